@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from amaranth.lib.wiring import In
@@ -42,6 +42,7 @@ class Design:
         packed: whether the words of a beat are contiguous.
         latency: cycles from the byte that determines an item to the item.
         bytes_per_clock: bytes per cycle on the worst input.
+        names: for wires of the sources their names in the circuit.
     """
 
     title: str
@@ -60,6 +61,7 @@ class Design:
     packed: bool | None = None
     latency: int | None = None
     bytes_per_clock: float | None = None
+    names: dict[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def alone(self) -> tuple[tuple[tuple[str, str], ...], str]:
@@ -102,6 +104,11 @@ module {name}(input clk, input rst, input feed, input load, output read);
 endmodule
 """
         return (*self.sources, (f"{name}.v", text)), name
+
+    def wire_name(self, wire: str) -> str:
+        """The name in the circuit of a wire of `between_registers`."""
+        inside = wire.removeprefix("core.")
+        return self.names.get(inside, inside) if inside != wire else "a register at the ports"
 
     def _connections(self, reset: str, signals: Sequence[str]) -> str:
         given = [(self.clock, "clk")]
@@ -151,12 +158,16 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
     lanes, growth, members = core.lanes, parameters.growth(core), axi_signature(core).members
     ports = [(name, member.flow, member.shape) for name, member in members.items() if name not in ("clk", "rst")]
     rtlil, size = axi_rtlil(core), members["s_axis_tdata"].shape // 8
+    source = "core.il", rtlil
+    names: dict[str, str] = {}
+    # Yosys 0.70 fails with an internal assertion when it reads the Verilog of more lanes.
+    if lanes <= VERILOG_LANES:
+        text, names = _verilog(rtlil, module_name(core), cache)
+        source = "core.v", text
     return Design(
         title=title or parameters.title,
-        # Yosys 0.70 fails with an internal assertion when it reads the Verilog of more lanes.
-        sources=(
-            ("core.v", _verilog(rtlil, module_name(core), cache)) if lanes <= VERILOG_LANES else ("core.il", rtlil),
-        ),
+        sources=(source,),
+        names=names,
         top=module_name(core),
         clock="clk",
         reset="rst",
@@ -172,17 +183,17 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
     )
 
 
-def _verilog(rtlil: str, top: str, cache: Cache | None) -> str:
+def _verilog(rtlil: str, top: str, cache: Cache | None) -> flat.FlatVerilog:
     if cache is None:
         return flat.flat_verilog(rtlil, top)
     # The key includes the source of the module that writes the Verilog.
     given = ["Verilog", rtlil, inspect.getsource(flat), present_version("yosys")]
     key = hashlib.sha256(json.dumps(given).encode()).hexdigest()
     if (kept := cache.get(key)) is not None:
-        return kept.decode()
-    text = flat.flat_verilog(rtlil, top)
-    cache.put(key, text.encode())
-    return text
+        return flat.FlatVerilog(*json.loads(kept))
+    written = flat.flat_verilog(rtlil, top)
+    cache.put(key, json.dumps(written).encode())
+    return written
 
 
 @dataclass(frozen=True)

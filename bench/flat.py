@@ -3,13 +3,29 @@
 
 from __future__ import annotations
 
+import json
+import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from utf8fpga.hdl.toolchain import run_tool
 
 
-def flat_verilog(rtlil: str, top: str) -> str:
+class FlatVerilog(NamedTuple):
+    """A design as one module.
+
+    Attributes:
+        text: the Verilog.
+        names: for each numbered wire its name in the design, after those of the modules that it is in.
+    """
+
+    text: str
+    names: dict[str, str]
+
+
+def flat_verilog(rtlil: str, top: str) -> FlatVerilog:
     """A design as one module with numbered wires, so that results depend on no name but those of the ports.
 
     Args:
@@ -18,11 +34,35 @@ def flat_verilog(rtlil: str, top: str) -> str:
     """
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
-        (directory / "top.il").write_text(rtlil, encoding="utf-8")
+        (directory / "top.il").write_text("\n".join(_with_names(rtlil, f"{top}.")) + "\n", encoding="utf-8")
         script = f"hierarchy -top {top}; proc; flatten -separator _; opt_clean; rename -hide; rename -enumerate"
-        run_tool(
-            "yosys", ["-q", "-p", f"read_rtlil top.il; {script}; write_verilog -noattr top.v"], directory=directory
-        )
+        written = "write_verilog -noattr top.v; write_json top.json"
+        run_tool("yosys", ["-q", "-p", f"read_rtlil top.il; {script}; {written}"], directory=directory)
         text = (directory / "top.v").read_text(encoding="utf-8")
+        wires = json.loads((directory / "top.json").read_text(encoding="utf-8"))["modules"][top]["netnames"]
+    names: dict[tuple[object, ...], str] = {}
+    for wire in wires.values():
+        # A wire and the ports that it is connected to have different names.
+        name, bits = wire["attributes"].get(_NAME, ""), tuple(wire["bits"])
+        if name and ("$" not in name or bits not in names):
+            names[bits] = name
     # The header that Yosys writes, with the build of Yosys, is omitted.
-    return text[text.index("module ") :]
+    return FlatVerilog(
+        text[text.index("module ") :],
+        {wire: names[bits] for wire, given in wires.items() if (bits := tuple(given["bits"])) in names},
+    )
+
+
+_NAME = "utf8fpga_name"
+"""The attribute of a wire with its name, which renaming does not change."""
+
+
+def _with_names(rtlil: str, top: str) -> Iterator[str]:
+    """The lines of a design, each wire with its name as an attribute."""
+    module = ""
+    for line in rtlil.splitlines():
+        if found := re.match(r"module \\(\S+)$", line):
+            module = found[1]
+        elif found := re.match(r"  wire .*\\(\S+)$", line):
+            yield f'  attribute \\{_NAME} "{f"{module}.{found[1]}".removeprefix(top)}"'
+        yield line

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from utf8fpga.bench.design import Design, measured_core
-from utf8fpga.bench.jobs import DEVICES, FORMAT, Area, Device, Speed, tool_versions
+from utf8fpga.bench.jobs import DEVICES, FORMAT, Area, CriticalPath, Device, Speed, tool_versions
 from utf8fpga.bench.sweep import Figure, Point
 from utf8fpga.hdl import (
     CoreParameters,
@@ -21,7 +21,9 @@ from utf8fpga.hdl import (
     logic_digest,
 )
 from utf8fpga.hdl.cache import Cache
+from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
+from utf8fpga.model.render import counted
 
 SETTINGS: tuple[tuple[str, DecoderParameters], ...] = (
     ("smallest", DecoderParameters(pipeline=0)),
@@ -38,7 +40,7 @@ class Scaling(NamedTuple):
     Attributes:
         device: the name of the device.
         parameters: the parameters of the core.
-        seeds: the number of seeds; 0 means a row of the table that says that the core is not measured.
+        seeds: the number of seeds.
     """
 
     device: str
@@ -46,10 +48,9 @@ class Scaling(NamedTuple):
     seeds: int
 
 
-def _ecp5(parameters: CoreParameters, seeds: int, seeds_of_speed_8: int | None = None) -> tuple[Scaling, Scaling]:
-    """The points of both speed grades, by default with the same seeds."""
-    others = seeds if seeds_of_speed_8 is None else seeds_of_speed_8
-    return Scaling("ecp5-85k", parameters, seeds), Scaling("ecp5-85k-8", parameters, others)
+def _ecp5(parameters: CoreParameters, seeds: int) -> tuple[Scaling, Scaling]:
+    """The points of both speed grades."""
+    return Scaling("ecp5-85k", parameters, seeds), Scaling("ecp5-85k-8", parameters, seeds)
 
 
 SCALING: tuple[Scaling, ...] = (
@@ -62,22 +63,25 @@ SCALING: tuple[Scaling, ...] = (
         for point in _ecp5(DecoderParameters(lanes=lanes, architecture="parallel", packed=False), seeds)
     ),
     *(point for lanes in (2, 4, 8, 16) for point in _ecp5(DecoderParameters(lanes=lanes, packed=True), 3)),
-    *_ecp5(DecoderParameters(lanes=32, packed=True), 3, 0),
+    *(Scaling("ecp5-85k", DecoderParameters(lanes=lanes, packed=True), 3) for lanes in (32, 64)),
 )
 """The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
 
 CORES_MEASURED: tuple[Scaling, ...] = (
     Scaling("hx8k", ValidatorParameters(report="verdict"), 3),
     *(point for lanes in (1, 4, 16) for point in _ecp5(ValidatorParameters(lanes=lanes), 3)),
-    *_ecp5(ValidatorParameters(lanes=64), 3, 0),
+    Scaling("ecp5-85k", ValidatorParameters(lanes=64), 3),
     *_ecp5(ValidatorParameters(lanes=16, report="offset"), 3),
-    *_ecp5(ValidatorParameters(lanes=64, report="offset"), 3, 0),
-    *_ecp5(ValidatorParameters(lanes=256, report="offset"), 1, 0),
+    Scaling("ecp5-85k", ValidatorParameters(lanes=64, report="offset"), 3),
+    Scaling("ecp5-85k", ValidatorParameters(lanes=256, report="offset"), 1),
     *(point for lanes in (1, 16) for point in _ecp5(ValidatorParameters(lanes=lanes, pass_through=True), 3)),
     Scaling("hx8k", TranscoderParameters(to="utf-16-le"), 3),
     *(point for lanes in (1, 4, 16) for point in _ecp5(TranscoderParameters(to="utf-16-le", lanes=lanes), 3)),
+    Scaling("ecp5-85k", TranscoderParameters(to="utf-16-le", lanes=64), 3),
     *(point for lanes in (1, 4) for point in _ecp5(TranscoderParameters(lanes=lanes, narrow=True), 3)),
+    Scaling("ecp5-85k", TranscoderParameters(lanes=16), 3),
     *_ecp5(EncoderParameters(), 3),
+    *(Scaling("ecp5-85k", RemoverParameters(lanes=lanes), 3) for lanes in (16, 64)),
 )
 """The points of the other cores that `utf8fpga bench --record` measures."""
 
@@ -144,14 +148,10 @@ def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:
 def kept_figure(point: Point, recorded: Iterable[dict[str, Any]]) -> Figure | None:
     """The figure of a point from earlier results; None unless the circuit, the seeds and the tools are the same.
 
-    Without seeds there is nothing to measure, and the figure is empty.
-
     Args:
         point: the point.
         recorded: results of `figures_as_dict`.
     """
-    if not point.seeds:
-        return Figure(point, None, None, None)
     tools = tool_versions([point.device])
     for figures in recorded:
         if figures.get("format", 1) != FORMAT or not tools.items() <= figures["tools"].items():
@@ -159,6 +159,7 @@ def kept_figure(point: Point, recorded: Iterable[dict[str, Any]]) -> Figure | No
         for row in figures["figures"]:
             if row["design"] == point.core.design and row["device"] == point.device.name and row["error"] is None:
                 speed = row["speed"] | {"by_seed": {int(seed): mhz for seed, mhz in row["speed"]["by_seed"].items()}}
+                speed["path"] = CriticalPath(**speed["path"]) if speed.get("path") else None
                 if tuple(speed["by_seed"]) == point.seeds:
                     return Figure(point, Area(**row["area"]), Speed(**speed), None)
     return None
@@ -196,12 +197,25 @@ def points_table(figures: dict[str, Any]) -> str:
                 _number(luts),
                 _number(_of(row, "area", "flip_flops")),
                 _number(luts / lanes if luts and lanes else None),
-                "not measured" if row["speed"] is row["error"] is None else _number(row["usable_mhz"]),
+                _number(row["usable_mhz"]),
                 _clocks(row["speed"]),
                 "-" if rate is None else f"{rate:.2f}",
             ]
         )
     return _with_note(_markdown(heading, lines, left=(0, 1, 3)), figures, "GB/s on the worst input")
+
+
+def paths_text(figures: dict[str, Any]) -> str:
+    """For each point with a known path a line on what limits the frequency of the fabric; empty if there is none."""
+    lines = []
+    for row in figures["figures"]:
+        if path := row["speed"] and row["speed"]["path"]:
+            logic = f"{counted(path['levels'], 'level')} of logic, {path['routing']:.0%} routing"
+            lines.append(
+                f"- {row['title']}, {DEVICES[row['device']].title}: {path['ns']:.2f} ns from {path['start']} to"
+                f" {path['end']}; {logic}; slowest net {path['net_ns']:.2f} ns, from {path['net']}"
+            )
+    return "\n".join(["The path that limits the fabric, with the median seed:", *lines]) if lines else ""
 
 
 SOFTWARE = {

@@ -282,6 +282,8 @@ def _record(bench: _Bench, cache: Cache, measured: Callable[[Sequence[Point]], l
 
 def _print(bench: _Bench, figures: dict[str, Any], table: Callable[[dict[str, Any]], str]) -> None:
     click.echo(json.dumps(figures, indent=2) if bench.as_json else table(figures))
+    if not bench.as_json and (paths := tables.paths_text(figures)):
+        click.echo(f"\n{paths}")
 
 
 def _raise_on_failures(figures: dict[str, Any]) -> None:
