@@ -23,6 +23,7 @@ from utf8fpga.hdl.decoder.window_logic import Stage, Window, WindowControl, any_
 from utf8fpga.hdl.fan_out import FanOut
 from utf8fpga.hdl.payloads import Kind, slots_layout
 from utf8fpga.hdl.pipeline import Pipeline
+from utf8fpga.model import REPLACEMENT_CHARACTER
 from utf8fpga.model.properties import CharacterProperty
 
 if TYPE_CHECKING:
@@ -84,12 +85,12 @@ class ItemWindow(wiring.Component):
         """Whether the position of each unit in its sequence must be known."""
         return self.parameters.kind or self.parameters.length
 
-    def contents(self, beat: Window, lane: int) -> dict[str, Value]:
-        """The values of a lane, by name, if no unit follows its unit."""
+    def contents(self, beat: Window, lane: int, *, by_reset: bool = False) -> dict[str, Value]:
+        """The values of a lane, by name, if no unit follows its unit; `by_reset` as in `Window.word`."""
         serial = self.control.serial
-        completed, keep = beat.completed[lane], beat.keep[lane]
+        completed, keep = ~beat.incomplete[lane], beat.keep[lane]
         contents = {
-            "code_point": beat.word(lane, replacement=self.parameters.replacement),
+            "code_point": beat.word(lane, replacement=self.parameters.replacement, by_reset=by_reset),
             "error": keep & ~completed,
             "keep": keep,
         }
@@ -140,10 +141,11 @@ class ItemWindow(wiring.Component):
         """Whether a unit breaks an encoded surrogate in the lane before it; None if it is not needed."""
         return beat.breaks[lane] if self.flags.breaks else None
 
-    def inner_item(self, beat: Window, lane: int) -> Value:
-        """The item of a lane that is not the last."""
+    def inner_item(self, beat: Window, lane: int, *, by_reset: bool = False) -> Value:
+        """The item of a lane that is not the last; see `contents`."""
         continued, unit, keep = (each[lane + 1] for each in (beat.continued, beat.unit, beat.keep))
-        return self.item(self.contents(beat, lane), continued, unit, keep, self.breaks_at(beat, lane + 1))
+        contents = self.contents(beat, lane, by_reset=by_reset)
+        return self.item(contents, continued, unit, keep, self.breaks_at(beat, lane + 1))
 
     def _breaks_next(self, beat: Window) -> Value | None:
         """Whether the first unit of a beat breaks an encoded surrogate at the end of the beat before."""
@@ -344,11 +346,14 @@ class RowWindow(ItemWindow):
         beat, tail = self._window(Pipeline()), self.lanes - 1
 
         # All lanes but the last are known now.
-        items = [self.inner_item(beat, lane) for lane in range(tail)]
+        by_reset = self.stages.words and self.parameters.replacement
+        items = [self.inner_item(beat, lane, by_reset=by_reset) for lane in range(tail)]
         if self.stages.words:
             for lane, item in enumerate(items):
-                items[lane] = _word(item, lane)
-                beat.pipeline.add(items[lane].eq(item))
+                items[lane] = word = _word(item, lane, replacement=by_reset)
+                beat.pipeline.add(word.eq(item))
+                for reset, bits, value in beat.resets(lane, word) if by_reset else ():
+                    beat.pipeline.add(bits.eq(value), enable=reset)
 
         held, waiting, item = self._hold_last(beat)
         last_item, valid = (
@@ -444,6 +449,8 @@ class HeldWindow(ItemWindow):
         return m
 
 
-def _word(item: Value, lane: int) -> Signal:
+def _word(item: Value, lane: int, *, replacement: bool = False) -> Signal:
     comment = "The item of each lane but the last: code point, with U+FFFD unless completed; error; presence."
-    return commented(Signal(len(item), name=f"words_{lane}", reset_less=True), comment)
+    # The initial value of a register must be that of its set, without which ECP5 has no set.
+    init = REPLACEMENT_CHARACTER if replacement else 0
+    return commented(Signal(len(item), name=f"words_{lane}", init=init, reset_less=True), comment)

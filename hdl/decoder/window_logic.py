@@ -184,6 +184,13 @@ class WindowControl:
         found = {bound for source in sources for bound in (source.above, source.up_to)}
         return tuple(sorted(bound for bound in found if 0 < bound < self.table.longest))
 
+    @cached_property
+    def long_bit(self) -> int:
+        """The first of the bits of a code point that are 0 unless its sequence has more units than any of `bounds`."""
+        short = [row for row in self.table.rows if len(row.units) <= self.bounds[-1]] if self.bounds else []
+        bits = max((row.code_points.last for row in short), default=0).bit_length()
+        return max(bits, REPLACEMENT_CHARACTER.bit_length()) if bits else self.serial.code_point_bits
+
     def sources(self, bit: int) -> list[Source]:
         """The bits of units that a bit of the code point of a complete sequence depends on."""
         trail_bits = self.serial.trail_bits
@@ -280,7 +287,8 @@ class Window:
         unit, keep: the unit, and whether it is present.
         trail: the unit may continue a sequence.
         continued: it continues a sequence that was open before it.
-        completed: it completes a sequence.
+        incomplete: it does not complete a sequence.
+        short: it does not complete a sequence of more units than any of `WindowControl.bounds`.
         open: it is part of a sequence that needs more units.
         longer: by number of units, whether that sequence has more.
         length, needed: with `spans`, the units of the sequence so far, and bit k: more than k further ones are needed.
@@ -514,7 +522,11 @@ class Window:
             for bound in bounds
         }
         self.continued = self.each("continued", self._is_continued, "The unit continues the sequence before it.")
-        self.completed = self.each("completed", self._is_completed, "The unit ends a well-formed sequence.")
+        # The complement is the reset of the registers of a code point, which would need an inverter in front of it.
+        self.incomplete = self.each(
+            "incomplete", lambda lane: ~self._is_completed(lane), "The unit does not end a well-formed sequence."
+        )
+        self.short = self.each("short", self._is_short, "The unit ends no well-formed sequence of the longest ones.")
         self.open = self.each("open", self._is_open, "The sequence that the unit is in needs more units.")
         if self.spans:
             self.length = self.each("length", self._length)
@@ -547,6 +559,10 @@ class Window:
     def _is_completed(self, lane: int) -> Value:
         return self._done[lane] | any_of(self._so_far(n, n, lane) for n in self._longer if n > 3)
 
+    def _is_short(self, lane: int) -> Value:
+        bound = self.control.bounds[-1] if self.control.bounds else self.control.table.longest
+        return ~any_of(self._so_far(n, n, lane) for n in self.control.lengths if n > bound)
+
     def _is_open(self, lane: int) -> Value:
         # A second unit is `_done` if its sequence needs no more.
         pair_open = self._in_pair[lane] & ~self._done[lane]
@@ -575,18 +591,34 @@ class Window:
 
     def flag(self, wanted: CharacterProperty, lane: int) -> Value:
         """Whether a unit completes a sequence whose code point has a property."""
-        return self.completed[lane] & _any(self.sums[wanted], lane)
+        return ~self.incomplete[lane] & _any(self.sums[wanted], lane)
 
-    def word(self, lane: int, *, replacement: bool) -> Value:
-        """The code point of the sequence that a unit completes; if it completes none, U+FFFD with `replacement`."""
-        completed = self.completed[lane]
+    def word(self, lane: int, *, replacement: bool, by_reset: bool = False) -> Value:
+        """The code point of the sequence that a unit completes; if it completes none, U+FFFD with `replacement`.
+
+        Args:
+            lane: the lane of the unit.
+            replacement: whether there is U+FFFD.
+            by_reset: without what `resets` do.
+        """
+        completed = ~self.incomplete[lane]
         bits = []
         for bit in range(self.control.serial.code_point_bits):
-            value = any_of(self._part(source, lane) for source in self.control.sources(bit))
-            if replacement:
+            sources = self.control.sources(bit)
+            if by_reset and bit >= self.control.long_bit:
+                value = any_of(source.value(self.unit[lane - source.back]) for source in sources)
+            else:
+                value = any_of(self._part(source, lane) for source in sources)
+            if replacement and not by_reset:
                 value = value | ~completed if REPLACEMENT_CHARACTER >> bit & 1 else value & completed
             bits.append(value)
         return Cat(*bits)
+
+    def resets(self, lane: int, word: Value) -> list[tuple[Value, Value, int]]:
+        """The resets of the registers of a `word`, which need no look-up table: each with the bits and their value."""
+        bits, start = self.control.serial.code_point_bits, self.control.long_bit
+        found = [(self.incomplete[lane], word[:start], REPLACEMENT_CHARACTER)]
+        return [*found, (self.short[lane], word[start:bits], 0)] if start < bits else found
 
     def _part(self, source: Source, lane: int) -> Value:
         """A bit of a unit where it is the source of a bit of the code point."""
