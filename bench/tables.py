@@ -59,10 +59,11 @@ SCALING: tuple[Scaling, ...] = (
     *_ecp5(DecoderParameters(pipeline=2), 5),
     *(
         point
-        for lanes, seeds in ((1, 5), (2, 5), (4, 5), (8, 5), (16, 3), (32, 3), (64, 3))
+        for lanes, seeds in ((1, 5), (4, 5), (16, 3), (64, 3))
         for point in _ecp5(DecoderParameters(lanes=lanes, architecture="parallel", packed=False), seeds)
     ),
-    *(point for lanes in (2, 4, 8, 16) for point in _ecp5(DecoderParameters(lanes=lanes, packed=True), 3)),
+    Scaling("ecp5-85k", DecoderParameters(lanes=256, packed=False), 1),
+    *(point for lanes in (4, 8, 16) for point in _ecp5(DecoderParameters(lanes=lanes, packed=True), 3)),
     *(Scaling("ecp5-85k", DecoderParameters(lanes=lanes, packed=True), 3) for lanes in (32, 64)),
 )
 """The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
@@ -79,7 +80,7 @@ CORES_MEASURED: tuple[Scaling, ...] = (
     *(point for lanes in (1, 4, 16) for point in _ecp5(TranscoderParameters(to="utf-16-le", lanes=lanes), 3)),
     Scaling("ecp5-85k", TranscoderParameters(to="utf-16-le", lanes=64), 3),
     *(point for lanes in (1, 4) for point in _ecp5(TranscoderParameters(lanes=lanes, narrow=True), 3)),
-    Scaling("ecp5-85k", TranscoderParameters(lanes=16), 3),
+    Scaling("ecp5-85k", TranscoderParameters(lanes=16), 1),
     *_ecp5(EncoderParameters(), 3),
     *(Scaling("ecp5-85k", RemoverParameters(lanes=lanes), 3) for lanes in (16, 64)),
 )
