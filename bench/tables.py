@@ -48,40 +48,38 @@ class Scaling(NamedTuple):
     seeds: int
 
 
-def _ecp5(parameters: CoreParameters, seeds: int) -> tuple[Scaling, Scaling]:
-    """The points of both speed grades."""
-    return Scaling("ecp5-85k", parameters, seeds), Scaling("ecp5-85k-8", parameters, seeds)
+def _points(device: str, *cores: CoreParameters) -> tuple[Scaling, ...]:
+    """Points on a device, with fewer seeds for wide cores, whose place and route takes long."""
+    lanes = [getattr(each, "lanes", 1) for each in cores]
+    seeds = [5 if number < 64 else 3 if number < 256 else 1 for number in lanes]
+    return tuple(Scaling(device, *point) for point in zip(cores, seeds, strict=True))
+
+
+def _sparse(*lanes: int) -> list[CoreParameters]:
+    return [DecoderParameters(lanes=each, architecture="parallel", packed=False) for each in lanes]
+
+
+def _packed(*lanes: int) -> list[CoreParameters]:
+    return [DecoderParameters(lanes=each) for each in lanes]
 
 
 SCALING: tuple[Scaling, ...] = (
-    Scaling("hx8k", DecoderParameters(pipeline=2), 5),
-    Scaling("hx8k", DecoderParameters(architecture="parallel"), 5),
-    *_ecp5(DecoderParameters(pipeline=2), 5),
-    *(
-        point
-        for lanes, seeds in ((1, 5), (2, 5), (4, 5), (8, 5), (16, 3), (32, 3), (64, 3))
-        for point in _ecp5(DecoderParameters(lanes=lanes, architecture="parallel", packed=False), seeds)
-    ),
-    *(point for lanes in (2, 4, 8, 16) for point in _ecp5(DecoderParameters(lanes=lanes, packed=True), 3)),
-    *(Scaling("ecp5-85k", DecoderParameters(lanes=lanes, packed=True), 3) for lanes in (32, 64)),
+    *_points("hx8k", DecoderParameters(pipeline=2), *_sparse(1)),
+    *_points("ecp5-85k", DecoderParameters(pipeline=2), *_sparse(1, 2, 4, 8, 16, 32, 64, 256)),
+    *_points("ecp5-85k", *_packed(2, 4, 8, 16, 32, 64)),
+    *_points("ecp5-85k-8", DecoderParameters(pipeline=2), *_sparse(16, 64), *_packed(4, 16)),
 )
 """The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
 
 CORES_MEASURED: tuple[Scaling, ...] = (
-    Scaling("hx8k", ValidatorParameters(report="verdict"), 3),
-    *(point for lanes in (1, 4, 16) for point in _ecp5(ValidatorParameters(lanes=lanes), 3)),
-    Scaling("ecp5-85k", ValidatorParameters(lanes=64), 3),
-    *_ecp5(ValidatorParameters(lanes=16, report="offset"), 3),
-    Scaling("ecp5-85k", ValidatorParameters(lanes=64, report="offset"), 3),
-    Scaling("ecp5-85k", ValidatorParameters(lanes=256, report="offset"), 1),
-    *(point for lanes in (1, 16) for point in _ecp5(ValidatorParameters(lanes=lanes, pass_through=True), 3)),
-    Scaling("hx8k", TranscoderParameters(to="utf-16-le"), 3),
-    *(point for lanes in (1, 4, 16) for point in _ecp5(TranscoderParameters(to="utf-16-le", lanes=lanes), 3)),
-    Scaling("ecp5-85k", TranscoderParameters(to="utf-16-le", lanes=64), 3),
-    *(point for lanes in (1, 4) for point in _ecp5(TranscoderParameters(lanes=lanes, narrow=True), 3)),
-    Scaling("ecp5-85k", TranscoderParameters(lanes=16), 3),
-    *_ecp5(EncoderParameters(), 3),
-    *(Scaling("ecp5-85k", RemoverParameters(lanes=lanes), 3) for lanes in (16, 64)),
+    *_points("hx8k", ValidatorParameters(report="verdict"), TranscoderParameters(to="utf-16-le")),
+    *_points("ecp5-85k", *(ValidatorParameters(lanes=lanes) for lanes in (1, 4, 16, 64))),
+    *_points("ecp5-85k", *(ValidatorParameters(lanes=lanes, report="offset") for lanes in (16, 64, 256))),
+    *_points("ecp5-85k", *(ValidatorParameters(lanes=lanes, pass_through=True) for lanes in (1, 16))),
+    *_points("ecp5-85k", *(TranscoderParameters(to="utf-16-le", lanes=lanes) for lanes in (1, 4, 16, 64))),
+    *_points("ecp5-85k", *(TranscoderParameters(lanes=lanes, narrow=True) for lanes in (1, 4))),
+    *_points("ecp5-85k", TranscoderParameters(lanes=16), EncoderParameters()),
+    *_points("ecp5-85k", *(RemoverParameters(lanes=lanes) for lanes in (16, 64))),
 )
 """The points of the other cores that `utf8fpga bench --record` measures."""
 
