@@ -172,7 +172,7 @@ def figures_table(figures: dict[str, Any]) -> str:
     for row in figures["figures"]:
         cells = lines.setdefault(row["title"], [row["title"], f"{row['latency']}"])
         cells += [_number(_of(row, "area", "cells")), _usable_and_fabric(row)]
-    table = _markdown(heading, lines.values(), left=(0, 1))
+    table = markdown(heading, lines.values(), left=(0, 1))
     return _with_note(table, figures, "those of the fabric in parentheses; one byte per cycle, so MHz are also MB/s")
 
 
@@ -200,7 +200,7 @@ def points_table(figures: dict[str, Any]) -> str:
                 "-" if rate is None else f"{rate:.2f}",
             ]
         )
-    return _with_note(_markdown(heading, lines, left=(0, 1, 3)), figures, "GB/s on the worst input")
+    return _with_note(markdown(heading, lines, left=(0, 1, 3)), figures, "GB/s on the worst input")
 
 
 def paths_text(figures: dict[str, Any]) -> str:
@@ -246,7 +246,7 @@ def summary_table(figures: dict[str, Any], scaling: dict[str, Any]) -> str:
         area = [_number(_of(row, "area", part)) for part in ("cells", "flip_flops")]
         rate = f"{row['gigabytes_per_second']:.2f}"
         lines.append([title, DEVICES[device].title, *area, _usable_and_fabric(row), rate, f"{row['latency']}"])
-    table = _markdown(heading, lines, left=(0, 1))
+    table = markdown(heading, lines, left=(0, 1))
     return _with_note(table, scaling, "those of the fabric in parentheses; GB/s on the worst input")
 
 
@@ -264,7 +264,7 @@ def _with_note(table: str, figures: dict[str, Any], remark: str) -> str:
     return "\n".join([table, "", note, *([""] if failed else []), *failed])
 
 
-def _markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] = (0,)) -> str:
+def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] = (0,)) -> str:
     """A Markdown table; `left` are the numbers of the columns that are aligned at the left."""
     alignment = ["---" if number in left else "---:" for number in range(len(heading))]
     return "\n".join(f"| {' | '.join(row)} |" for row in (heading, alignment, *rows))
@@ -296,7 +296,7 @@ def limits_table() -> str:
         limit = device.limit
         source = limit.document if limit.is_checked else f"{limit.document}; from memory, not checked"
         rows.append([device.title, f"{limit.mhz:g}", source])
-    return _markdown(["device", "clock network, MHz", "source"], rows, left=(0, 2))
+    return markdown(["device", "clock network, MHz", "source"], rows, left=(0, 2))
 
 
 def software_table(figures: dict[str, Any]) -> str:
@@ -309,7 +309,7 @@ def software_table(figures: dict[str, Any]) -> str:
         [row["text"], f"{row['bytes'] / 1e6:.1f}", *(f"{row[name] / 1e9:.3f}" for name in SOFTWARE)]
         for row in figures["software"]
     ]
-    table = _markdown(["text", "MB", *(f"{title}, GB/s" for title in SOFTWARE.values())], rows)
+    table = markdown(["text", "MB", *(f"{title}, GB/s" for title in SOFTWARE.values())], rows)
     tools = ", ".join(f"{name} {version}" for name, version in figures["tools"].items())
     runs = "best of five runs, of `decode` one"
     note = f"One core of {figures['processor']}, {tools}; {runs}; written by `{figures['command']}`."
@@ -333,4 +333,4 @@ def engines_table(figures: dict[str, Any]) -> str:
     }
     rows = [[cell.format_map(row) for cell in columns.values()] for row in figures["engines"]]
     tools = ", ".join(f"{name} {version}" for name, version in figures["tools"].items())
-    return f"{_markdown(list(columns), rows)}\n\nMeasured by `{figures['command']}` in one run, with {tools}."
+    return f"{markdown(list(columns), rows)}\n\nMeasured by `{figures['command']}` in one run, with {tools}."
