@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ from utf8fpga.hdl import (
 from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
+from utf8fpga.hdl.verilog.families import Pipeline
+from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.render import counted
 
 SETTINGS: tuple[tuple[str, DecoderParameters], ...] = (
@@ -121,8 +123,7 @@ def recorded_notes(circuit: str) -> tuple[str, ...]:
     design = logic_digest(circuit)
     lines: dict[str, str] = {}
     tools: dict[str, str] = {}
-    for name in ("figures.json", "scaling.json", "cores.json"):
-        recorded = json.loads(files("utf8fpga.bench").joinpath("results", name).read_text(encoding="utf-8"))
+    for recorded in _recorded():
         for row in recorded["figures"]:
             if row["design"] == design and row["speed"]:
                 tools |= recorded["tools"]
@@ -132,6 +133,50 @@ def recorded_notes(circuit: str) -> tuple[str, ...]:
                 lines[row["device"]] = f"  {DEVICES[row['device']].title}: {size}, {usable:.0f} MHz{limit}"
     used = ", ".join(f"{tool} {number}" for tool, number in tools.items() if tool != "matplotlib")
     return (f"Measured with registers at all ports ({used});", _CELLS, *lines.values()) if lines else ()
+
+
+def _recorded() -> list[dict[str, Any]]:
+    """The figures that are installed with this library."""
+    folder = files("utf8fpga.bench").joinpath("results")
+    names = ("figures.json", "scaling.json", "cores.json")
+    return [json.loads(folder.joinpath(name).read_text(encoding="utf-8")) for name in names]
+
+
+_MEASURED = {"ice40": "hx8k", "ecp5": "ecp5-85k"}
+"""For families of devices the device with their recorded figures."""
+
+
+def pipeline_at_limit(parameters: CoreParameters, family: str) -> Pipeline | None:
+    """The smallest setting of the pipeline with which a core reaches the clock of a family, by the recorded figures.
+
+    If none reaches it, the fastest; None if the core is recorded with one setting or not at all.
+
+    Args:
+        parameters: the parameters of the core.
+        family: the name of the family.
+    """
+    device = DEVICES.get(_MEASURED.get(family, ""))
+    if device is None or getattr(parameters, "pipeline", None) is None:
+        return None
+    lanes = getattr(parameters, "lanes", 1)
+    clocks = {
+        row["design"]: row["usable_mhz"]
+        for recorded in _recorded()
+        for row in recorded["figures"]
+        if (row["device"], row["series"], row["lanes"]) == (device.name, parameters.series, lanes) and row["speed"]
+    }
+    reached: dict[int, float] = {}
+    # The digest of a wide core takes seconds.
+    while len(clocks) > 1:
+        try:
+            setting = replace(parameters, pipeline=len(reached))
+        except InvalidArgumentError:
+            break
+        reached[len(reached)] = clocks.get(design_digest(setting), 0)
+    if sum(map(bool, reached.values())) < 2:
+        return None
+    best = max(reached, key=lambda number: (reached[number], -number))
+    return Pipeline(best, f"with {reached[best]:.0f} MHz of {device.limit.mhz:.0f} on {device.title}, as measured")
 
 
 def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:

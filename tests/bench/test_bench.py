@@ -34,10 +34,20 @@ from utf8fpga.bench.growth import CHIPS, growth_block
 from utf8fpga.bench.jobs import DEVICES, Area, CriticalPath, Device, Speed
 from utf8fpga.bench.plot import PlotError, draw_scaling, drawn_digest, scaling_plot
 from utf8fpga.bench.sweep import Figure, Point, sweep
-from utf8fpga.bench.tables import figures_as_dict, figures_table, kept_figure, limits_table, paths_text, points_table
+from utf8fpga.bench.tables import (
+    design_digest,
+    figures_as_dict,
+    figures_table,
+    kept_figure,
+    limits_table,
+    paths_text,
+    pipeline_at_limit,
+    points_table,
+)
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.cache import Cache, CacheError
 from utf8fpga.hdl.foreign import read_script
+from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 HX8K, UP5K, ECP5, ECP5_8 = DEVICES.values()
@@ -747,6 +757,46 @@ def test_table_of_points() -> None:
         "- x on ecp5-85k failed: it is full",
     ]
     json.dumps(figures)
+
+
+def settings_recorded(*clocks: float) -> list[dict[str, Any]]:
+    """Figures as recorded for the serial decoder's settings of the pipeline on HX8K, 0 for one of another circuit."""
+    designs = [design_digest(DecoderParameters(pipeline=number)) if mhz else "old" for number, mhz in enumerate(clocks)]
+    row = {"device": "hx8k", "series": "serial", "lanes": 1, "speed": {"mhz": 1}}
+    rows = [row | {"design": design, "usable_mhz": mhz} for design, mhz in zip(designs, clocks, strict=True)]
+    return [{"figures": rows}, {"figures": [row | {"design": "failed", "speed": None}]}]
+
+
+@pytest.mark.parametrize(
+    ("clocks", "expected"),
+    [((158, 275, 275), 1), ((158, 221, 258), 2), ((158, 0, 258), 2), ((0, 0, 258), None), ((158,), None)],
+    ids=["smallest at the limit", "fastest", "one is stale", "all others are stale", "nothing to choose from"],
+)
+def test_pipeline_of_a_family_follows_the_recorded_figures(
+    clocks: tuple[float, ...], expected: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("utf8fpga.bench.tables._recorded", lambda: settings_recorded(*clocks))
+    chosen = pipeline_at_limit(DecoderParameters(), "ice40")
+    if expected is None:
+        assert chosen is None
+    else:
+        assert chosen == (expected, f"with {clocks[expected]} MHz of 275 on iCE40 HX8K, as measured")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "family"),
+    [
+        (DecoderParameters(), "xilinx"),
+        (DecoderParameters(), "ecp5"),
+        (DecoderParameters(kind=True), "ice40"),
+        (DecoderParameters(lanes=4), "ice40"),
+        (RemoverParameters(), "ice40"),
+    ],
+    ids=["no figures", "another device", "another circuit", "other lanes", "no pipeline"],
+)
+def test_pipeline_without_figures_remains(parameters: Any, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("utf8fpga.bench.tables._recorded", lambda: settings_recorded(158, 221, 275))
+    assert pipeline_at_limit(parameters, family) is None
 
 
 def grown(lanes: int, **changes: Any) -> dict[str, Any]:
