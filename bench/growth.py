@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from operator import mul
 from typing import Any, NamedTuple
 
 from utf8fpga.bench.jobs import DEVICES
@@ -52,7 +51,7 @@ CHIPS = (
 
 
 def _sum_of_products(first: Iterable[float], second: Iterable[float]) -> float:
-    return sum(map(mul, first, second))
+    return sum(one * other for one, other in zip(first, second, strict=True))
 
 
 class _Law(NamedTuple):

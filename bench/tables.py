@@ -168,8 +168,9 @@ def pipeline_at_limit(parameters: CoreParameters, family: str) -> Pipeline | Non
     reached: dict[int, float] = {}
     # The digest of a wide core takes seconds.
     while len(clocks) > 1:
+        changed: dict[str, Any] = {"pipeline": len(reached)}
         try:
-            setting = replace(parameters, pipeline=len(reached))
+            setting = replace(parameters, **changed)
         except InvalidArgumentError:
             break
         reached[len(reached)] = clocks.get(design_digest(setting), 0)
