@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ from utf8fpga.hdl import (
 from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
+from utf8fpga.hdl.verilog.families import Pipeline
+from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.render import counted
 
 SETTINGS: tuple[tuple[str, DecoderParameters], ...] = (
@@ -48,41 +50,42 @@ class Scaling(NamedTuple):
     seeds: int
 
 
-def _ecp5(parameters: CoreParameters, seeds: int) -> tuple[Scaling, Scaling]:
-    """The points of both speed grades."""
-    return Scaling("ecp5-85k", parameters, seeds), Scaling("ecp5-85k-8", parameters, seeds)
+def _points(device: str, *cores: CoreParameters, most: int = 5) -> tuple[Scaling, ...]:
+    """Points on a device with at most so many seeds; fewer for wide cores, whose place and route takes long."""
+    lanes = [getattr(each, "lanes", 1) for each in cores]
+    seeds = [most if number < 16 else 3 if number < 256 else 1 for number in lanes]
+    return tuple(Scaling(device, *point) for point in zip(cores, seeds, strict=True))
+
+
+def _sparse(*lanes: int) -> list[CoreParameters]:
+    return [DecoderParameters(lanes=each, architecture="parallel", packed=False) for each in lanes]
+
+
+def _packed(*lanes: int) -> list[CoreParameters]:
+    return [DecoderParameters(lanes=each) for each in lanes]
 
 
 SCALING: tuple[Scaling, ...] = (
-    Scaling("hx8k", DecoderParameters(pipeline=2), 5),
-    Scaling("hx8k", DecoderParameters(architecture="parallel"), 5),
-    *_ecp5(DecoderParameters(pipeline=2), 5),
-    *(
-        point
-        for lanes, seeds in ((1, 5), (4, 5), (16, 3), (64, 3))
-        for point in _ecp5(DecoderParameters(lanes=lanes, architecture="parallel", packed=False), seeds)
-    ),
-    Scaling("ecp5-85k", DecoderParameters(lanes=256, packed=False), 1),
-    *(point for lanes in (4, 8, 16) for point in _ecp5(DecoderParameters(lanes=lanes, packed=True), 3)),
-    *(Scaling("ecp5-85k", DecoderParameters(lanes=lanes, packed=True), 3) for lanes in (32, 64)),
+    *_points("hx8k", DecoderParameters(pipeline=2), *_sparse(1)),
+    *_points("ecp5-85k", DecoderParameters(pipeline=2), *_sparse(1, 4, 16, 64, 256)),
+    *_points("ecp5-85k", *_packed(4, 8, 16, 32)),
+    *_points("ecp5-85k-8", DecoderParameters(pipeline=2), *_sparse(4, 16, 64), *_packed(4, 16)),
 )
 """The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
 
 CORES_MEASURED: tuple[Scaling, ...] = (
-    Scaling("hx8k", ValidatorParameters(report="verdict"), 3),
-    *(point for lanes in (1, 4, 16) for point in _ecp5(ValidatorParameters(lanes=lanes), 3)),
-    Scaling("ecp5-85k", ValidatorParameters(lanes=64), 3),
-    *_ecp5(ValidatorParameters(lanes=16, report="offset"), 3),
-    Scaling("ecp5-85k", ValidatorParameters(lanes=64, report="offset"), 3),
-    Scaling("ecp5-85k", ValidatorParameters(lanes=256, report="offset"), 1),
-    *(point for lanes in (1, 16) for point in _ecp5(ValidatorParameters(lanes=lanes, pass_through=True), 3)),
-    Scaling("hx8k", TranscoderParameters(to="utf-16-le"), 3),
-    *(point for lanes in (1, 4, 16) for point in _ecp5(TranscoderParameters(to="utf-16-le", lanes=lanes), 3)),
-    Scaling("ecp5-85k", TranscoderParameters(to="utf-16-le", lanes=64), 3),
-    *(point for lanes in (1, 4) for point in _ecp5(TranscoderParameters(lanes=lanes, narrow=True), 3)),
-    Scaling("ecp5-85k", TranscoderParameters(lanes=16), 1),
-    *_ecp5(EncoderParameters(), 3),
-    *(Scaling("ecp5-85k", RemoverParameters(lanes=lanes), 3) for lanes in (16, 64)),
+    *_points("hx8k", ValidatorParameters(report="verdict"), TranscoderParameters(to="utf-16-le"), most=3),
+    *_points(
+        "ecp5-85k",
+        *(ValidatorParameters(lanes=lanes) for lanes in (1, 4, 16, 64)),
+        *(ValidatorParameters(lanes=lanes, report="offset") for lanes in (16, 64, 256)),
+        *(ValidatorParameters(lanes=lanes, pass_through=True) for lanes in (1, 16)),
+        *(TranscoderParameters(to="utf-16-le", lanes=lanes) for lanes in (1, 4, 16)),
+        *(TranscoderParameters(lanes=lanes, narrow=True) for lanes in (1, 4)),
+        EncoderParameters(),
+        *(RemoverParameters(lanes=lanes) for lanes in (16, 64)),
+        most=3,
+    ),
 )
 """The points of the other cores that `utf8fpga bench --record` measures."""
 
@@ -124,8 +127,7 @@ def recorded_notes(circuit: str) -> tuple[str, ...]:
     design = logic_digest(circuit)
     lines: dict[str, str] = {}
     tools: dict[str, str] = {}
-    for name in ("figures.json", "scaling.json", "cores.json"):
-        recorded = json.loads(files("utf8fpga.bench").joinpath("results", name).read_text(encoding="utf-8"))
+    for recorded in _recorded():
         for row in recorded["figures"]:
             if row["design"] == design and row["speed"]:
                 tools |= recorded["tools"]
@@ -135,6 +137,51 @@ def recorded_notes(circuit: str) -> tuple[str, ...]:
                 lines[row["device"]] = f"  {DEVICES[row['device']].title}: {size}, {usable:.0f} MHz{limit}"
     used = ", ".join(f"{tool} {number}" for tool, number in tools.items() if tool != "matplotlib")
     return (f"Measured with registers at all ports ({used});", _CELLS, *lines.values()) if lines else ()
+
+
+def _recorded() -> list[dict[str, Any]]:
+    """The figures that are installed with this library."""
+    folder = files("utf8fpga.bench").joinpath("results")
+    names = ("figures.json", "scaling.json", "cores.json")
+    return [json.loads(folder.joinpath(name).read_text(encoding="utf-8")) for name in names]
+
+
+_MEASURED = {"ice40": "hx8k", "ecp5": "ecp5-85k"}
+"""For families of devices the device with their recorded figures."""
+
+
+def pipeline_at_limit(parameters: CoreParameters, family: str) -> Pipeline | None:
+    """The smallest setting of the pipeline with which a core reaches the clock of a family, by the recorded figures.
+
+    If none reaches it, the fastest; None if the core is recorded with one setting or not at all.
+
+    Args:
+        parameters: the parameters of the core.
+        family: the name of the family.
+    """
+    device = DEVICES.get(_MEASURED.get(family, ""))
+    if device is None or getattr(parameters, "pipeline", None) is None:
+        return None
+    lanes = getattr(parameters, "lanes", 1)
+    clocks = {
+        row["design"]: row["usable_mhz"]
+        for recorded in _recorded()
+        for row in recorded["figures"]
+        if (row["device"], row["series"], row["lanes"]) == (device.name, parameters.series, lanes) and row["speed"]
+    }
+    reached: dict[int, float] = {}
+    # The digest of a wide core takes seconds.
+    while len(clocks) > 1:
+        changed: dict[str, Any] = {"pipeline": len(reached)}
+        try:
+            setting = replace(parameters, **changed)
+        except InvalidArgumentError:
+            break
+        reached[len(reached)] = clocks.get(design_digest(setting), 0)
+    if sum(map(bool, reached.values())) < 2:
+        return None
+    best = max(reached, key=lambda number: (reached[number], -number))
+    return Pipeline(best, f"with {reached[best]:.0f} MHz of {device.limit.mhz:.0f} on {device.title}, as measured")
 
 
 def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:
@@ -175,7 +222,7 @@ def figures_table(figures: dict[str, Any]) -> str:
     for row in figures["figures"]:
         cells = lines.setdefault(row["title"], [row["title"], f"{row['latency']}"])
         cells += [_number(_of(row, "area", "cells")), _usable_and_fabric(row)]
-    table = _markdown(heading, lines.values(), left=(0, 1))
+    table = markdown(heading, lines.values(), left=(0, 1))
     return _with_note(table, figures, "those of the fabric in parentheses; one byte per cycle, so MHz are also MB/s")
 
 
@@ -203,7 +250,7 @@ def points_table(figures: dict[str, Any]) -> str:
                 "-" if rate is None else f"{rate:.2f}",
             ]
         )
-    return _with_note(_markdown(heading, lines, left=(0, 1, 3)), figures, "GB/s on the worst input")
+    return _with_note(markdown(heading, lines, left=(0, 1, 3)), figures, "GB/s on the worst input")
 
 
 def paths_text(figures: dict[str, Any]) -> str:
@@ -249,7 +296,7 @@ def summary_table(figures: dict[str, Any], scaling: dict[str, Any]) -> str:
         area = [_number(_of(row, "area", part)) for part in ("cells", "flip_flops")]
         rate = f"{row['gigabytes_per_second']:.2f}"
         lines.append([title, DEVICES[device].title, *area, _usable_and_fabric(row), rate, f"{row['latency']}"])
-    table = _markdown(heading, lines, left=(0, 1))
+    table = markdown(heading, lines, left=(0, 1))
     return _with_note(table, scaling, "those of the fabric in parentheses; GB/s on the worst input")
 
 
@@ -267,7 +314,7 @@ def _with_note(table: str, figures: dict[str, Any], remark: str) -> str:
     return "\n".join([table, "", note, *([""] if failed else []), *failed])
 
 
-def _markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] = (0,)) -> str:
+def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] = (0,)) -> str:
     """A Markdown table; `left` are the numbers of the columns that are aligned at the left."""
     alignment = ["---" if number in left else "---:" for number in range(len(heading))]
     return "\n".join(f"| {' | '.join(row)} |" for row in (heading, alignment, *rows))
@@ -299,7 +346,7 @@ def limits_table() -> str:
         limit = device.limit
         source = limit.document if limit.is_checked else f"{limit.document}; from memory, not checked"
         rows.append([device.title, f"{limit.mhz:g}", source])
-    return _markdown(["device", "clock network, MHz", "source"], rows, left=(0, 2))
+    return markdown(["device", "clock network, MHz", "source"], rows, left=(0, 2))
 
 
 def software_table(figures: dict[str, Any]) -> str:
@@ -312,7 +359,7 @@ def software_table(figures: dict[str, Any]) -> str:
         [row["text"], f"{row['bytes'] / 1e6:.1f}", *(f"{row[name] / 1e9:.3f}" for name in SOFTWARE)]
         for row in figures["software"]
     ]
-    table = _markdown(["text", "MB", *(f"{title}, GB/s" for title in SOFTWARE.values())], rows)
+    table = markdown(["text", "MB", *(f"{title}, GB/s" for title in SOFTWARE.values())], rows)
     tools = ", ".join(f"{name} {version}" for name, version in figures["tools"].items())
     runs = "best of five runs, of `decode` one"
     note = f"One core of {figures['processor']}, {tools}; {runs}; written by `{figures['command']}`."
@@ -336,4 +383,4 @@ def engines_table(figures: dict[str, Any]) -> str:
     }
     rows = [[cell.format_map(row) for cell in columns.values()] for row in figures["engines"]]
     tools = ", ".join(f"{name} {version}" for name, version in figures["tools"].items())
-    return f"{_markdown(list(columns), rows)}\n\nMeasured by `{figures['command']}` in one run, with {tools}."
+    return f"{markdown(list(columns), rows)}\n\nMeasured by `{figures['command']}` in one run, with {tools}."

@@ -14,7 +14,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from utf8fpga.bench.tables import recorded_notes
+from utf8fpga.bench.tables import pipeline_at_limit, recorded_notes
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FILE, Word, one_of, output_option
 from utf8fpga.cli.output import CommandError, check_different, is_standard_output, say, writing
@@ -155,7 +155,9 @@ def generate(
     command, notes, style = command_words(parameters), tuple[str, ...](), ram_style
     if device is not None:
         given = [field for field in parameters.options() if context.get_parameter_source(field) is not _DEFAULT]
-        found = fitted(parameters, device, given=given, ram_style=ram_style)
+        found = fitted(
+            parameters, device, given=given, ram_style=ram_style, pipeline=pipeline_at_limit(parameters, device)
+        )
         parameters, style, notes, command = found.parameters, found.ram_style, found.notes, [*found.command]
         for note in notes:
             say(note)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 from utf8fpga.hdl.core import CoreParameters, written
 from utf8fpga.hdl.cores import command_words
@@ -62,8 +63,25 @@ class Fitted:
     notes: tuple[str, ...]
 
 
+class Pipeline(NamedTuple):
+    """A setting of the pipeline that suits a family.
+
+    Attributes:
+        setting: the value of the field `pipeline`.
+        reason: why it was selected.
+    """
+
+    setting: int
+    reason: str
+
+
 def fitted(
-    parameters: CoreParameters, device: str, *, given: Collection[str] = (), ram_style: str | None = None
+    parameters: CoreParameters,
+    device: str,
+    *,
+    given: Collection[str] = (),
+    ram_style: str | None = None,
+    pipeline: Pipeline | None = None,
 ) -> Fitted:
     """The parameters of a core with the values that suit a family.
 
@@ -72,6 +90,7 @@ def fitted(
         device: the name of the family, one of `FAMILIES`.
         given: the fields of the parameters that the user has chosen, which remain.
         ram_style: the attribute that the user has chosen; None: that of the family, if the core may have memories.
+        pipeline: the setting of the pipeline that suits the family; None: it remains.
 
     >>> from utf8fpga.hdl.decoder.parameters import DecoderParameters
     >>> fitted(DecoderParameters(lanes=4, packed=False), "ice40").notes
@@ -79,16 +98,17 @@ def fitted(
     """
     family = FAMILIES[device]
     preferred = {} if family.lut_memory else parameters.preferences_without_memory()
+    reasons = dict.fromkeys(preferred, "since its look-up tables cannot be memories")
+    if pipeline:
+        preferred |= {"pipeline": pipeline.setting}
+        reasons |= {"pipeline": pipeline.reason}
     wanted = {name: value for name, value in preferred.items() if name not in given}
     command = command_words(parameters)
     # An option with the default as its value is redundant without the family only.
     for name in sorted(preferred.keys() & set(given)):
         if f"--{name}" not in command:
             command += [f"--{name}", written(getattr(parameters, name))]
-    notes = [
-        f"Selected for {device}: --{name} {value}, since its look-up tables cannot be memories."
-        for name, value in wanted.items()
-    ]
+    notes = [f"Selected for {device}: --{name} {value}, {reasons[name]}." for name, value in wanted.items()]
     if ram_style is None and family.ram_style:
         ram_style = family.ram_style
         notes.append(f"Selected for {device}: --ram-style {ram_style}.")

@@ -30,13 +30,24 @@ from support.tiers import tiered
 from utf8fpga.bench import jobs
 from utf8fpga.bench.design import CoreError, Design, foreign_core, measured_core, read_ports
 from utf8fpga.bench.flat import FlatVerilog
+from utf8fpga.bench.growth import CHIPS, growth_block
 from utf8fpga.bench.jobs import DEVICES, Area, CriticalPath, Device, Speed
 from utf8fpga.bench.plot import PlotError, draw_scaling, drawn_digest, scaling_plot
 from utf8fpga.bench.sweep import Figure, Point, sweep
-from utf8fpga.bench.tables import figures_as_dict, figures_table, kept_figure, limits_table, paths_text, points_table
+from utf8fpga.bench.tables import (
+    design_digest,
+    figures_as_dict,
+    figures_table,
+    kept_figure,
+    limits_table,
+    paths_text,
+    pipeline_at_limit,
+    points_table,
+)
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.cache import Cache, CacheError
 from utf8fpga.hdl.foreign import read_script
+from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 HX8K, UP5K, ECP5, ECP5_8 = DEVICES.values()
@@ -746,6 +757,72 @@ def test_table_of_points() -> None:
         "- x on ecp5-85k failed: it is full",
     ]
     json.dumps(figures)
+
+
+def settings_recorded(*clocks: float) -> list[dict[str, Any]]:
+    """Figures as recorded for the serial decoder's settings of the pipeline on HX8K, 0 for one of another circuit."""
+    designs = [design_digest(DecoderParameters(pipeline=number)) if mhz else "old" for number, mhz in enumerate(clocks)]
+    row = {"device": "hx8k", "series": "serial", "lanes": 1, "speed": {"mhz": 1}}
+    rows = [row | {"design": design, "usable_mhz": mhz} for design, mhz in zip(designs, clocks, strict=True)]
+    return [{"figures": rows}, {"figures": [row | {"design": "failed", "speed": None}]}]
+
+
+@pytest.mark.parametrize(
+    ("clocks", "expected"),
+    [((158, 275, 275), 1), ((158, 221, 258), 2), ((158, 0, 258), 2), ((0, 0, 258), None), ((158,), None)],
+    ids=["smallest at the limit", "fastest", "one is stale", "all others are stale", "nothing to choose from"],
+)
+def test_pipeline_of_a_family_follows_the_recorded_figures(
+    clocks: tuple[float, ...], expected: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("utf8fpga.bench.tables._recorded", lambda: settings_recorded(*clocks))
+    chosen = pipeline_at_limit(DecoderParameters(), "ice40")
+    if expected is None:
+        assert chosen is None
+    else:
+        assert chosen == (expected, f"with {clocks[expected]} MHz of 275 on iCE40 HX8K, as measured")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "family"),
+    [
+        (DecoderParameters(), "xilinx"),
+        (DecoderParameters(), "ecp5"),
+        (DecoderParameters(kind=True), "ice40"),
+        (DecoderParameters(lanes=4), "ice40"),
+        (RemoverParameters(), "ice40"),
+    ],
+    ids=["no figures", "another device", "another circuit", "other lanes", "no pipeline"],
+)
+def test_pipeline_without_figures_remains(parameters: Any, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("utf8fpga.bench.tables._recorded", lambda: settings_recorded(158, 221, 275))
+    assert pipeline_at_limit(parameters, family) is None
+
+
+def grown(lanes: int, **changes: Any) -> dict[str, Any]:
+    """A row whose area per lane and whose period are lines over log2 of the lanes."""
+    steps = lanes.bit_length() - 1
+    area = {"cells": lanes * (100 + 50 * steps), "luts": lanes * (100 + 20 * steps), "flip_flops": lanes * 300}
+    speed = {"mhz": 1000 / (2 + 0.5 * steps)}
+    return {"device": "ecp5-85k", "packed": True, "lanes": lanes, "area": area, "speed": speed} | changes
+
+
+def test_growth_is_fitted_to_the_packed_decoders_from_4_lanes_on() -> None:
+    others = [grown(2, area={"cells": 1, "luts": 1, "flip_flops": 1}), grown(8, packed=False), grown(4, device="hx8k")]
+    block = growth_block({"figures": [*others, *map(grown, (4, 16, 64))]})
+    assert [line.split(" | ")[0] for line in block.splitlines()[2:7]] == ["| 4", "| 16", "| 64", "| 128", "| 256"]
+    assert "| 16 | 4,800 (4,800) | 2,880 (2,880) | 4,800 (4,800) | 250 (250) |\n" in block
+    assert "| 256 | (128,000) | (66,560) | (76,800) | (167) |\n" in block
+    assert "cells 100 + 50 log2 n; LUT4 100 + 20 log2 n; flip-flops 300 + " in block
+    assert "Period: 2 + 0.5 log2 n ns." in block
+    assert "256 lanes need 128,000 cells and 76,800 flip-flops" in block
+    assert "reach 167 MHz, which are 42.7 GB/s" in block
+    assert [f"| {128_000 / chip.cells:.0%} |" in block for chip in CHIPS] == [True] * len(CHIPS)
+
+
+def test_growth_of_large_decoders_counts_more_than_that_of_small_ones() -> None:
+    rows = [grown(4, area={"cells": 4 * 400, "luts": 4, "flip_flops": 4}), *map(grown, (16, 64))]
+    assert "| 64 | 25,600 (25,5" in growth_block({"figures": rows}), "4 lanes have twice the area of the law"
 
 
 def test_table_of_settings_with_a_failure() -> None:

@@ -133,6 +133,19 @@ def test_generate_selects_options_for_a_device_and_says_which(
     assert utf8fpga(*shlex.split(header)).stdout == made.stdout
 
 
+def test_generate_selects_the_pipeline_of_the_serial_decoder_for_a_device() -> None:
+    made = utf8fpga("generate", "--device", "ecp5")
+    (line, _) = made.stderr.decode().splitlines()
+    assert re.fullmatch(
+        r"Selected for ecp5: --pipeline [12], with \d+ MHz of 257 on ECP5-85F speed 6, as measured\.", line
+    )
+    assert f"// {line}\n// Selected for ecp5: --ram-style" in made.stdout.decode()
+    given = utf8fpga("generate", "--device", "ecp5", "--pipeline", "0")
+    assert "pipeline" not in given.stderr.decode()
+    # The default of the option is in the header, since the family has another one.
+    assert "// Command: utf8fpga generate --pipeline 0 --device ecp5\n" in given.stdout.decode()
+
+
 def test_decode_with_every_practice(damaged: Path) -> None:
     texts = {
         practice: utf8fpga("decode", "--practice", practice, damaged).stdout.decode()

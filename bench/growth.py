@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How packed decoders grow with the number of lanes, beyond those that are measured.
+
+Each item passes a network with log2 n steps, so that a lane has a constant part and one for each step. The counts per
+lane and the period of the clock are lines over log2 n, fitted to the measured points by least squares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from utf8fpga.bench.jobs import DEVICES
+from utf8fpga.bench.tables import COMMAND, markdown
+
+_DEVICE = DEVICES["ecp5-85k"]
+
+_LEAST = 4
+"""Lanes from which on a packed decoder has all parts of its network."""
+
+_BEYOND = (128, 256)
+"""Lanes that are not measured."""
+
+_COUNTS = {"cells": "cells", "luts": "LUT4", "flip_flops": "flip-flops"}
+"""The counts of an area, and their titles."""
+
+
+class Chip(NamedTuple):
+    """A device that may be large enough.
+
+    Attributes:
+        title: its name.
+        cells: its look-up tables, of four inputs or more.
+        flip_flops: its flip-flops.
+        source: where the numbers are from.
+    """
+
+    title: str
+    cells: int
+    flip_flops: int
+    source: str
+
+
+CHIPS = (
+    Chip("Lattice ECP5-85F", 83_640, 83_640, "nextpnr-ecp5"),
+    Chip("AMD Artix-7 XC7A200T", 134_600, 269_200, "DS180; from memory, not checked"),
+    Chip("AMD Kintex-7 XC7K325T", 203_800, 407_600, "DS180; from memory, not checked"),
+)
+"""Devices by size."""
+
+
+def _sum_of_products(first: Iterable[float], second: Iterable[float]) -> float:
+    return sum(one * other for one, other in zip(first, second, strict=True))
+
+
+class _Law(NamedTuple):
+    """A line over log2 of the number of lanes."""
+
+    constant: float
+    step: float
+
+    @staticmethod
+    def fitted(points: dict[int, float], weights: Iterable[int]) -> _Law:
+        """The line with the least squares of the weighted distances."""
+        steps, squares = [math.log2(lanes) for lanes in points], [weight * weight for weight in weights]
+        step, value = (_sum_of_products(squares, each) / sum(squares) for each in (steps, points.values()))
+        moved = [each - step for each in steps]
+        weighted = [square * each for square, each in zip(squares, moved, strict=True)]
+        slope = _sum_of_products(weighted, points.values()) / _sum_of_products(weighted, moved)
+        return _Law(value - slope * step, slope)
+
+    def at(self, lanes: int) -> float:
+        return self.constant + self.step * math.log2(lanes)
+
+    def __str__(self) -> str:
+        return f"{self.constant:.3g} {'-' if self.step < 0 else '+'} {abs(self.step):.3g} log2 n"
+
+
+def growth_block(scaling: dict[str, Any]) -> str:
+    """The measured points and the fit as Markdown, and what the largest decoder needs.
+
+    Args:
+        scaling: the figures of `scaling_points`.
+    """
+    rows = {
+        row["lanes"]: row
+        for row in scaling["figures"]
+        if row["device"] == _DEVICE.name and row["packed"] and row["lanes"] >= _LEAST and row["speed"]
+    }
+    # With the lanes as weights the squares are those of whole decoders.
+    counts = {
+        count: _Law.fitted({lanes: row["area"][count] / lanes for lanes, row in rows.items()}, rows)
+        for count in _COUNTS
+    }
+    period = _Law.fitted({lanes: 1000 / row["speed"]["mhz"] for lanes, row in rows.items()}, [1] * len(rows))
+    lines = []
+    for lanes in (*rows, *(lanes for lanes in _BEYOND if lanes not in rows)):
+        row = rows.get(lanes)
+        line = [f"{lanes}"]
+        line += [_both(row and row["area"][count], lanes * law.at(lanes)) for count, law in counts.items()]
+        lines.append([*line, _both(row and row["speed"]["mhz"], 1000 / period.at(lanes))])
+    heading = ["lanes", *_COUNTS.values(), "fabric MHz"]
+    most = _BEYOND[-1]
+    needed = {count: most * counts[count].at(most) for count in ("cells", "flip_flops")}
+    chips = [
+        [
+            chip.title,
+            *(f"{each:,}" for each in chip[1:3]),
+            f"{max(needed['cells'] / chip.cells, needed['flip_flops'] / chip.flip_flops):.0%}",
+            chip.source,
+        ]
+        for chip in CHIPS
+    ]
+    usable = min(1000 / period.at(most), _DEVICE.limit.mhz)
+    return "\n\n".join(
+        [
+            markdown(heading, lines, left=()),
+            f"Measured on {_DEVICE.title}, the fit in parentheses; without measurement only the fit. Per lane:"
+            f" {'; '.join(f'{title} {counts[count]}' for count, title in _COUNTS.items())}. Period: {period} ns."
+            f" Written by `{COMMAND}`.",
+            f"By these laws {most} lanes need {needed['cells']:,.0f} cells and {needed['flip_flops']:,.0f} flip-flops."
+            f" The fabric of an {_DEVICE.title} would reach {1000 / period.at(most):.0f} MHz, which are"
+            f" {most * usable / 1000:.1f} GB/s.",
+            markdown(
+                ["chip", "look-up tables", "flip-flops", f"share that {most} lanes need", "source"], chips, left=(0, 4)
+            ),
+        ]
+    )
+
+
+def _both(measured: float | None, fit: float) -> str:
+    return f"({fit:,.0f})" if measured is None else f"{measured:,.0f} ({fit:,.0f})"
