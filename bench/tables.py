@@ -67,7 +67,7 @@ def _packed(*lanes: int) -> list[CoreParameters]:
 
 SCALING: tuple[Scaling, ...] = (
     *_points("hx8k", DecoderParameters(pipeline=2), *_sparse(1)),
-    *_points("ecp5-85k", DecoderParameters(pipeline=2), *_sparse(1, 4, 16, 64, 256)),
+    *_points("ecp5-85k", DecoderParameters(pipeline=2), *_sparse(1, 4, 16, 64)),
     *_points("ecp5-85k", *_packed(4, 8, 16, 32)),
     *_points("ecp5-85k-8", DecoderParameters(pipeline=2), *_sparse(4, 16, 64), *_packed(4, 16)),
 )
