@@ -185,11 +185,16 @@ class WindowControl:
         return tuple(sorted(bound for bound in found if 0 < bound < self.table.longest))
 
     @cached_property
+    def long_lengths(self) -> tuple[int, ...]:
+        """The lengths of sequences beyond all `bounds`, of more than three units."""
+        return tuple(n for n in self.lengths if n > max(3, *self.bounds)) if self.bounds else ()
+
+    @cached_property
     def long_bit(self) -> int:
-        """The first of the bits of a code point that are 0 unless its sequence has more units than any of `bounds`."""
-        short = [row for row in self.table.rows if len(row.units) <= self.bounds[-1]] if self.bounds else []
-        bits = max((row.code_points.last for row in short), default=0).bit_length()
-        return max(bits, REPLACEMENT_CHARACTER.bit_length()) if bits else self.serial.code_point_bits
+        """The first of the bits of a code point that are 0 unless its sequence has one of `long_lengths`."""
+        short = [row.code_points.last for row in self.table.rows if len(row.units) not in self.long_lengths]
+        bits = max(REPLACEMENT_CHARACTER, *short).bit_length()
+        return min(bits, self.serial.code_point_bits) if self.long_lengths else self.serial.code_point_bits
 
     def sources(self, bit: int) -> list[Source]:
         """The bits of units that a bit of the code point of a complete sequence depends on."""
@@ -288,7 +293,7 @@ class Window:
         trail: the unit may continue a sequence.
         continued: it continues a sequence that was open before it.
         incomplete: it does not complete a sequence.
-        short: it does not complete a sequence of more units than any of `WindowControl.bounds`.
+        short: it does not complete a sequence of `WindowControl.long_lengths`.
         open: it is part of a sequence that needs more units.
         longer: by number of units, whether that sequence has more.
         length, needed: with `spans`, the units of the sequence so far, and bit k: more than k further ones are needed.
@@ -560,8 +565,7 @@ class Window:
         return self._done[lane] | any_of(self._so_far(n, n, lane) for n in self._longer if n > 3)
 
     def _is_short(self, lane: int) -> Value:
-        bound = self.control.bounds[-1] if self.control.bounds else self.control.table.longest
-        return ~any_of(self._so_far(n, n, lane) for n in self.control.lengths if n > bound)
+        return ~any_of(self._so_far(n, n, lane) for n in self.control.long_lengths)
 
     def _is_open(self, lane: int) -> Value:
         # A second unit is `_done` if its sequence needs no more.
