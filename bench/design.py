@@ -42,7 +42,7 @@ class Design:
         packed: whether the words of a beat are contiguous.
         latency: cycles from the byte that determines an item to the item.
         bytes_per_clock: bytes per cycle on the worst input.
-        names: for wires of the sources their names in the circuit.
+        names: for wires and memories of the sources their names in the circuit.
     """
 
     title: str
@@ -107,8 +107,8 @@ endmodule
 
     def wire_name(self, wire: str) -> str:
         """The name in the circuit of a wire of `between_registers`."""
-        inside = wire.removeprefix("core.")
-        return self.names.get(inside, inside) if inside != wire else "a register at the ports"
+        inside = _BLOCK.sub("", wire.removeprefix("core."))
+        return self.names.get(inside, inside) if wire.startswith("core.") else "a register at the ports"
 
     def _connections(self, reset: str, signals: Sequence[str]) -> str:
         given = [(self.clock, "clk")]
@@ -123,6 +123,10 @@ endmodule
         while any(re.search(rf"\b{name}\b", text) for _, text in self.sources):
             name += "_"
         return name
+
+
+_BLOCK = re.compile(r"\.\d+\.\d+(?:[$_][A-Z].*)?$")
+"""What synthesis adds to the name of a memory for a part of it."""
 
 
 def _slices(register: str, ports: Sequence[tuple[str, int]]) -> list[str]:

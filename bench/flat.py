@@ -18,7 +18,7 @@ class FlatVerilog(NamedTuple):
 
     Attributes:
         text: the Verilog.
-        names: for each numbered wire its name in the design, after those of the modules that it is in.
+        names: for each numbered wire and each memory its name in the design, after those of the modules that it is in.
     """
 
     text: str
@@ -39,7 +39,8 @@ def flat_verilog(rtlil: str, top: str) -> FlatVerilog:
         written = "write_verilog -noattr top.v; write_json top.json"
         run_tool("yosys", ["-q", "-p", f"read_rtlil top.il; {script}; {written}"], directory=directory)
         text = (directory / "top.v").read_text(encoding="utf-8")
-        wires = json.loads((directory / "top.json").read_text(encoding="utf-8"))["modules"][top]["netnames"]
+        module = json.loads((directory / "top.json").read_text(encoding="utf-8"))["modules"][top]
+    wires, memories = module["netnames"], module.get("memories", {})
     names: dict[tuple[object, ...], str] = {}
     for wire in wires.values():
         # A wire and the ports that it is connected to have different names.
@@ -49,20 +50,21 @@ def flat_verilog(rtlil: str, top: str) -> FlatVerilog:
     # The header that Yosys writes, with the build of Yosys, is omitted.
     return FlatVerilog(
         text[text.index("module ") :],
-        {wire: names[bits] for wire, given in wires.items() if (bits := tuple(given["bits"])) in names},
+        {wire: names[bits] for wire, given in wires.items() if (bits := tuple(given["bits"])) in names}
+        | {memory: given["attributes"][_NAME] for memory, given in memories.items() if _NAME in given["attributes"]},
     )
 
 
 _NAME = "utf8fpga_name"
-"""The attribute of a wire with its name, which renaming does not change."""
+"""The attribute of a wire or memory with its name, which renaming does not change."""
 
 
 def _with_names(rtlil: str, top: str) -> Iterator[str]:
-    """The lines of a design, each wire with its name as an attribute."""
+    """The lines of a design, each wire and memory with its name as an attribute."""
     module = ""
     for line in rtlil.splitlines():
         if found := re.match(r"module \\(\S+)$", line):
             module = found[1]
-        elif found := re.match(r"  wire .*\\(\S+)$", line):
+        elif found := re.match(r"  (?:wire|memory) .*\\(\S+)$", line):
             yield f'  attribute \\{_NAME} "{f"{module}.{found[1]}".removeprefix(top)}"'
         yield line

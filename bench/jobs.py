@@ -361,7 +361,7 @@ class _Step(NamedTuple):
 
 _STEP = re.compile(r"^Info:\s+(clk-to-q|routing|logic|setup)\s+([\d.]+)\s+[\d.]+ (?:Source|Net) (\S+)", re.M)
 
-_CELL = re.compile(r"_(TRELLIS_FF|SB_DFF|SB_LUT4|SB_CARRY|LUT4|PFUMX|L6MUX21|CCU2C)[A-Z]*_.*|\.[A-Z0-9]+$")
+_CELL = re.compile(r"_(TRELLIS_FF|SB_DFF|SB_LUT4|SB_CARRY|LUT4|PFUMX|L6MUX21|CCU2C)[A-Z]*_.*|\.[A-Z0-9_]+$")
 """What synthesis and nextpnr add to the name of a wire to name a pin of a cell."""
 
 

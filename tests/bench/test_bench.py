@@ -244,6 +244,12 @@ def test_wires_keep_the_names_of_the_circuit() -> None:
     assert "occupied" not in text, "figures depend on no name"
 
 
+@pytest.mark.parametrize("part", [".0.4$DPRAM_COMB1", ".0.11_DI", ""])
+def test_memories_keep_the_names_of_the_circuit(part: str, cache: Cache) -> None:
+    core = measured_core(DecoderParameters(lanes=4, architecture="parallel", packed=False), cache=cache)
+    assert core.wire_name(f"core.core_buffer_lanes_0_rows{part}") == "core.buffer.lanes_0.rows"
+
+
 def test_result_is_the_faster_netlist(tools: FakeTools) -> None:
     for number in range(3):
         core = replace(COUNTER, sources=(("core.v", f"module counter(); // {number}\nendmodule\n"),))
@@ -811,6 +817,7 @@ def test_growth_is_fitted_to_the_packed_decoders_from_4_lanes_on() -> None:
     others = [grown(2, area={"cells": 1, "luts": 1, "flip_flops": 1}), grown(8, packed=False), grown(4, device="hx8k")]
     block = growth_block({"figures": [*others, *map(grown, (4, 16, 64))]})
     assert [line.split(" | ")[0] for line in block.splitlines()[2:7]] == ["| 4", "| 16", "| 64", "| 128", "| 256"]
+    assert "Largest error: cells 0%, LUT4 0%, flip-flops 0%, fabric MHz 0%." in block
     assert "| 16 | 4,800 (4,800) | 2,880 (2,880) | 4,800 (4,800) | 250 (250) |\n" in block
     assert "| 256 | (128,000) | (66,560) | (76,800) | (167) |\n" in block
     assert "cells 100 + 50 log2 n; LUT4 100 + 20 log2 n; flip-flops 300 + " in block
@@ -822,7 +829,14 @@ def test_growth_is_fitted_to_the_packed_decoders_from_4_lanes_on() -> None:
 
 def test_growth_of_large_decoders_counts_more_than_that_of_small_ones() -> None:
     rows = [grown(4, area={"cells": 4 * 400, "luts": 4, "flip_flops": 4}), *map(grown, (16, 64))]
-    assert "| 64 | 25,600 (25,5" in growth_block({"figures": rows}), "4 lanes have twice the area of the law"
+    block = growth_block({"figures": rows})
+    assert "| 64 | 25,600 (25,5" in block, "4 lanes have twice the area of the law"
+    assert "Largest error: cells 4" in block
+
+
+def test_growth_of_64_lanes_is_shown_without_a_measurement() -> None:
+    lines = growth_block({"figures": [*map(grown, (4, 16))]}).splitlines()
+    assert lines[4].startswith("| 64 | (25,600) | (14,080) | (19,200) | (200) |")
 
 
 def test_table_of_settings_with_a_failure() -> None:
