@@ -50,10 +50,6 @@ CHIPS = (
 """Devices by size."""
 
 
-def _sum_of_products(first: Iterable[float], second: Iterable[float]) -> float:
-    return sum(one * other for one, other in zip(first, second, strict=True))
-
-
 class _Law(NamedTuple):
     """A line over log2 of the number of lanes."""
 
@@ -63,12 +59,10 @@ class _Law(NamedTuple):
     @staticmethod
     def fitted(points: dict[int, float], weights: Iterable[int]) -> _Law:
         """The line with the least squares of the weighted distances."""
-        steps, squares = [math.log2(lanes) for lanes in points], [weight * weight for weight in weights]
-        step, value = (_sum_of_products(squares, each) / sum(squares) for each in (steps, points.values()))
-        moved = [each - step for each in steps]
-        weighted = [square * each for square, each in zip(squares, moved, strict=True)]
-        slope = _sum_of_products(weighted, points.values()) / _sum_of_products(weighted, moved)
-        return _Law(value - slope * step, slope)
+        from numpy import polyfit  # Of the extra `arrays`, which other commands do without.
+
+        step, constant = polyfit([math.log2(lanes) for lanes in points], [*points.values()], 1, w=[*weights])
+        return _Law(float(constant), float(step))
 
     def at(self, lanes: int) -> float:
         return self.constant + self.step * math.log2(lanes)

@@ -132,6 +132,7 @@ class _Flat(Window):
             frozenset(),
             spans=window.spans,
             properties=window.flags,
+            resets_words=window.resets_words,
         )
         self.stage.values[self.keep] = list(context.present)
 
@@ -328,7 +329,7 @@ class _Bench(Elaboratable):
                 if here:
                     found = any_of(stage.values[one][lane] for one, _ in here)
                     wanted = any_of(other[at] for _, other in here)
-                    self._hold(lane, ~context.valid | flat.incomplete[at] | (found == wanted))
+                    self._hold(lane, ~context.valid | ~flat.completes(at) | (found == wanted))
             for one, other in breaks:
                 same = stage.values[one][lane] == other[at]
                 self._hold(lane, ~context.valid | ~flat.trail[at] | same)
@@ -354,7 +355,7 @@ class _Bench(Elaboratable):
         if self.decoder.parameters.replacement or not (item.isdigit() or name.endswith("code_point")):
             return value == wanted
         bits = self.window.control.serial.code_point_bits
-        completed = ~flat.incomplete[self._past + (int(item) if item.isdigit() else self.tail)]
+        completed = flat.completes(self._past + (int(item) if item.isdigit() else self.tail))
         return (value[bits:] == wanted[bits:]) & (~completed | (value[:bits] == wanted[:bits]))
 
     # The comparison with the reference.

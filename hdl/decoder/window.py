@@ -85,10 +85,15 @@ class ItemWindow(wiring.Component):
         """Whether the position of each unit in its sequence must be known."""
         return self.parameters.kind or self.parameters.length
 
+    @property
+    def resets_words(self) -> bool:
+        """Whether U+FFFD and upper bits of a code point that are 0 are resets of registers, see `Window.resets`."""
+        return False
+
     def contents(self, beat: Window, lane: int, *, by_reset: bool = False) -> dict[str, Value]:
         """The values of a lane, by name, if no unit follows its unit; `by_reset` as in `Window.word`."""
         serial = self.control.serial
-        completed, keep = ~beat.incomplete[lane], beat.keep[lane]
+        completed, keep = beat.completes(lane), beat.keep[lane]
         contents = {
             "code_point": beat.word(lane, replacement=self.parameters.replacement, by_reset=by_reset),
             "error": keep & ~completed,
@@ -166,6 +171,7 @@ class ItemWindow(wiring.Component):
             pauses=pauses,
             spans=self.spans,
             properties=self.flags,
+            resets_words=self.resets_words,
         )
 
     def _hold_last(self, beat: Window) -> tuple[dict[str, Signal], Signal, Value]:
@@ -341,18 +347,21 @@ class RowWindow(ItemWindow):
 
         super().__init__(parameters, always_ready=True, ports=ports)
 
+    @property
+    def resets_words(self) -> bool:
+        return self.stages.words and self.parameters.replacement
+
     @cached_property
     def state(self) -> WindowState:
         beat, tail = self._window(Pipeline()), self.lanes - 1
 
         # All lanes but the last are known now.
-        by_reset = self.stages.words and self.parameters.replacement
-        items = [self.inner_item(beat, lane, by_reset=by_reset) for lane in range(tail)]
+        items = [self.inner_item(beat, lane, by_reset=self.resets_words) for lane in range(tail)]
         if self.stages.words:
             for lane, item in enumerate(items):
-                items[lane] = word = _word(item, lane, replacement=by_reset)
+                items[lane] = word = _word(item, lane, replacement=self.resets_words)
                 beat.pipeline.add(word.eq(item))
-                for reset, bits, value in beat.resets(lane, word) if by_reset else ():
+                for reset, bits, value in beat.resets(lane, word) if self.resets_words else ():
                     beat.pipeline.add(bits.eq(value), enable=reset)
 
         held, waiting, item = self._hold_last(beat)

@@ -292,8 +292,8 @@ class Window:
         unit, keep: the unit, and whether it is present.
         trail: the unit may continue a sequence.
         continued: it continues a sequence that was open before it.
-        incomplete: it does not complete a sequence.
-        short: it does not complete a sequence of `WindowControl.long_lengths`.
+        completed: it completes a sequence; with `resets_words` instead of it:
+        incomplete, short: it completes no sequence, and none of `WindowControl.long_lengths`.
         open: it is part of a sequence that needs more units.
         longer: by number of units, whether that sequence has more.
         length, needed: with `spans`, the units of the sequence so far, and bit k: more than k further ones are needed.
@@ -318,9 +318,10 @@ class Window:
         pauses: Sequence[Value] | None = None,
         spans: bool = False,
         properties: PropertyLogic | None = None,
+        resets_words: bool = False,
     ) -> None:
         self.control, self.pipeline, self.lanes, self.cuts = control, pipeline, len(units), cuts
-        self.first, self.pauses, self.spans = first, pauses, spans
+        self.first, self.pauses, self.spans, self.resets_words = first, pauses, spans, resets_words
         self.properties = properties or _NO_PROPERTIES
         self.stages = [source]
         self.made: list[Lanes] = []
@@ -527,11 +528,14 @@ class Window:
             for bound in bounds
         }
         self.continued = self.each("continued", self._is_continued, "The unit continues the sequence before it.")
-        # The complement is the reset of the registers of a code point, which would need an inverter in front of it.
-        self.incomplete = self.each(
-            "incomplete", lambda lane: ~self._is_completed(lane), "The unit does not end a well-formed sequence."
-        )
-        self.short = self.each("short", self._is_short, "The unit ends no well-formed sequence of the longest ones.")
+        if self.resets_words:
+            # A reset from `completed` would need an inverter in front of it.
+            self.incomplete = self.each(
+                "incomplete", lambda lane: ~self._is_completed(lane), "The unit does not end a well-formed sequence."
+            )
+            self.short = self.each("short", self._is_short, "The unit ends none of the longest well-formed sequences.")
+        else:
+            self.completed = self.each("completed", self._is_completed, "The unit ends a well-formed sequence.")
         self.open = self.each("open", self._is_open, "The sequence that the unit is in needs more units.")
         if self.spans:
             self.length = self.each("length", self._length)
@@ -595,7 +599,11 @@ class Window:
 
     def flag(self, wanted: CharacterProperty, lane: int) -> Value:
         """Whether a unit completes a sequence whose code point has a property."""
-        return ~self.incomplete[lane] & _any(self.sums[wanted], lane)
+        return self.completes(lane) & _any(self.sums[wanted], lane)
+
+    def completes(self, lane: int) -> Value:
+        """Whether a unit completes a sequence."""
+        return ~self.incomplete[lane] if self.resets_words else self.completed[lane]
 
     def word(self, lane: int, *, replacement: bool, by_reset: bool = False) -> Value:
         """The code point of the sequence that a unit completes; if it completes none, U+FFFD with `replacement`.
@@ -603,9 +611,9 @@ class Window:
         Args:
             lane: the lane of the unit.
             replacement: whether there is U+FFFD.
-            by_reset: without what `resets` do.
+            by_reset: without what `resets` do, for which the window must have `resets_words`.
         """
-        completed = ~self.incomplete[lane]
+        completed = self.completes(lane)
         bits = []
         for bit in range(self.control.serial.code_point_bits):
             sources = self.control.sources(bit)

@@ -38,7 +38,7 @@ def failed_questions(wanted: str, **options: Any) -> list[str]:
         {},
         pytest.param({"pipeline": 0}, marks=pytest.mark.proof),
         pytest.param({"kind": True, "length": True}, marks=pytest.mark.proof),
-        pytest.param({"replacement": False}, marks=pytest.mark.proof),
+        pytest.param({"pipeline": 6, "buffer": "packer", "replacement": False}, marks=pytest.mark.proof),
     ],
     ids=str,
 )
