@@ -19,8 +19,8 @@ _DEVICE = DEVICES["ecp5-85k"]
 _LEAST = 4
 """Lanes from which on a packed decoder has all parts of its network."""
 
-_BEYOND = (128, 256)
-"""Lanes that are not measured."""
+_BEYOND = (64, 128, 256)
+"""Lanes for which the fit is shown even without a measurement."""
 
 _COUNTS = {"cells": "cells", "luts": "LUT4", "flip_flops": "flip-flops"}
 """The counts of an area, and their titles."""
@@ -88,13 +88,17 @@ def growth_block(scaling: dict[str, Any]) -> str:
         for count in _COUNTS
     }
     period = _Law.fitted({lanes: 1000 / row["speed"]["mhz"] for lanes, row in rows.items()}, [1] * len(rows))
-    lines = []
-    for lanes in (*rows, *(lanes for lanes in _BEYOND if lanes not in rows)):
-        row = rows.get(lanes)
-        line = [f"{lanes}"]
-        line += [_both(row and row["area"][count], lanes * law.at(lanes)) for count, law in counts.items()]
-        lines.append([*line, _both(row and row["speed"]["mhz"], 1000 / period.at(lanes))])
     heading = ["lanes", *_COUNTS.values(), "fabric MHz"]
+    lines, errors = [], [0.0] * len(heading[1:])
+    for lanes in sorted({*rows, *_BEYOND}):
+        fits = [*(lanes * law.at(lanes) for law in counts.values()), 1000 / period.at(lanes)]
+        if row := rows.get(lanes):
+            measured = [*(row["area"][count] for count in _COUNTS), row["speed"]["mhz"]]
+            pairs = list(zip(measured, fits, strict=True))
+            errors = [max(error, abs(fit / value - 1)) for error, (value, fit) in zip(errors, pairs, strict=True)]
+            lines.append([f"{lanes}", *(f"{value:,.0f} ({fit:,.0f})" for value, fit in pairs)])
+        else:
+            lines.append([f"{lanes}", *(f"({fit:,.0f})" for fit in fits)])
     most = _BEYOND[-1]
     needed = {count: most * counts[count].at(most) for count in ("cells", "flip_flops")}
     chips = [
@@ -112,6 +116,7 @@ def growth_block(scaling: dict[str, Any]) -> str:
             markdown(heading, lines, left=()),
             f"Measured on {_DEVICE.title}, the fit in parentheses; without measurement only the fit. Per lane:"
             f" {'; '.join(f'{title} {counts[count]}' for count, title in _COUNTS.items())}. Period: {period} ns."
+            f" Largest error: {', '.join(map('{} {:.0%}'.format, heading[1:], errors))}."
             f" Written by `{COMMAND}`.",
             f"By these laws {most} lanes need {needed['cells']:,.0f} cells and {needed['flip_flops']:,.0f} flip-flops."
             f" The fabric of an {_DEVICE.title} would reach {1000 / period.at(most):.0f} MHz, which are"
@@ -121,7 +126,3 @@ def growth_block(scaling: dict[str, Any]) -> str:
             ),
         ]
     )
-
-
-def _both(measured: float | None, fit: float) -> str:
-    return f"({fit:,.0f})" if measured is None else f"{measured:,.0f} ({fit:,.0f})"
