@@ -62,7 +62,8 @@ class _Law(NamedTuple):
         from numpy import polyfit  # Of the extra `arrays`, which other commands do without.
 
         step, constant = polyfit([math.log2(lanes) for lanes in points], [*points.values()], 1, w=[*weights])
-        return _Law(float(constant), float(step))
+        # The last digits depend on the processor.
+        return _Law(round(float(constant), 9), round(float(step), 9))
 
     def at(self, lanes: int) -> float:
         return self.constant + self.step * math.log2(lanes)

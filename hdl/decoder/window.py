@@ -349,7 +349,8 @@ class RowWindow(ItemWindow):
 
     @property
     def resets_words(self) -> bool:
-        return self.stages.words and self.parameters.replacement
+        # With as many lanes as slices are for, the nets to the resets are too long for the clock.
+        return self.stages.words and self.parameters.replacement and self.stages.buffer == "memory"
 
     @cached_property
     def state(self) -> WindowState:
