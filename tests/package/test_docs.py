@@ -140,7 +140,12 @@ MARKERS = {
 }
 """Markers of the longer commands, by their first words; the longest match counts. Empty: the default tier."""
 
-EXTRAS = {"examples/cocotb": "cocotb", "fusesoc ": "fusesoc", "examples/litex": "litex"}
+EXTRAS = {
+    "examples/cocotb": "cocotb",
+    "examples/tiny-tapeout": "cocotb",
+    "fusesoc ": "fusesoc",
+    "examples/litex": "litex",
+}
 """The modules that commands with these words require, which the extra `test` does not install."""
 
 THEIRS = """
@@ -282,7 +287,7 @@ def prepare(folder: Path, lines: list[str]) -> None:
     """Write what command lines read to a folder; skip the test if what they require is not installed."""
     if any("theirs.v" in line for line in lines):
         write_theirs(folder)
-    for program, words in (("iverilog", "iverilog|cocotb|fusesoc"), ("ghdl", "ghdl")):
+    for program, words in (("iverilog", "iverilog|cocotb|fusesoc|tile"), ("ghdl", "ghdl"), ("sta", "gates.py")):
         if any(re.search(words, line) for line in lines) and not shutil.which(program):
             pytest.skip(f"{program} is not installed")
     for words, module in EXTRAS.items():
