@@ -97,6 +97,8 @@ utf8fpga bench --record .
 utf8fpga bench --engines --record .
 # it writes to a checkout; test_pictures.py draws again
 python docs/pictures/draw.py
+# it writes to a checkout; test_conformance_software.py runs each decoder again
+python docs/conformance/software.py
 # it writes to a checkout; test_notebook.py compares the outputs
 python tests/support/notebook.py examples/notebook.ipynb
 # it writes to a checkout; test_readme.py records into a copy

@@ -19,7 +19,6 @@ CASES = [
 ]
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_every_case_has_the_expected_code_points(lanes: int) -> None:
     parameters = DecoderParameters(lanes=lanes)
