@@ -3,6 +3,7 @@
 
 Runs those that are installed, writes their results to software.json, and the tables in conformance-software.md. The
 drivers beside this script read lines of hexadecimal bytes; they write the version, then a line of code points each.
+Debian has them in chromium, golang-go, icu-devtools, nodejs, openjdk-17-jdk, perl, php-mbstring, ruby, rustc and tcl.
 """
 
 from __future__ import annotations
@@ -135,47 +136,53 @@ DECODERS = (
 )
 
 
-def _without_marks(points: Result) -> Counter[int]:
-    return Counter(point for point in points or () if point != ord("\ufffd"))
+ACCEPTS, CHANGES, MARKS = "accepts ill-formed text", "changes well-formed text", "other numbers of marks"
+
+
+def expected(decoder: Decoder, units: bytes, practice: Practice) -> Result:
+    """The code points that a decoder should output; none of a text that is only accepted."""
+    items = list(decode_with(units, practice))
+    if decoder.judges == "acceptance":
+        return None if any(item.error for item in items) else []
+    return [item.code_point for item in items if decoder.judges == "text" or not item.error]
+
+
+def difference(units: bytes, given: Result, wanted: Result) -> str | None:
+    """The kind of difference between two results."""
+    if given == wanted:
+        return None
+    given_parts, wanted_parts = (
+        Counter(points or []) - Counter({ord("\ufffd"): len(units)}) for points in (given, wanted)
+    )
+    if wanted is None or given_parts - wanted_parts:
+        return ACCEPTS
+    return CHANGES if wanted_parts - given_parts or is_well_formed(units) else MARKS
 
 
 def judged(decoder: Decoder, texts: Sequence[bytes], results: Sequence[Result]) -> dict[str, Any]:
     """The agreement of a decoder with each practice, the verdict, and the first text that shows it."""
+    if decoder.judges == "acceptance":
+        results = [result and [] for result in results]
     # Practices differ in marks only.
     practices = list(Practice) if decoder.judges == "text" else [Practice.MAXIMAL_SUBPARTS]
-    same = Counter[str]()
-    differing: list[tuple[bytes, Result]] = []
-    accepted: list[tuple[bytes, Result]] = []
-    changed: list[tuple[bytes, Result]] = []
-    for units, result in zip(texts, results, strict=True):
-        for practice in practices:
-            items = [each for each in decode_with(units, practice) if decoder.judges == "text" or not each.error]
-            expected = [each.code_point for each in items]
-            agrees = (
-                (result is not None) == is_well_formed(units) if decoder.judges == "acceptance" else result == expected
-            )
-            same[practice] += agrees
-            if practice is not Practice.MAXIMAL_SUBPARTS or agrees:
-                continue
-            differing.append((units, result))
-            if result is not None and (
-                decoder.judges == "acceptance" or _without_marks(result) - _without_marks(expected)
-            ):
-                accepted.append((units, result))
-            elif _without_marks(expected) - _without_marks(result) or is_well_formed(units):
-                changed.append((units, result))
-    perfect = [practice for practice in practices if same[practice] == len(texts)]
-    verdict, shown = "other numbers of marks", differing
-    if accepted or changed:
-        verdict, shown = ("accepts ill-formed text", accepted) if accepted else ("changes well-formed text", changed)
-    elif perfect:
-        verdict = f"conforms to {perfect[0]}" if differing else "conforms"
-    first = [
-        {"bytes": units.hex(" ").upper(), "given": result and " ".join(f"{point:04X}" for point in result)}
-        for units, result in shown[:1]
-    ]
-    agreement = {str(practice): same[practice] for practice in practices}
-    return {"judged": decoder.judges, "verdict": verdict, "same": agreement, "first": first[0] if first else None}
+    kinds = {
+        practice: [
+            difference(units, result, expected(decoder, units, practice))
+            for units, result in zip(texts, results, strict=True)
+        ]
+        for practice in practices
+    }
+    same = {str(practice): found.count(None) for practice, found in kinds.items()}
+    found = kinds[Practice.MAXIMAL_SUBPARTS]
+    verdict = next((kind for kind in (ACCEPTS, CHANGES, MARKS) if kind in found), "conforms")
+    first = None
+    if verdict != "conforms":
+        at = found.index(verdict)
+        points = " ".join(f"{point:04X}" for point in results[at] or [])
+        first = {"bytes": texts[at].hex(" ").upper(), "given": points}
+        if perfect := [name for name, number in same.items() if number == len(texts)]:
+            verdict = f"conforms to {perfect[0]}"
+    return {"judged": decoder.judges, "verdict": verdict, "same": same, "first": first}
 
 
 def table(record: dict[str, Any]) -> str:
@@ -203,7 +210,7 @@ def suites_table() -> str:
         cases = sum(not line.startswith("# ") for line in content)
         repository, _, copied = notes["repository"].partition(", a copy of ")
         source = f"[{repository}](https://github.com/{repository})" + (
-            f", [copy]({copied.split()[0]})" if copied else ""
+            f", [original]({copied.split()[0]})" if copied else ""
         )
         names = [line.split(": ")[1] for line in content if line.startswith("# differs: ")]
         why = f"{', '.join(names)}: {notes['differs'].partition(': ')[2]}" if names else ""
