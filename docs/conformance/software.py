@@ -20,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from utf8fpga.cli.record import with_block
 from utf8fpga.model import Practice, is_well_formed
 from utf8fpga.model.practices import decode_with
 from utf8fpga.model.vectors import vectors
@@ -198,7 +199,7 @@ def table(record: dict[str, Any]) -> str:
         shown = f"`{first['bytes']}` → " + (first["given"] or "nothing") if first else ""
         judges = "" if row["judged"] == "text" else f" ({row['judged']})"
         lines.append(f"| {row['decoder']} | {row['version']} | {row['verdict']}{judges} | {best} | {other} | {shown} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def suites_table() -> str:
@@ -215,15 +216,12 @@ def suites_table() -> str:
         names = [line.split(": ")[1] for line in content if line.startswith("# differs: ")]
         why = f"{', '.join(names)}: {notes['differs'].partition(': ')[2]}" if names else ""
         lines.append(f"| {path.stem} | {source} | {notes['licence']} | {cases} | {notes['practice']} | {why} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def with_tables(page: str, record: dict[str, Any]) -> str:
     """The page with the tables of a record and of the suites."""
-    for name, content in {"decoders": table(record), "suites": suites_table()}.items():
-        before, begin, rest = page.partition(f"<!-- begin: {name} -->\n")
-        page = "".join([before, begin, "\n", content, "\n", *rest.partition(f"<!-- end: {name} -->\n")[1:]])
-    return page
+    return with_block(with_block(page, "decoders", table(record)), "suites", suites_table())
 
 
 def row_of(decoder: Decoder, texts: Sequence[bytes]) -> dict[str, Any]:
