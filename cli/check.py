@@ -1,24 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `check`: compares any UTF-8 core in Verilog with the golden function, by cause."""
+"""The command `check`: compares any UTF-8 core in Verilog with the golden function: its verdict, and the causes."""
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 
 from utf8fpga.cli.options import FILE, MODULE, json_option, practice_option
-from utf8fpga.cli.output import CommandError, coloured, progress
+from utf8fpga.cli.output import CommandError, check_different, coloured, progress, say, writing
 from utf8fpga.formal.foreign import PROVED, ForeignProof, prove_foreign, require_provable
+from utf8fpga.formal.foreign_waveform import write_foreign_waveform
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import OWN_PORTS, CheckedPorts, read_checked_ports
 from utf8fpga.model import Practice
 from utf8fpga.model.render import columns, counted
 from utf8fpga.model.table import spell
-from utf8fpga.sim.causes import STEPS, Failure, Report, Row, Throughput, check_foreign_core
+from utf8fpga.sim.causes import STEPS, check_foreign_core
+from utf8fpga.sim.foreign_bench import foreign_testbench
+from utf8fpga.sim.report import Failure, Finding, Report, Row, Throughput
+
+SCHEMA_VERSION = 1
+"""The version of the output of `--json`, which `check.schema.json` describes."""
 
 
 @click.command()
@@ -37,6 +45,8 @@ from utf8fpga.sim.causes import STEPS, Failure, Report, Row, Throughput, check_f
     help="Also prove that no input of any length, with any pauses and resets, gives another output.",
 )
 @click.option("--seconds", type=click.IntRange(1), default=600, show_default=True, help="Time limit of a proof.")
+@click.option("--vcd", type=FILE, help="Write a waveform of the shortest input that shows the worst defect.")
+@click.option("--testbench", type=FILE, help="Write a test bench in Verilog that shows the worst defect.")
 @json_option
 def check(
     files: tuple[str, ...],
@@ -45,14 +55,19 @@ def check(
     practice: str,
     prove: bool,
     seconds: int,
+    vcd: str | None,
+    testbench: str | None,
     as_json: bool,
 ) -> None:
-    """Compare the UTF-8 core in the Verilog FILE with the golden model, by cause.
+    """Compare the UTF-8 core in the Verilog FILE with the golden model: its verdict, and a table by cause.
+
+    The verdict is that the core conforms, or its defects, the worst first, each with the shortest input.
 
     The core is a decoder, a validator or a transcoder. The name of a FILE ends in .v, in .sv for SystemVerilog, or in
     .il for RTLIL. The compiled simulation requires a C compiler. The exit status is 1 if the core differs from the
     model.
     """
+    check_different({"--vcd": vcd, "--testbench": testbench})
     described = read_checked_ports(Path(ports)) if ports else OWN_PORTS
     if prove and Practice(practice) is not Practice.MAXIMAL_SUBPARTS:
         raise CommandError(f"a proof is possible for --practice {Practice.MAXIMAL_SUBPARTS}, not {practice}")
@@ -69,6 +84,7 @@ def check(
         print(json.dumps(_report_dict(report, core.ports) | _proofs_dict(proofs), indent=1))
     else:
         print("\n".join([*_lines(report), *map(_proof_line, proofs)]))
+    _write_difference(core, report, vcd=vcd, testbench=testbench, files=files)
     wrong = [row.cause for row in report.failed] + [
         f"proof of {each.wanted}" for each in proofs if each.proved is False
     ]
@@ -81,6 +97,41 @@ def check(
         print(coloured(verdict, "green"))
 
 
+def _write_difference(
+    core: ForeignCore, report: Report, *, vcd: str | None, testbench: str | None, files: Sequence[str]
+) -> None:
+    """Write the files that show the worst defect."""
+    if not report.defects:
+        for option, path in (("--vcd", vcd), ("--testbench", testbench)):
+            if path is not None:
+                say(f"utf8fpga: {option} {path!r} is not written, since there is no defect")
+        return
+    with ExitStack() as stack:
+        if testbench is not None:
+            bench = foreign_testbench(core, report.defects[0], [*files, testbench])
+            stack.enter_context(writing(testbench)).write(bench.encode())
+        if vcd is not None:
+            waveform = io.StringIO()
+            write_foreign_waveform(core, report.defects[0], waveform)
+            stack.enter_context(writing(vcd)).write(waveform.getvalue().encode())
+
+
+def _verdict_lines(report: Report) -> list[str]:
+    """That the core conforms, or its defects, the worst first."""
+    lines = []
+    if (practice := report.conforms_to) is not None:
+        other = f", not {report.practice}" if practice is not report.practice else ""
+        is_default = practice is Practice.MAXIMAL_SUBPARTS and not other
+        lines = ["conforms" if is_default else f"conforms to practice {practice}{other}"]
+    return [*lines, *map(_defect_line, report.defects)]
+
+
+def _defect_line(finding: Finding) -> str:
+    found = finding.shortest
+    reason = f" ({found.reason})" if found.reason else ""
+    return f"{finding.defect}: {_input(found)} gives {_abridged(found.given)}, not {_abridged(found.expected)}{reason}"
+
+
 def _lines(report: Report) -> list[str]:
     heading = ["cause", "runs", "differ", "shortest input", "expected", "given", "marks expected", "given"]
     rows = [_cells(row) for row in report.rows]
@@ -89,12 +140,13 @@ def _lines(report: Report) -> list[str]:
     lines = [line.rstrip() for line in columns(rows, heading)]
     if any("!" in cell for row in rows for cell in row):
         lines.append("(! is a word with the error flag)")
-    return [*(_accepted_lines(report) if report.failed else ()), *lines, *_throughput_lines(report)]
+    findings = _accepted_lines(report) if report.failed else ()
+    return [*_verdict_lines(report), "", *findings, *lines, *_throughput_lines(report)]
 
 
 def _accepted_lines(report: Report) -> list[str]:
     """The ill-formed texts that are accepted, and the nearest practice."""
-    lines = ["no ill-formed text is accepted"]
+    lines = []
     if report.accepted:
         rows = [
             [each.cause, str(each.texts), each.first.input, _abridged(each.first.given)] for each in report.accepted
@@ -105,7 +157,7 @@ def _accepted_lines(report: Report) -> list[str]:
         rest = "".join(f" ({practice} in {number})" for practice, number in others[:1])
         found = f"{nearest}, in {count} of {report.ill_formed} ill-formed texts{rest}"
         lines.append(f"nearest practice: {found if count else 'none, since no ill-formed text has the words of one'}")
-    return [*(line.rstrip() for line in lines), ""]
+    return [*(line.rstrip() for line in lines), *([""] if lines else [])]
 
 
 def _cells(row: Row) -> list[str]:
@@ -176,11 +228,19 @@ def _proofs_dict(proofs: Sequence[ForeignProof]) -> dict[str, Any]:
 
 
 def _report_dict(report: Report, ports: CheckedPorts) -> dict[str, Any]:
+    conforms_to = report.conforms_to
     return {
+        "version": SCHEMA_VERSION,
         "module": report.name,
         "kind": ports.kind,
         "protocol": ports.protocol,
         "practice": report.practice.value,
+        "verdict": {
+            "conforms_to": conforms_to and conforms_to.value,
+            "defects": [
+                {"defect": each.defect.value, "shortest": _failure_dict(each.shortest)} for each in report.defects
+            ],
+        },
         "accepted": [
             {"cause": each.cause, "texts": each.texts, "first": _failure_dict(each.first)} for each in report.accepted
         ],

@@ -13,14 +13,14 @@ from utf8fpga.sim.engines.compiled import CompiledModel, Status
 ERROR = 1 << 32
 """The flag of an ill-formed word in `Outcome`."""
 
-_CHANGED = "the output changed or was withdrawn before its transfer"
+CHANGED = "the output changed or was withdrawn before its transfer"
 _ENDLESS = "there is no end of the output"
 
 _REASONS: dict[int, str] = {
     Status.DONE: "",
     Status.STUCK: f"input.ready was deasserted for {PATIENCE} cycles",
-    Status.CHANGED: _CHANGED,
-    Status.DEASSERTED: _CHANGED,
+    Status.CHANGED: CHANGED,
+    Status.DEASSERTED: CHANGED,
     Status.ENDLESS: _ENDLESS,
     Status.OUTPUT_FULL: _ENDLESS,
 }

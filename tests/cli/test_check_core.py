@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 from support.command import utf8fpga
 from support.engines import requires_compiler
 from support.foreign_cores import CORES, FOLDER
@@ -22,7 +24,8 @@ def test_correct_core() -> None:
     done = utf8fpga("check", *arguments("validator"))
     lines = done.stdout.decode().splitlines()
     assert (done.returncode, done.stderr) == (0, b"")
-    assert lines[0].split() == ["cause", "runs", "differ", "shortest", "input"]
+    assert lines[:2] == ["conforms", ""]
+    assert lines[2].split() == ["cause", "runs", "differ", "shortest", "input"]
     assert "resynchronisation        0               (a validator has one verdict per text)" in lines
     assert lines[-3:-1] == [
         "best throughput: 1 cycle per byte (00 repeated, well-formed, 1 byte)",
@@ -51,6 +54,18 @@ def test_description_with_the_kind_only_is_that_of_this_projects_cores(
     assert b"gave exactly the model's output in " in done.stdout
 
 
+def test_waveform_and_bench_are_written(tmp_path: Path) -> None:
+    bench, waveform = tmp_path / "bench.v", tmp_path / "waveform.vcd"
+    written = ["--testbench", bench, "--vcd", waveform]
+    done = utf8fpga("check", *arguments("leaky"), *written)
+    assert done.stdout.startswith(b"leaks state into the next text: C2 | 00 gives !FFFD !FFFD 0000, not !FFFD 0000\n\n")
+    assert "module leaky_bench;" in bench.read_text().splitlines()
+    assert "$scope module leaky_check $end" in waveform.read_text()
+    done = utf8fpga("check", *arguments("validator"), "--vcd", tmp_path / "none.vcd")
+    assert done.stderr.decode() == f"utf8fpga: --vcd '{tmp_path}/none.vcd' is not written, since there is no defect\n"
+    assert not (tmp_path / "none.vcd").exists()
+
+
 def test_inverted_verdict_is_that_of_a_faulty_validator(tmp_path: Path) -> None:
     ports = tmp_path / "ports.toml"
     ports.write_text((FOLDER / CORES["validator"]).read_text().replace('"m_wrong"', '"~m_wrong"'))
@@ -71,8 +86,8 @@ def test_errors_of_the_verilog_have_the_names_of_its_files(tmp_path: Path) -> No
     correct, wrong = tmp_path / "correct.v", tmp_path / "wrong.v"
     correct.write_text("module correct(input a, output b); assign b = a; endmodule\n")
     wrong.write_text("module wrong(input clk,\n output q);\n assign q = ;\nendmodule\n")
-    for files in ([wrong], [correct, wrong]):
-        done = utf8fpga("check", *files)
+    for sources in ([wrong], [correct, wrong]):
+        done = utf8fpga("check", *sources)
         assert (done.returncode, done.stdout) == (2, b"")
         assert done.stderr.decode().startswith(f"utf8fpga: {wrong}:3: ERROR: syntax error")
 
@@ -83,6 +98,8 @@ def test_faulty_core_as_json() -> None:
     assert done.returncode == 1
     assert done.stderr == b"utf8fpga: leaky differs from the model: back-to-back texts\n"
     found = json.loads(done.stdout)
+    schema = json.loads(files("utf8fpga.cli").joinpath("check.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator(schema).validate(found)
     described = [found[key] for key in ("module", "kind", "protocol", "practice")]
     assert described == ["leaky", "decoder", "axi-stream", "maximal-subparts"]
     texts = found["ill_formed"]
@@ -90,7 +107,10 @@ def test_faulty_core_as_json() -> None:
     rows = {row["cause"]: row for row in found["causes"]}
     assert rows["empty text"]["not_checked"] == "the ports cannot send one"
     assert [cause for cause, row in rows.items() if row["differ"]] == ["back-to-back texts"]
-    assert rows["back-to-back texts"]["shortest"] == {
+    shortest = rows["back-to-back texts"]["shortest"]
+    defects = [{"defect": "leaks state into the next text", "shortest": shortest}]
+    assert found["verdict"] == {"conforms_to": None, "defects": defects}
+    assert shortest == {
         "texts": ["C2", "00"],
         "input_pauses": "0",
         "output_pauses": "0",
@@ -121,8 +141,9 @@ def test_core_that_accepts_nothing(tmp_path: Path) -> None:
     lines = done.stdout.decode().splitlines()
     assert done.returncode == 1
     nearest = "nearest practice: none, since no ill-formed text has the words of one"
-    assert lines[:3] == ["no ill-formed text is accepted", nearest, ""]
-    assert "input.ready was deasserted for 2048 cycles" in lines[5]
+    reason = "input.ready was deasserted for 2048 cycles"
+    assert lines[:4] == [f"hangs: 00 gives nothing, not 0000 ({reason})", "", nearest, ""]
+    assert reason in lines[6]
     assert "(the ports have no output.last)" in lines[-4]
     assert "(the core has neither an end of the text nor a reset)" in lines[-3]
     assert "(none of the named vectors, which it uses, is correct without pauses)" in lines[-2]

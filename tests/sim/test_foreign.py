@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support.engines import requires_compiler
-from support.foreign_cores import CORES, FOLDER, core_of, report_of, row_of
+from support.foreign_cores import CORES, FOLDER, core_of, report_of, row_of, variant_of
 from support.oracle import refusal
 from support.tiers import tiered
 
@@ -191,12 +191,7 @@ def variant(tmp_path: Path) -> Variant:
     """A function that replaces text in the file of a core, and perhaps in the description of its ports."""
 
     def make(name: str, old: str, new: str, *, ports: tuple[str, str] = ("", "")) -> ForeignCore:
-        text, described = ((FOLDER / each).read_text(encoding="utf-8") for each in (f"{name}.v", CORES[name]))
-        assert old in text
-        assert ports[0] in described
-        (tmp_path / "core.v").write_text(text.replace(old, new), encoding="utf-8")
-        (tmp_path / "ports.toml").write_text(described.replace(*ports) if ports[0] else described + ports[1])
-        return ForeignCore([tmp_path / "core.v"], None, read_checked_ports(tmp_path / "ports.toml"))
+        return variant_of(tmp_path, name, {old: new}, ports=ports)
 
     return make
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 
 from utf8fpga.hdl.foreign_core import ForeignCore
@@ -34,6 +35,20 @@ def core_of(name: str) -> ForeignCore:
 def report_of(name: str, practice: Practice = Practice.MAXIMAL_SUBPARTS) -> Report:
     """The report of the check of a core."""
     return check_foreign_core(core_of(name), practice)
+
+
+def variant_of(
+    folder: Path, name: str, changes: Mapping[str, str], *, ports: tuple[str, str] = ("", "")
+) -> ForeignCore:
+    """A core with texts replaced in its file ``core.v`` in a folder, and perhaps in the description of its ports."""
+    text, described = ((FOLDER / each).read_text(encoding="utf-8") for each in (f"{name}.v", CORES[name]))
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    assert ports[0] in described
+    (folder / "core.v").write_text(text, encoding="utf-8")
+    (folder / "ports.toml").write_text(described.replace(*ports) if ports[0] else described + ports[1])
+    return ForeignCore([folder / "core.v"], None, read_checked_ports(folder / "ports.toml"))
 
 
 def row_of(report: Report, cause: str) -> Row:

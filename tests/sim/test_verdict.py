@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The verdict on foreign cores: one defect each, its shortest input, and the test bench and waveform that show it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from jsonschema import Draft202012Validator
+from support.engines import requires_compiler
+from support.foreign_cores import core_of, report_of, variant_of
+from support.processes import run
+from support.tiers import tiered
+
+from utf8fpga.cli.check import SCHEMA_VERSION
+from utf8fpga.formal.foreign_waveform import write_foreign_waveform
+from utf8fpga.hdl.foreign_core import ForeignCore
+from utf8fpga.model import Practice
+from utf8fpga.sim.causes import check_foreign_core
+from utf8fpga.sim.foreign_bench import foreign_testbench
+from utf8fpga.sim.report import Defect, Failure, Finding
+
+SCHEMA = json.loads(files("utf8fpga.cli").joinpath("check.schema.json").read_text(encoding="utf-8"))
+
+
+class Fault(NamedTuple):
+    """A fault in a correct core: what is replaced, the shortest input, and what makes the file correct without it."""
+
+    defect: Defect
+    core: str
+    changes: Mapping[str, str]
+    shortest: str
+    mends: Mapping[str, str] = {}
+
+
+# The core `surrogates` is correct with this.
+MENDED = {"high <= s_data == 8'hF4": "high <= s_data == 8'hED ? 8'h9F : s_data == 8'hF4"}
+FREE = "    end else if (free", ") begin\n      m_valid <= 0;"
+READY = "assign s_ready = free && !breaks"
+ACCEPTED, IGNORED = "end else if (s_valid) begin", "end else if (s_valid && s_data != 8'hFF) begin"
+END = "m_last <= s_last && !breaks;"
+
+FAULTS = {
+    "accepts": Fault(Defect.ACCEPTS, "strobe", {"wrong <= data[7]": "wrong <= data[7] && data != 8'hFE"}, "FE"),
+    "corrupts": Fault(Defect.CORRUPTS, "strobe", {"{code[14:0], data[5:0]}": "{code[13:0], data[6:0]}"}, "C2 80"),
+    "rejects": Fault(Defect.CORRUPTS, "validator", {"bad || after != 0": "bad || after != 0 || s_data == 0"}, "00"),
+    "loses": Fault(Defect.ITEMS, "strobe", {"full <= 1;": "full <= data != 0;"}, "00"),
+    "marks": Fault(Defect.MARKS, "strobe", {"left != 0 && !continues ||": ""}, "C2 00"),
+    "end": Fault(Defect.END, "strobe", {"|| flush && left != 0": ""}, "E0 A0"),
+    "last": Fault(Defect.END, "surrogates", {END: END.replace(";", " && left == 0;")}, "C2 80", MENDED),
+    "hangs": Fault(Defect.HANGS, "surrogates", {READY: f"{READY} && s_data != 8'hFF", ACCEPTED: IGNORED}, "FF", MENDED),
+    "protocol": Fault(
+        *(Defect.PROTOCOL, "surrogates", {"".join(FREE): " || left == 0 && m_error && !s_valid".join(FREE)}),
+        *("80, output pauses 1110", MENDED),
+    ),
+    "leaks": Fault(Defect.LEAKS, "surrogates", {"if (s_last) left <= 0;": ""}, "C2 | 00", MENDED),
+    "pauses": Fault(
+        Defect.PAUSES, "surrogates", {READY: "assign s_ready = !breaks"}, "C2 5A, output pauses 10", MENDED
+    ),
+}
+"""By name a core with one defect only."""
+
+
+@requires_compiler
+@pytest.mark.parametrize("name", tiered({name: name for name in FAULTS}, ["accepts", "leaks"]))
+def test_fault_has_one_defect_which_the_bench_shows(name: str, tmp_path: Path) -> None:
+    fault = FAULTS[name]
+    core = variant_of(tmp_path, fault.core, {**fault.mends, **fault.changes})
+    report = check_foreign_core(core)
+    (found,) = report.defects
+    assert (found.defect, found.shortest.input) == (fault.defect, fault.shortest)
+    assert report.conforms_to is None
+    if core.ports.kind == "decoder":
+        assert found.shortest.expected == spelt(found.shortest)
+    assert_shown(core, found, fault, tmp_path)
+
+
+def assert_shown(core: ForeignCore, found: Finding, fault: Fault, folder: Path) -> None:
+    """Check that the test bench fails with a core and passes with the correct one, and the waveform shows it."""
+    bench = foreign_testbench(core, found, ["core.v", "bench.v"])
+    if shutil.which("iverilog") is None:
+        pytest.skip(
+            "the verdict is correct; Icarus Verilog (iverilog), which would run the test bench, is not installed"
+        )
+    (folder / "bench.v").write_text(bench, encoding="utf-8")
+    status, said = run_bench(core.name, folder)
+    assert said.startswith("FAIL: ")
+    assert status != 0
+    variant_of(folder, fault.core, fault.mends)
+    assert run_bench(core.name, folder) == (0, "PASS\n")
+
+
+def run_bench(name: str, folder: Path) -> tuple[int, str]:
+    """The exit status of the test bench of a core in Icarus Verilog, and what it prints."""
+    command = ["iverilog", "-g2005", "-Wall", "-Wno-timescale", "-s", f"{name}_bench", "-o", "bench.vvp"]
+    run([*command, "core.v", "bench.v"], cwd=folder, check=True)
+    done = run(["vvp", "-N", "bench.vvp"], cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def spelt(failure: Failure) -> tuple[str, ...]:
+    """What CPython decodes, in the form of a failure; in these texts each U+FFFD is a mark."""
+    points = "".join(text.decode("utf-8", "replace") for text in failure.texts)
+    return tuple("!FFFD" if point == "\ufffd" else f"{ord(point):04X}" for point in points)
+
+
+@requires_compiler
+def test_waveform_has_the_end_of_the_bench_and_the_signals_of_the_core() -> None:
+    report, core = report_of("leaky"), core_of("leaky")
+    file = io.StringIO()
+    write_foreign_waveform(core, report.defects[0], file)
+    signals = dict(re.findall(r"\$var wire 1 (\S+) (\w+) \$end", file.getvalue()))
+    names = {name: code for code, name in signals.items()}
+    assert {"clk", "breaks", "failed", "passed"} <= names.keys()
+    changes = {name: re.findall(rf"^([01]){re.escape(names[name])}$", file.getvalue(), re.MULTILINE) for name in names}
+    assert (changes["failed"][-1], changes["passed"][-1]) == ("1", "0")
+
+
+@requires_compiler
+def test_correct_core_conforms() -> None:
+    report = report_of("validator")
+    assert (report.defects, report.conforms_to) == ((), Practice.MAXIMAL_SUBPARTS)
+
+
+@requires_compiler
+@pytest.mark.slow
+def test_core_may_conform_to_another_practice() -> None:
+    report = report_of("strobe", Practice.EACH_UNIT)
+    assert report.conforms_to is Practice.MAXIMAL_SUBPARTS
+    assert {each.defect for each in report.defects} <= {Defect.MARKS, Defect.END}
+
+
+def test_schema_has_every_defect_and_practice() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    defect = SCHEMA["properties"]["verdict"]["properties"]["defects"]["items"]["properties"]["defect"]
+    assert defect["enum"] == [*Defect]
+    assert SCHEMA["$defs"]["practice"]["enum"] == [*Practice]
+    assert SCHEMA["properties"]["version"]["const"] == SCHEMA_VERSION
