@@ -212,6 +212,7 @@ class Harness(Environment):
         lanes = len(_Ports.of(self.decoder).symbols)
         self.pick = Signal(self.reference.events_per_symbol * lanes + 2)
         several = {wanted: len(judges) for wanted, judges in _SEVERAL.items()}
+        several[Property.DRAINED] += 1
         several |= {Property.COVER: len(cover_targets(self.decoder))}
         self.bad = Signal(several.get(wanted, 1), reset_less=True)
         self._followed: Followed | None = None
@@ -253,6 +254,8 @@ class Harness(Environment):
             Property.COVER: self._cover,
         }
         found = Cat(monitors[wanted](m) for wanted in _SEVERAL.get(self.wanted, (self.wanted,)))
+        if self.wanted is Property.DRAINED:
+            found = Cat(found, ~self.reference.is_consistent())
         m.d.sync += self.bad.eq(Mux(self.running, found, 0))
         return m
 

@@ -19,6 +19,7 @@ from utf8fpga.formal.drained_proof import prove_drained
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.transcoder_reference import ItemEncoder
 from utf8fpga.hdl import parameters_of
+from utf8fpga.hdl.encoder.unit_queue import UnitQueue
 from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
 from utf8fpga.model import EncodingTable
 
@@ -49,4 +50,5 @@ def prove_encoder(
     Raises:
         ToolError: see `prove_drained`.
     """
-    return prove_drained(lambda: ItemEncoder(build()), wanted, table, gapless=True, seconds=seconds)
+    gapless = isinstance(build().encoder, UnitQueue)
+    return prove_drained(lambda: ItemEncoder(build()), wanted, table, gapless=gapless, seconds=seconds)

@@ -10,8 +10,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.formal.encoder_reference import EncoderReference
+from utf8fpga.formal.invariants.narrower import is_consistent
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.encoder.encoder import units_in_order
+from utf8fpga.hdl.encoder.unit_queue import UnitQueue
 from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 
@@ -89,10 +91,14 @@ class ItemReference(EncoderReference):
 
     def __init__(self, core: ItemEncoder, table: EncodingTable | None = None) -> None:
         super().__init__(core.encoding, table)
-        self._source = core.source
+        self._source, self._encoder = core.source, core.encoder
 
     def given(self, symbol: Any) -> tuple[Value, Value]:
         """See `EncoderReference.given`."""
         error = is_ill_formed(symbol, self._source)
         point = Value.cast(symbol.code_point)
         return Mux(error, Const(REPLACEMENT_CHARACTER, len(point)), point), error
+
+    def is_consistent(self) -> Value:
+        """See `CoreReference.is_consistent`."""
+        return Const(1, 1) if isinstance(self._encoder, UnitQueue) else is_consistent(self._encoder)

@@ -78,7 +78,7 @@ class RegisterBuffer(wiring.Component):
             self.valid.eq(self.full | offered | (self.valid & ~ready)),
             self.full.eq(~ready & self.valid & (self.full | offered)),
             self.second.eq(self.second ^ (ready | ~self.valid)),
-            *(run.eq(ready | ~self.valid | (run & ~offered)) for run in self.runs),
+            *(run.eq(self.runs_next(run)) for run in self.runs),
         ]
         with m.If(ResetSignal()):
             m.d.sync += [register.eq(0) for register in (self.valid, self.full, self.second)]
@@ -93,3 +93,7 @@ class RegisterBuffer(wiring.Component):
             Value.cast(self.output.payload).eq(Mux(self.second, second, first)),
         ]
         return m
+
+    def runs_next(self, run: Value) -> Value:
+        """The value of `run` in the next cycle, given its value in this one."""
+        return self.output.ready | ~self.valid | (run & ~self.entry_valid)

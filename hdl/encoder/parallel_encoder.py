@@ -14,6 +14,7 @@ from utf8fpga.hdl.encoder.stages import EncoderStages
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.payloads import unit_layout
 from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.hdl.shift_queue import ShiftQueue
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 
 OUTPUTS = ("first", "sparse", "packed", "narrow")
@@ -51,8 +52,10 @@ class ParallelEncoder(wiring.Component):
         logic: the functions from a code point to its units.
         lanes: code points per beat.
         symbol: the shape of a code point: a number, or an item of a decoder.
-        slots: output lanes per lane, see `EncoderStages`.
-        output: one of `OUTPUTS`. ``first`` is for one lane, whose units are contiguous by themselves.
+        slots: output lanes per lane, see `EncoderStages`. With one lane the stages have lanes for all units, and for
+            the output it is only the upper bound on the average.
+        output: one of `OUTPUTS`. ``first`` is for one lane, whose units are contiguous by themselves. With one lane and
+            ``narrow`` a source with at least as many cycles for a code point as it has units never waits.
         collides: see `EncoderStages`.
 
     Attributes:
@@ -76,27 +79,41 @@ class ParallelEncoder(wiring.Component):
         collides: bool = False,
     ) -> None:
         assert output in OUTPUTS
+        self.is_narrow = output == "narrow" and slots > 1
+        if lanes == 1:
+            slots = logic.longest
         units, wide = unit_layout(logic.table.unit_width), lanes * slots
+        packs = output in ("packed", "narrow") and lanes > 1 and wide > 1
+        narrows = output == "narrow" and wide > lanes
         # A pipeline in front of a packer never pauses, unless a beat may have to wait in it.
-        self.pauses = collides or output not in ("packed", "narrow") or wide == 1
-        copies = 1 if output == "first" or not self.pauses else -(-lanes // _LANES_PER_COPY)
+        self.pauses = collides or not packs
+        copies = 2 if narrows and not packs else -(-lanes // _LANES_PER_COPY) if self.pauses else 1
         self.stages = EncoderStages(
             logic,
             lanes,
             symbol,
             slots,
             collides=collides,
-            from_first=output == "first",
+            from_first=lanes == 1,
             copies=copies,
             pauses=self.pauses,
+            compares=narrows,
         )
         self.packed = output != "sparse"
-        self.buffer = RegisterBuffer(beat_layout(units, wide), copies) if output == "sparse" else None
+        self.buffer: RegisterBuffer | ShiftQueue | None = None
         self.packer = None
-        if output in ("packed", "narrow") and wide > 1:
+        if packs:
             ahead = 0 if self.pauses else self.stages.latency
             self.packer = Packer(units, wide, ahead=ahead, lends=self.stages.borrows and not self.pauses)
-        self.narrower = Narrower(units, wide, lanes) if output == "narrow" and wide > lanes else None
+        self.narrower = None
+        if output == "sparse":
+            self.buffer = RegisterBuffer(beat_layout(units, wide), copies)
+        elif narrows:
+            self.narrower = Narrower(units, wide, lanes, from_memory=packs)
+            if not packs:
+                # While the units of a code point are output, the source may have one of one unit in each cycle. A beat
+                # more has room until it is known that the first of these has left.
+                self.buffer = ShiftQueue(beat_layout(units, wide), logic.longest + 1, copies)
         made = lanes if output == "narrow" else wide
         super().__init__(
             {
@@ -113,21 +130,24 @@ class ParallelEncoder(wiring.Component):
 
     @property
     def _narrowing(self) -> int:
-        """Cycles in which the narrower outputs its beat and all rows of the packer; 0 without a narrower."""
-        return self._parts * (self.packer.capacity + 1) if self.packer and self.narrower else 0
+        """Cycles in which the narrower outputs all beats that are held; 0 without a narrower."""
+        if not self.narrower:
+            return 0
+        # Before the narrower, and in it.
+        held = self.packer.capacity + 1 if self.packer else self.stages.latency
+        held += self.buffer.capacity if self.buffer else 0
+        return self._parts * (held + 1) + self.narrower.buffer.latency
 
     @property
-    def _behind(self) -> list[RegisterBuffer | Packer | Narrower]:
+    def _behind(self) -> list[RegisterBuffer | ShiftQueue | Packer | Narrower]:
         return [each for each in (self.buffer, self.packer, self.narrower) if each is not None]
 
     @property
     def _parts(self) -> int:
         return self.narrower.parts if self.narrower else 1
 
-    @property
-    def is_narrow(self) -> bool:
-        """Whether output beats have no room for all units of an input beat, see `Stage`."""
-        return self.narrower is not None
+    is_narrow: bool
+    """Whether output beats have no room for all units of an input beat, see `Stage`."""
 
     @property
     def beat_cycles(self) -> int:
@@ -139,7 +159,7 @@ class ParallelEncoder(wiring.Component):
         """Cycles after a reset in which `input.ready` is deasserted."""
         if self.packer:
             return self.packer.reset_cycles
-        return RegisterBuffer.reset_cycles if self.buffer else 0
+        return self.buffer.reset_cycles if self.buffer else 0
 
     @property
     def stall_cycles(self) -> int:
@@ -148,8 +168,9 @@ class ParallelEncoder(wiring.Component):
         if self.packer:
             # The input is ready again when the rows have been output that were accepted after it was not.
             rows = (self._parts - 1) * (self.packer.overrun + 1)
+            rows += self.narrower.buffer.stall_cycles if self.narrower else 0
             return own + max(self.packer.stall_cycles + rows, self.packer.reset_cycles)
-        return own + (RegisterBuffer.stall_cycles if self.buffer else 0)
+        return own + sum(each.stall_cycles for each in (self.buffer, self.narrower) if each)
 
     @property
     def drain_cycles(self) -> int:
@@ -169,30 +190,28 @@ class ParallelEncoder(wiring.Component):
                 stages.input.valid.eq(self.input.valid & self.packer.sparse.ready),
                 self.input.ready.eq(self.packer.sparse.ready),
             ]
+        beat, valid, run = stages.entry, stages.entry_valid, stages.run
+        if self.packer:
+            m.submodules.packer = packer = self.packer
+            m.d.comb += [
+                packer.sparse.payload.eq(beat),
+                packer.sparse.valid.eq(valid),
+                # The register of the packer does not depend on whether there is a beat.
+                run.eq(packer.sparse.ready.replicate(len(run)) if self.pauses else ~0),
+            ]
+            made = packer.packed
+            beat, valid, run = made.payload, made.valid, made.ready
         if self.buffer:
             m.submodules.buffer = buffer = self.buffer
+            m.d.comb += [buffer.entry.eq(beat), buffer.entry_valid.eq(valid), run.eq(buffer.run)]
+            made = buffer.output
+        elif self.packer is None:
             m.d.comb += [
-                buffer.entry.eq(stages.entry),
-                buffer.entry_valid.eq(stages.entry_valid),
-                stages.run.eq(buffer.run),
-            ]
-            wiring.connect(m, wiring.flipped(output), buffer.output)
-            return m
-        if self.packer is None:
-            m.d.comb += [
-                output.payload.eq(stages.entry),
-                output.valid.eq(stages.entry_valid),
-                stages.run.eq((output.ready | ~stages.entry_valid).replicate(len(stages.run))),
+                output.payload.eq(beat),
+                output.valid.eq(valid),
+                run.eq((output.ready | ~valid).replicate(len(run))),
             ]
             return m
-        m.submodules.packer = packer = self.packer
-        m.d.comb += [
-            packer.sparse.payload.eq(stages.entry),
-            packer.sparse.valid.eq(stages.entry_valid),
-            # The register of the packer does not depend on whether there is a beat.
-            stages.run.eq(packer.sparse.ready.replicate(len(stages.run)) if self.pauses else ~0),
-        ]
-        made = packer.packed
         if self.narrower:
             m.submodules.narrower = narrower = self.narrower
             wiring.connect(m, made, narrower.input)

@@ -17,19 +17,29 @@ from utf8fpga.hdl.fan_out import FanOut
 from utf8fpga.hdl.payloads import unit_layout
 
 
-def symbol_classes(logic: EncoderLogic, symbol: Any, name: Namer = unnamed) -> tuple[Value, Value, dict[int, Value]]:
-    """The code point of a symbol, whether it stands for something ill-formed, and its classes.
+def symbol_fields(symbol: Any) -> tuple[Value, Value]:
+    """The code point of a symbol, and whether it stands for something ill-formed.
+
+    Args:
+        symbol: a code point, or an item with the fields `code_point` and `error`.
+    """
+    if isinstance(symbol, data.View):
+        return Value.cast(symbol.code_point), symbol.error
+    return Value.cast(symbol), Const(0, 1)
+
+
+def symbol_classes(
+    logic: EncoderLogic, code_point: Value, error: Value, name: Namer = unnamed
+) -> tuple[Value, dict[int, Value]]:
+    """Whether a symbol stands for something ill-formed, and its classes.
 
     Args:
         logic: the logic functions.
-        symbol: a code point, or an item with the fields `code_point` and `error`.
+        code_point, error: its fields.
         name: gives names to parts of the functions; default: they have none.
     """
-    is_item = isinstance(symbol, data.View)
-    code_point = Value.cast(symbol.code_point if is_item else symbol)
-    error = symbol.error if is_item else Const(0, 1)
     classes = logic.classes(code_point, error, name)
-    return code_point, error | classes[REPLACED] if REPLACED in classes else error, classes
+    return error | classes[REPLACED] if REPLACED in classes else error, classes
 
 
 class EncoderStages(wiring.Component):
@@ -53,8 +63,9 @@ class EncoderStages(wiring.Component):
         collides: the last lane of the beat before a code point with more than `slots` units may have a code point.
         from_first: the units begin in the first output lane of their lane, rather than ending in the last one; for
             code points with at most `slots` units.
-        copies: bits of `run`, at least 1, duplicates for parts of the lanes.
+        copies: bits of `run`, at least 1, duplicates for parts of the lanes; the last one is also for the input.
         pauses: False: `run` is always asserted.
+        compares: there is a stage for the bounds of the classes, for a higher clock frequency.
 
     Ports:
         input: stream of `beat_layout`. Null beats must not be `valid`.
@@ -74,10 +85,11 @@ class EncoderStages(wiring.Component):
         from_first: bool = False,
         copies: int = 1,
         pauses: bool = True,
+        compares: bool = False,
     ) -> None:
         assert logic.longest <= 2 * slots
         self.logic, self.lanes, self.slots, self.from_first = logic, lanes, slots, from_first
-        self.pauses, self.borrows = pauses, logic.longest > slots
+        self.pauses, self.compares, self.borrows = pauses, compares, logic.longest > slots
         self.collides = collides and self.borrows
         shape = beat_layout(symbol, lanes)
         super().__init__(
@@ -88,7 +100,8 @@ class EncoderStages(wiring.Component):
                 "entry_valid": Out(1),
             }
         )
-        code_point, _, classes = symbol_classes(logic, self.input.payload.symbols[0])
+        code_point, error = symbol_fields(self.input.payload.symbols[0])
+        _, classes = symbol_classes(logic, code_point, error)
         self._class_keys = tuple(classes)
         # Other bits are not needed once the classes are known.
         self._used = [bit for bit in range(len(code_point)) if logic.used_bits >> bit & 1]
@@ -100,7 +113,7 @@ class EncoderStages(wiring.Component):
     @property
     def latency(self) -> int:
         """Cycles from a beat at the input to its units at `entry`."""
-        return 2 + self.borrows + 2 * (not self.pauses)
+        return 2 + self.compares + self.borrows + 2 * (not self.pauses)
 
     @property
     def stall_cycles(self) -> int:
@@ -124,8 +137,17 @@ class EncoderStages(wiring.Component):
             beat = Signal.like(beat, name="arrived", reset_less=True)
             valid = Signal(name="arrived_valid")
             m.d.sync += [beat.eq(self.input.payload), valid.eq(self.input.valid)]
-        self._load(m, taken, taken_valid, self._classified(m, beat), valid, advance)
-        m.d.comb += self.input.ready.eq(advance[0])
+        # Two cycles before the beat is classified.
+        early = valid if self.compares else self.input.valid
+        compared = beat
+        if self.compares:
+            compared = Signal.like(beat, name="compared", reset_less=True)
+            compared_valid = Signal(name="compared_valid")
+            with m.If(advance[0]):
+                m.d.sync += [compared.eq(beat), compared_valid.eq(valid)]
+            valid = compared_valid
+        self._load(m, taken, taken_valid, self._classified(m, beat, compared, advance), valid, advance)
+        m.d.comb += self.input.ready.eq(advance[-1])
         if not self.borrows:
             self._encode(m, taken, taken_valid, None, Const(0, 1))
             return m
@@ -135,34 +157,53 @@ class EncoderStages(wiring.Component):
         if self.collides:
             # Its units must not get into a packet that has ended.
             m.d.comb += collision.eq(lends & shown_valid & (last.keep | shown.last))
-        source = taken if self.pauses else self._only_valid(m, taken)
+        source = taken if self.pauses else self._only_valid(m, taken, early)
         self._load(m, shown, shown_valid, source, taken_valid & ~collision, self.run)
         self._encode(m, shown, shown_valid, first, lends & ~collision)
         return m
 
-    def _only_valid(self, m: Module, taken: Any) -> Any:
-        """The beat, whose lanes are empty unless it is there, so that no later step depends on that."""
+    def _only_valid(self, m: Module, taken: Any, early: Value) -> Any:
+        """The beat, whose lanes are empty unless it is there, so that no later step depends on that.
+
+        Args:
+            m: the module.
+            taken: the beat.
+            early: whether it is there, two cycles before.
+        """
         # Not reset: they have drained before a beat lends units for the first time.
         m.submodules.valids = tree = FanOut(2, doubles=True)
         masked = Signal(self._stage)
-        m.d.comb += [tree.value.eq(self.input.valid), masked.eq(taken)]
+        m.d.comb += [tree.value.eq(early), masked.eq(taken)]
         for number, lane in enumerate(masked.lanes):
             valid = tree.copies[number * len(tree.copies) // self.lanes]
             m.d.comb += lane.keep.eq(taken.lanes[number].keep & valid)
         return masked
 
-    def _classified(self, m: Module, beat: Any) -> Any:
-        """A beat with the classes of its code points."""
+    def _classified(self, m: Module, beat: Any, compared: Any, advance: Value) -> Any:
+        """A beat with the classes of its code points.
+
+        Args:
+            m: the module.
+            beat: the beat whose code points are compared with the bounds of the classes.
+            compared: the same beat, or with `compares` the one before it, whose bounds are in registers.
+            advance: the stages move on.
+        """
         offered = Signal(self._stage)
-        m.d.comb += offered.last.eq(beat.last)
+        m.d.comb += offered.last.eq(compared.last)
         for number, lane in enumerate(offered.lanes):
 
             def name(word: str, value: Value, comment: str, number: int = number) -> Signal:
-                return named(m, f"{word}_{number}", value, comment)
+                if not self.compares:
+                    return named(m, f"{word}_{number}", value, comment)
+                bound = commented(Signal(name=f"{word}_{number}", reset_less=True), comment)
+                with m.If(advance[0]):
+                    m.d.sync += bound.eq(value)
+                return bound
 
-            code_point, error, classes = symbol_classes(self.logic, beat.symbols[number], name)
+            code_point, error = symbol_fields(compared.symbols[number])
+            error, classes = symbol_classes(self.logic, symbol_fields(beat.symbols[number])[0], error, name)
             m.d.comb += [
-                lane.keep.eq(beat.keep[number]),
+                lane.keep.eq(compared.keep[number]),
                 lane.error.eq(error),
                 lane.code_point.eq(Cat(code_point[bit] for bit in self._used)),
             ]

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.encoder.logic import EncoderLogic
-from utf8fpga.hdl.encoder.stages import symbol_classes
+from utf8fpga.hdl.encoder.stages import symbol_classes, symbol_fields
 from utf8fpga.hdl.payloads import unit_layout
 
 
@@ -81,7 +81,8 @@ class UnitQueue(wiring.Component):
         left = Signal(room)
         # Bit n: more than n entries are needed.
         needed: list[Value] = []
-        code_point, error, classes = symbol_classes(self.logic, source.symbols[0])
+        code_point, error = symbol_fields(source.symbols[0])
+        error, classes = symbol_classes(self.logic, code_point, error)
         slots: list[Any] = []
         for place, slot in enumerate(self.logic.slots(code_point, classes)):
             slots.append(Signal(self._entry, name=f"slot_{place}"))

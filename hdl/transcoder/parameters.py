@@ -31,7 +31,8 @@ class TranscoderParameters(UnitParameters):
         lanes: input units per beat, 1 to 256.
         packed: see `UnitParameters`; with one lane True.
         narrow: see `UnitParameters`; with one lane True.
-        pipeline: register stages of the decoder, see `DecoderParameters`; None for UTF-32, which needs none.
+        pipeline: register stages of the decoder, see `DecoderParameters`; None for UTF-32, which needs none. With one
+            lane and 2 the encoder has register stages, too.
         bom: what becomes of a byte order mark, U+FEFF, at the beginning of a packet: a value of `ByteOrderMark`.
 
     Raises:
@@ -55,8 +56,8 @@ class TranscoderParameters(UnitParameters):
     pipeline: int | None = field(
         default=None,
         metadata=option(
-            "Register stages of the decoder: 0 (the smallest, default) to 2 with one lane; 0 to 6 with more, default"
-            " 5.",
+            "Register stages of the decoder: 0 (the smallest, default) to 2, the fastest, with one lane; 0 to 6 with"
+            " more, default 5.",
             range=(0, None),
         ),
     )

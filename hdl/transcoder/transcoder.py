@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_stream, lanes_of
 from utf8fpga.hdl.chain import Chain, Join, Stage
+from utf8fpga.hdl.decoder.serial import PIPELINES
 from utf8fpga.hdl.encoder.encoder import in_byte_order, units_in_order
 from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
@@ -42,8 +43,8 @@ class Transcoder(Chain):
     Throughput: a beat per cycle; with `narrow` as many units per cycle as lanes, which is a beat per cycle as long as
     the text does not grow.
 
-    Structure: a sparse decoder, of a composition a `ComposedDecoder`, and behind it a `UnitQueue` with one lane,
-    otherwise a `ParallelEncoder`. UTF-32 needs no decoder.
+    Structure: a sparse decoder, of a composition a `ComposedDecoder`, and behind it a `ParallelEncoder`; with one
+    lane a `UnitQueue`, unless the decoder has its longest pipeline. UTF-32 needs no decoder.
 
     Args:
         parameters: the parameters.
@@ -80,12 +81,12 @@ class Transcoder(Chain):
             logic = EncoderLogic.behind(table, target.table, marks=not replacement)
         self.slots = slots = slots_for(logic, table if self.decoder else None)
         self.encoder: UnitQueue | ParallelEncoder
-        if lanes == 1:
+        if lanes == 1 and parameters.pipeline != PIPELINES[-1]:
             self.encoder = UnitQueue(logic, symbol, slots)
         else:
             output = "narrow" if parameters.narrow else "packed" if parameters.packed else "sparse"
             # With fewer lanes a beat may have no item, and is not output by the decoder.
-            collides = lanes < table.longest
+            collides = 1 < lanes < table.longest
             self.encoder = ParallelEncoder(logic, lanes, symbol, slots, output=output, collides=collides)
         stages: dict[str, Stage] = {"decoder": self.decoder} if self.decoder else {}
         if parameters.bom is not ByteOrderMark.KEEP:
