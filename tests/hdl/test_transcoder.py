@@ -146,7 +146,7 @@ def test_a_beat_is_accepted_in_each_cycle(name: str) -> None:
     simulation, rng = simulation_of(name), random.Random(3)
     parameters = parameters_for(simulation)
     size = ENCODINGS[parameters.from_].unit_bytes
-    text = "".join(rng.choices(f"aé€{FACE}", k=400)).encode(parameters.from_)
+    text = ("".join(rng.choices(f"aé€{FACE}", k=400)) + f"{FACE}aaaaaaaa" * 8).encode(parameters.from_)
     damaged = bytes(each for each in text if rng.random() < 0.9)
     worst = bytes(rng.choices(b"A\x80\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\xff", k=1000)) + FACE.encode() * 5
     for data in (text,) if name in WELL_FORMED_ONLY else (text, damaged, worst):
