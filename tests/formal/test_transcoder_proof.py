@@ -17,6 +17,7 @@ from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
 from utf8fpga.hdl import DecoderParameters, Transcoder, TranscoderParameters
+from utf8fpga.hdl.shift_queue import ShiftQueue
 from utf8fpga.hdl.transcoder import transcoder
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.forms import GENERALISED_UTF_8
@@ -47,6 +48,24 @@ def test_an_encoder_with_a_fault_is_refuted(fault: Callable[..., None], monkeypa
     proved, note = prove_encoder(UTF_16.build, Property.EQUIVALENCE)
     assert proved is False
     assert note.startswith("step: monitor 0")
+
+
+PIPELINED = TranscoderParameters(to="utf-16-le", pipeline=2)
+
+
+def a_queue_is_full_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A beat that is entered into a full queue is lost."""
+    inject(monkeypatch, ShiftQueue, combinational(lambda queue: queue.run.eq(~0)))
+
+
+@pytest.mark.parametrize("fault", [pytest.param(lose_flags, marks=pytest.mark.proof), a_queue_is_full_too_late])
+def test_a_pipelined_encoder_with_a_fault_is_refuted(
+    fault: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault(monkeypatch)
+    proved, note = prove_encoder(PIPELINED.build, Property.EQUIVALENCE)
+    assert proved is False
+    assert note.startswith("step: monitor")
 
 
 def ends_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
