@@ -130,33 +130,46 @@ class EncoderLogic:
         """The classes."""
         return (*(length for length in self.ranges if length != REPLACED), *([REPLACED] if self.replaces else []))
 
-    def classes(self, code_point: Value, error: Value, name: Namer = unnamed) -> dict[int, Value]:
+    def classes(
+        self, code_point: Value, error: Value, name: Namer = unnamed, *, parts: bool = False
+    ) -> dict[int, Value]:
         """Per class whether an item belongs to it; exactly one is set for code points that occur.
 
         Args:
             code_point: the code point.
             error: the item is ill-formed; with `marks` it belongs to `REPLACED`.
             name: gives names to parts of the functions; default: they have none.
+            parts: the named parts are functions of fewer bits.
         """
-        found = self._classes(code_point, name)
+        found = self._classes(code_point, name, parts)
         if self.marks:
             of_code_point = found.pop(REPLACED, Const(0, 1))
             found = {each: value & ~error for each, value in found.items()}
             found[REPLACED] = error | of_code_point
         return found
 
-    def _classes(self, code_point: Value, name: Namer) -> dict[int, Value]:
+    def _classes(self, code_point: Value, name: Namer, parts: bool) -> dict[int, Value]:
         regions: list[tuple[int, int]] = []
         """The first code point and the class of each region; those between two regions do not occur."""
         for first, each in sorted((points.first, each) for each, ranges in self.ranges.items() for points in ranges):
             if not regions or regions[-1][1] != each:
                 regions.append((first, each))
         found: dict[int, list[Value]] = {}
+        found_bounds: list[tuple[Value, bool]] = []
+        """The bounds; or a part, of which the bound is the sum with the next bound."""
+        for (first, _), later in zip(regions[1:], [each for each, _ in regions[2:]] + [0], strict=True):
+            bits = range(first.bit_length() - 1, later.bit_length() - 1)
+            if is_part := parts and first.bit_count() == later.bit_count() == 1:
+                text = f"One of the bits {bits[0]} to {bits[-1]} of the code point is 1."
+                bound = name(f"bits_{bits[0]}", code_point[bits[0] : bits[-1] + 1].any(), text)
+            else:
+                text = f"The code point is {first:04X} or above."
+                bound = name(f"from_{first:x}", _at_least(code_point, first), text)
+            found_bounds.append((bound, is_part))
+        bounds: list[Value] = []
+        for bound, is_part in reversed(found_bounds):
+            bounds.insert(0, bound | bounds[0] if is_part else bound)
         # Whether the code point is in the region before and, complemented, in an earlier one.
-        bounds = (
-            name(f"from_{first:x}", _at_least(code_point, first), f"The code point is {first:04X} or above.")
-            for first, _ in regions[1:]
-        )
         above = [Const(1, 1), *bounds, Const(0, 1)]
         for (reached, passed), (_, each) in zip(pairwise(above), regions, strict=True):
             found.setdefault(each, []).append(reached & ~passed)

@@ -66,6 +66,8 @@ class Narrower(wiring.Component):
         source, offered, beat, narrow, run = self.input.payload, self.input.valid, buffer.entry, self.narrow, buffer.run
         held, valid, more = Signal(source.shape(), reset_less=True), self.valid, self.more
         further = Signal()
+        # A complement, so that synthesis does not merge it with `more`: its nets to all bits are long.
+        whole = Signal(init=1)
         takes_next = buffer.runs_next(run) & Mux(run, ~further, ~more)
         m.d.sync += self.takes.eq(takes_next)
         if self.from_memory:
@@ -93,9 +95,10 @@ class Narrower(wiring.Component):
             m.d.sync += [
                 valid.eq(more | offered),
                 more.eq(further),
-                held.keep.eq(Mux(more, held.keep[narrow:], source.keep)),
-                Value.cast(held.symbols).eq(Mux(more, symbols[size * narrow :], Value.cast(source.symbols))),
-                held.last.eq(Mux(more, held.last, source.last)),
+                whole.eq(~further),
+                held.keep.eq(Mux(whole, source.keep, held.keep[narrow:])),
+                Value.cast(held.symbols).eq(Mux(whole, Value.cast(source.symbols), symbols[size * narrow :])),
+                held.last.eq(Mux(whole, source.last, held.last)),
             ]
         wiring.connect(m, buffer.output, wiring.flipped(self.output))
         return m

@@ -29,16 +29,16 @@ def symbol_fields(symbol: Any) -> tuple[Value, Value]:
 
 
 def symbol_classes(
-    logic: EncoderLogic, code_point: Value, error: Value, name: Namer = unnamed
+    logic: EncoderLogic, code_point: Value, error: Value, name: Namer = unnamed, *, parts: bool = False
 ) -> tuple[Value, dict[int, Value]]:
     """Whether a symbol stands for something ill-formed, and its classes.
 
     Args:
         logic: the logic functions.
         code_point, error: its fields.
-        name: gives names to parts of the functions; default: they have none.
+        name, parts: see `EncoderLogic.classes`.
     """
-    classes = logic.classes(code_point, error, name)
+    classes = logic.classes(code_point, error, name, parts=parts)
     return error | classes[REPLACED] if REPLACED in classes else error, classes
 
 
@@ -201,7 +201,8 @@ class EncoderStages(wiring.Component):
                 return bound
 
             code_point, error = symbol_fields(compared.symbols[number])
-            error, classes = symbol_classes(self.logic, symbol_fields(beat.symbols[number])[0], error, name)
+            compared_point, _ = symbol_fields(beat.symbols[number])
+            error, classes = symbol_classes(self.logic, compared_point, error, name, parts=self.compares)
             m.d.comb += [
                 lane.keep.eq(compared.keep[number]),
                 lane.error.eq(error),

@@ -99,7 +99,7 @@ def lose_flags(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let encoders output U+FFFD in place of what is ill-formed without the flag."""
     classes = stages.symbol_classes
     for module in (stages, unit_queue):
-        monkeypatch.setattr(module, "symbol_classes", lambda *given: (Const(0, 1), classes(*given)[1]))
+        monkeypatch.setattr(module, "symbol_classes", lambda *given, **how: (Const(0, 1), classes(*given, **how)[1]))
 
 
 def wrap(inner: Any, outer: Any) -> Module:
