@@ -250,8 +250,9 @@ _WIDE_ENCODERS = [
     TranscoderParameters(to="utf-16-le", lanes=8),
     TranscoderParameters(to="utf-16-le", lanes=16),
     TranscoderParameters(from_="utf-16-le", to="utf-8", lanes=4),
+    TranscoderParameters(to="utf-16-le", pipeline=2),
 ]
-"""Encoders and transcoders with packers, whose proofs take minutes each."""
+"""Encoders and transcoders with packers, or with a queue in registers, whose proofs take minutes each."""
 _REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2)]
 _TAPS = [ValidatorParameters(report="verdict")]
 _FLUSHING = [RemoverParameters(lanes=2, flush=True)]

@@ -25,6 +25,7 @@ def is_consistent(encoder: ParallelEncoder) -> Value:
         (~queue.valid[1:] | queue.valid[:-1]).all(),
         *(each == ~queue.valid[-1] for each in queue.runs),
         narrower.valid | ~narrower.more,
+        narrower.whole == ~narrower.more,
         narrower.takes == (run & ~narrower.more),
         buffer.valid | ~buffer.full,
         # Only after a reset neither is asserted.

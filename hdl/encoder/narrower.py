@@ -29,6 +29,8 @@ class Narrower(wiring.Component):
         buffer: the buffer at the output.
         valid: a beat is held, of which the first lanes are output next.
         more: a further beat is made of it after that one.
+        whole: the complement of `more`, for the multiplexers, to which the nets are long (kept apart so that synthesis
+            does not merge the two).
         takes: the next beat is loaded there at the end of the cycle, if there is one.
 
     Ports:
@@ -41,6 +43,7 @@ class Narrower(wiring.Component):
         made = beat_layout(symbol, narrow)
         self.buffer = RegisterBuffer(made, 1)
         self.valid, self.more, self.takes = (Signal(name=name) for name in ("valid", "more", "takes"))
+        self.whole = Signal(init=1)
         super().__init__(
             {"input": In(stream.Signature(beat_layout(symbol, lanes))), "output": Out(stream.Signature(made))}
         )
@@ -66,8 +69,6 @@ class Narrower(wiring.Component):
         source, offered, beat, narrow, run = self.input.payload, self.input.valid, buffer.entry, self.narrow, buffer.run
         held, valid, more = Signal(source.shape(), reset_less=True), self.valid, self.more
         further = Signal()
-        # A complement, so that synthesis does not merge it with `more`: its nets to all bits are long.
-        whole = Signal(init=1)
         takes_next = buffer.runs_next(run) & Mux(run, ~further, ~more)
         m.d.sync += self.takes.eq(takes_next)
         if self.from_memory:
@@ -95,10 +96,10 @@ class Narrower(wiring.Component):
             m.d.sync += [
                 valid.eq(more | offered),
                 more.eq(further),
-                whole.eq(~further),
-                held.keep.eq(Mux(whole, source.keep, held.keep[narrow:])),
-                Value.cast(held.symbols).eq(Mux(whole, Value.cast(source.symbols), symbols[size * narrow :])),
-                held.last.eq(Mux(whole, source.last, held.last)),
+                self.whole.eq(~further),
+                held.keep.eq(Mux(self.whole, source.keep, held.keep[narrow:])),
+                Value.cast(held.symbols).eq(Mux(self.whole, Value.cast(source.symbols), symbols[size * narrow :])),
+                held.last.eq(Mux(self.whole, source.last, held.last)),
             ]
         wiring.connect(m, buffer.output, wiring.flipped(self.output))
         return m
