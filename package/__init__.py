@@ -11,50 +11,54 @@ standard library alone; `utf8fpga.hdl` and the packages that use it need the ext
 
 from __future__ import annotations
 
-from utf8fpga.model import (
-    CATALOGUE,
-    CESU_8,
-    COMPOSITIONS,
-    DFA,
-    GENERALISED_UTF_8,
-    MODIFIED_UTF_8,
-    REPLACEMENT_CHARACTER,
-    RFC_2279,
-    TABLE_3_7,
-    UTF_16,
-    UTF_16BE,
-    UTF_16LE,
-    UTF_32,
-    UTF_32BE,
-    UTF_32LE,
-    Composition,
-    ConversionError,
-    Decoder,
-    Display,
-    EncodingScheme,
-    EncodingTable,
-    ErrorKind,
-    IncrementalDecoder,
-    InvalidArgumentError,
-    Item,
-    Practice,
-    Range,
-    Row,
-    Subsequence,
-    TableError,
-    UserError,
-    ValidatorReport,
-    convert,
-    decode,
-    decode_with,
-    encode,
-    encode_units,
-    is_well_formed,
-    partition,
-    register_codecs,
-    show,
-    validate,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from utf8fpga.model import (
+        CATALOGUE,
+        CESU_8,
+        COMPOSITIONS,
+        DFA,
+        GENERALISED_UTF_8,
+        MODIFIED_UTF_8,
+        REPLACEMENT_CHARACTER,
+        RFC_2279,
+        TABLE_3_7,
+        UTF_16,
+        UTF_16BE,
+        UTF_16LE,
+        UTF_32,
+        UTF_32BE,
+        UTF_32LE,
+        Composition,
+        ConversionError,
+        Decoder,
+        Display,
+        EncodingScheme,
+        EncodingTable,
+        ErrorKind,
+        IncrementalDecoder,
+        InvalidArgumentError,
+        Item,
+        Practice,
+        Range,
+        Row,
+        Subsequence,
+        TableError,
+        UserError,
+        ValidatorReport,
+        convert,
+        decode,
+        decode_with,
+        encode,
+        encode_units,
+        is_well_formed,
+        partition,
+        register_codecs,
+        show,
+        validate,
+    )
 
 __version__ = "0.1.0"
 
@@ -103,3 +107,17 @@ __all__ = [
     "show",
     "validate",
 ]
+
+
+if not TYPE_CHECKING:  # For a type checker, this function would define every name.
+
+    def __getattr__(name: str) -> Any:
+        """Import the model with the first public name, since the plugin of pytest imports this package in each run."""
+        if name != "model" and name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        model = import_module("utf8fpga.model")
+        globals().update({each: getattr(model, each) for each in __all__ if each != "__version__"})
+        return globals()[name]
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -97,6 +97,19 @@ def _causes() -> Iterator[str]:
     yield from (kind.name for kind in ErrorKind)
 
 
+def _has_handshake(ports: CheckedPorts) -> bool:
+    return ports.protocol == "axi-stream"
+
+
+def _pauses(ports: CheckedPorts) -> str:
+    return "back-pressure" if _has_handshake(ports) else "pauses between bytes"
+
+
+def row_names(ports: CheckedPorts) -> list[str]:
+    """The causes of the rows of a report, in order, of a core with these ports."""
+    return [*_causes(), RESYNCHRONISATION, ENDS, BACK_TO_BACK, _pauses(ports)]
+
+
 def _of_golden(text: bytes, practice: Practice, final: bool) -> tuple[Item, ...]:
     return tuple(decode_with(text, practice) if final else IncrementalDecoder(practice).decode(text))
 
@@ -248,9 +261,8 @@ class _Check:
         self._accepted: dict[bytes, tuple[str, Run]] = {}
         """By ill-formed text that is accepted, and contains no shorter one, its cause and its run."""
         self._on_step = on_step
-        is_handshake = core.ports.protocol == "axi-stream"
-        self._pauses = "back-pressure" if is_handshake else "pauses between bytes"
-        self._patterns = [(given, taken) for given, taken in _PAUSES if is_handshake or "1" in given]
+        self._pauses = _pauses(core.ports)
+        self._patterns = [(given, taken) for given, taken in _PAUSES if _has_handshake(core.ports) or "1" in given]
 
     def report(self) -> Report:
         steps = (self._run_texts, self._run_code_points, self._run_pairs, self._run_pauses)
@@ -259,7 +271,6 @@ class _Check:
             self._on_step(number)
         best, worst = self._throughput()
         self._on_step(len(steps) + 1)
-        causes = [*_causes(), RESYNCHRONISATION, ENDS, BACK_TO_BACK, self._pauses]
         return Report(
             name=self._core.name,
             practice=self._practice,
@@ -267,7 +278,7 @@ class _Check:
             accepted=tuple(self._accepted_by_cause()),
             ill_formed=len(self._ill_formed),
             agreement=self._agreement(),
-            rows=tuple(self._tally.rows(causes, self._output)),
+            rows=tuple(self._tally.rows(row_names(self._core.ports), self._output)),
             best=best,
             worst=worst,
         )

@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "bench": ["model", "hdl"],
     "boards": ["model", "hdl", "sim"],
     "cli": ["model", "hdl", "sim", "formal", "bench", "boards", "package"],
-    "package": ["model", "cli", "hdl"],
+    "package": ["model", "cli", "hdl", "sim"],
     "docs": ["model", "hdl", "sim", "formal", "bench", "boards", "cli", "package"],
 }
 """For each folder the other folders that it may import."""

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The plugin of pytest, in scratch projects as its users have them, and the check of components in Amaranth."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module, Mux
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from support.engines import requires_compiler
+from support.foreign_cores import CORES, FOLDER
+from support.oracle import refusal
+
+from utf8fpga.hdl import DecoderParameters, TranscoderParameters
+from utf8fpga.hdl.foreign import CoreError
+from utf8fpga.hdl.foreign_component import component_core
+from utf8fpga.model import ErrorKind, InvalidArgumentError
+from utf8fpga.sim.assertion import assert_utf8_core
+
+pytest_plugins = "pytester"
+HOME = os.environ.get("HOME", "")
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """An empty project, in a process of its own. Compiled tools are in the cache of the user's home."""
+    monkeypatch.setenv("HOME", HOME)
+    # The tests run in a worker of pytest-xdist, the project does not.
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):
+        monkeypatch.delenv(name, raising=False)
+    return pytester
+
+
+def of_core(project: pytest.Pytester, name: str) -> list[str]:
+    """The options for a core, whose files are in the project."""
+    shutil.copy(FOLDER / f"{name}.v", project.path)
+    shutil.copy(FOLDER / CORES[name], project.path)
+    return ["--utf8-core", f"{name}.v", "--utf8-top", name, "--utf8-ports", CORES[name]]
+
+
+FAULTY = {
+    "surrogates": (
+        "SURROGATE",
+        [
+            "SURROGATE: 676 of 676 runs differ",
+            "  shortest input: ED A0",
+            "  expected:       !FFFD !FFFD (2 marks)",
+            "  given:          !FFFD (1 mark)",
+            "  (! is a word with the error flag)",
+            "  accepted:       ED A0 80 as D800 (22 ill-formed texts alike)",
+        ],
+    ),
+    "leaky": (
+        "back-to-back-texts",
+        [
+            "  shortest input: C2 | 00",
+            "  expected:       !FFFD 0000 (1 mark)",
+            "  given:          !FFFD !FFFD 0000 (2 marks)",
+            "  (! is a word with the error flag)",
+        ],
+    ),
+}
+"""By core the only test that fails, and lines of its report, as `tests/cli/test_check_core.py` derives them."""
+
+
+@requires_compiler
+@pytest.mark.parametrize("name", FAULTY)
+def test_faulty_core_fails_in_the_test_of_its_cause_only(name: str, project: pytest.Pytester) -> None:
+    test, lines = FAULTY[name]
+    done = project.runpytest_subprocess("-v", *of_core(project, name))
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    done.assert_outcomes(passed=14, failed=1, skipped=1)
+    assert "\n".join(lines) in done.stdout.str()
+    done.stdout.fnmatch_lines([f"FAILED utf8-core::{name}::{test} - *"])
+    assert "Traceback" not in done.stdout.str()
+    assert ".py:" not in done.stdout.str()
+    for kind in ErrorKind:
+        outcome = "FAILED" if kind.name == test else "PASSED"
+        done.stdout.fnmatch_lines([f"*utf8-core::{name}::{kind.name} {outcome}*"])
+    done.stdout.fnmatch_lines([f"*utf8-core::{name}::empty-text SKIPPED (the ports cannot send one)*"])
+
+
+COUNTING = """
+import utf8fpga.sim.pytest_suite as suite
+check = suite.check_foreign_core
+def counted(*words):
+    with open("checks", "a") as file:
+        file.write("x")
+    return check(*words)
+suite.check_foreign_core = counted
+"""
+
+
+@requires_compiler
+def test_correct_core_is_checked_once_by_two_workers_beside_other_tests(project: pytest.Pytester) -> None:
+    project.makeconftest(COUNTING)
+    project.makepyfile("def test_other(): pass")
+    done = project.runpytest_subprocess("-n", "2", *of_core(project, "validator"))
+    done.assert_outcomes(passed=15, skipped=2)
+    assert Path("checks").read_text() == "x"
+
+
+@requires_compiler
+def test_tests_are_selected_by_their_names(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_other(): pass")
+    words = of_core(project, "validator")
+    done = project.runpytest_subprocess("--collect-only", "-q", *words, "utf8-core")
+    lines = done.stdout.str().splitlines()
+    assert lines[0] == "utf8-core::validator::empty-text"
+    assert lines[15:] == ["utf8-core::validator::back-pressure", "", *lines[17:]]
+    assert lines[17].startswith("16 tests collected")
+    for name in ("utf8-core::validator::OVERLONG", "-k=OVERLONG"):
+        done = project.runpytest_subprocess("--collect-only", "-q", *words, name)
+        assert done.stdout.str().splitlines()[0] == "utf8-core::validator::OVERLONG"
+
+
+PORTS = 'input = { byte = "no", valid = "s_valid" }\nprotocol = "strobe"\noutput = { error = "m_wrong" }\n'
+PORTS += 'kind = "validator"\n'
+BAD_USE = {
+    "missing file": (["--utf8-core", "none.v"], "--utf8-core: cannot read 'none.v': No such file or directory"),
+    "missing ports": (
+        ["--utf8-core", "validator.v", "--utf8-ports", "none.toml"],
+        "--utf8-core: cannot read 'none.toml': No such file or directory",
+    ),
+    "wrong port": (
+        ["--utf8-core", "validator.v", "--utf8-ports", "wrong.toml"],
+        "--utf8-core: validator.v: validator has no input 'no' for input.byte (inputs: *)",
+    ),
+    "top": (["--utf8-core", "validator.v", "--utf8-top", "none"], "--utf8-core: *none*"),
+    "practice": (["--utf8-core", "validator.v", "--utf8-practice", "all"], "--utf8-core: 'all' is not one of *"),
+    "no core": (["--utf8-ports", "validator.toml"], "--utf8-ports requires --utf8-core FILE"),
+    "unknown test": (
+        ["--utf8-core", "validator.v", "--utf8-ports", "validator.toml", "utf8-core::validator::ALL"],
+        "not found: utf8-core::validator::ALL",
+    ),
+}
+
+
+@requires_compiler
+@pytest.mark.parametrize(("words", "message"), BAD_USE.values(), ids=BAD_USE)
+def test_bad_use_is_one_line(words: list[str], message: str, project: pytest.Pytester) -> None:
+    of_core(project, "validator")
+    (project.path / "wrong.toml").write_text(PORTS)
+    done = project.runpytest_subprocess(*words)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = (line for line in done.errlines if line)
+    done.stderr.fnmatch_lines([f"ERROR: {message}"])
+    assert line.startswith("ERROR: ")
+
+
+def test_missing_compiler_is_an_error(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = of_core(project, "validator")
+    monkeypatch.setenv("CC", "no-such-compiler")
+    done = project.runpytest_subprocess(*words)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["ERROR: --utf8-core: CC names 'no-such-compiler', which is not a program"])
+
+
+def test_options_need_the_extra(project: pytest.Pytester) -> None:
+    without = 'import sys, pytest; sys.modules["amaranth"] = None; sys.exit(pytest.main(sys.argv[1:]))'
+    done = project.runpython_c(without + "\n")
+    assert done.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    script = project.makepyfile(run=without)
+    done = project.run(sys.executable, script, "--utf8-core", "core.v")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["ERROR: --utf8-core: amaranth is not installed: pip install 'utf8fpga[[]hdl]'"])
+
+
+def test_a_run_without_the_options_imports_the_plugin_alone(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import sys
+        def test_modules():
+            found = {name for name in sys.modules if name.partition(".")[0] in ("utf8fpga", "amaranth", "filelock")}
+            assert found == {"utf8fpga", "utf8fpga.pytest_plugin"}
+        """
+    )
+    project.runpytest_subprocess("-p", "no:xdist").assert_outcomes(passed=1)
+
+
+# The fixture.
+
+
+class Ascii(wiring.Component):
+    """A decoder of ASCII, for which every other byte is ill-formed."""
+
+    def __init__(self) -> None:
+        item = data.StructLayout({"code_point": 21, "error": 1, "last": 1})
+        given = data.StructLayout({"byte": 8, "last": 1})
+        super().__init__({"given": In(stream.Signature(given)), "made": Out(stream.Signature(item))})
+
+    def elaborate(self, platform: object) -> Module:
+        m, byte = Module(), self.given.payload.byte
+        with m.If(self.given.ready):
+            m.d.sync += [
+                self.made.valid.eq(self.given.valid),
+                self.made.payload.code_point.eq(Mux(byte[7], 0xFFFD, byte)),
+                self.made.payload.error.eq(byte[7]),
+                self.made.payload.last.eq(self.given.payload.last),
+            ]
+        m.d.comb += self.given.ready.eq(self.made.ready | ~self.made.valid)
+        return m
+
+
+@requires_compiler
+def test_component_of_another_project() -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_utf8_core(Ascii(), practice="each-unit")
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "Ascii differs from the model"
+    # Ill-formed bytes are one mark each in this practice, so only well-formed sequences differ.
+    assert [line.partition(":")[0] for line in lines if line[0] != " "][1:] == [
+        f"well-formed, {length} bytes" for length in (2, 3, 4)
+    ]
+    assert lines[2:5] == [
+        "  shortest input: C2 80",
+        "  expected:       0080 (0 marks)",
+        "  given:          !FFFD !FFFD (2 marks)",
+    ]
+
+
+@requires_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "parameters",
+    [DecoderParameters(lanes=4), DecoderParameters(kind=True, length=True), TranscoderParameters(to="utf-16-le")],
+    ids=lambda parameters: parameters.name,
+)
+def test_cores_of_this_project_pass(parameters: Any) -> None:
+    report = assert_utf8_core(parameters.build())
+    assert not any(row.not_checked for row in report.rows)
+
+
+@requires_compiler
+@pytest.mark.slow
+def test_fixture_takes_files(project: pytest.Pytester) -> None:
+    of_core(project, "validator"), of_core(project, "leaky")
+    project.makepyfile(
+        """
+        def test_correct(assert_utf8_core):
+            assert_utf8_core("validator.v", ports="validator.toml")
+
+        def test_faulty(assert_utf8_core):
+            assert_utf8_core(["leaky.v"], top="leaky", ports="handshake.toml")
+        """
+    )
+    done = project.runpytest_subprocess()
+    done.assert_outcomes(passed=1, failed=1)
+    done.stdout.fnmatch_lines(["E * leaky differs from the model", "E * back-to-back texts: *"])
+
+
+class Wrong(wiring.Component):
+    """Ports that are no core."""
+
+    def elaborate(self, platform: object) -> Module:
+        return Module()
+
+
+BYTE, POINT = stream.Signature(8), stream.Signature(21)
+STREAMS = {
+    "two inputs": (
+        {"a": In(BYTE), "b": In(BYTE), "c": Out(POINT)},
+        "Wrong has 2 input and 1 output streams, not 1 of each",
+    ),
+    "no output": ({"a": In(BYTE)}, "Wrong has 1 input and 0 output streams, not 1 of each"),
+    "another input": (
+        {"a": In(BYTE), "b": Out(POINT), "mode": In(2)},
+        "Wrong: the port 'mode' is neither a stream nor an output",
+    ),
+    "two fields": (
+        {"a": In(stream.Signature(data.StructLayout({"x": 8, "y": 8}))), "b": Out(POINT)},
+        "Wrong: the input must have one field beside last, keep; fields: x, y",
+    ),
+    "without valid": (
+        {"a": In(stream.Signature(8, always_valid=True)), "b": Out(POINT)},
+        "Wrong: the input stream has no valid",
+    ),
+}
+
+
+@pytest.mark.parametrize(("ports", "message"), STREAMS.values(), ids=STREAMS)
+def test_component_that_is_no_core(ports: dict[str, Any], message: str) -> None:
+    assert refusal(CoreError, component_core, Wrong(ports)) == message
+
+
+def test_component_has_no_description() -> None:
+    message = refusal(InvalidArgumentError, assert_utf8_core, Ascii(), ports="ports.toml")
+    assert message == "top and ports are those of files, not of a component"
