@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-_OPTIONS = {
+OPTIONS = {
     "--utf8-core": "check the UTF-8 core in this file: Verilog (.v), SystemVerilog (.sv) or RTLIL (.il);"
     " repeat the option for each file of the core",
     "--utf8-top": "the top module of the core; default: the one that no other module instantiates",
@@ -24,14 +24,14 @@ _METAVARS = {"--utf8-top": "MODULE", "--utf8-practice": "PRACTICE"}
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("utf8fpga", "check of a UTF-8 core")
-    for name, text in _OPTIONS.items():
+    for name, text in OPTIONS.items():
         action = "append" if name == "--utf8-core" else "store"
         group.addoption(name, action=action, metavar=_METAVARS.get(name, "FILE"), help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Add the tests of the core, if there is one."""
-    names = {name: config.getoption(name) for name in _OPTIONS}
+    names = {name: config.getoption(name) for name in OPTIONS}
     if not names["--utf8-core"]:
         for name, value in names.items():
             if value is not None:

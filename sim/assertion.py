@@ -14,7 +14,8 @@ from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import OWN_PORTS, CheckedPorts, read_checked_ports
 from utf8fpga.model import InvalidArgumentError, Practice
 from utf8fpga.model.render import counted
-from utf8fpga.sim.causes import Failure, Report, Row, check_foreign_core
+from utf8fpga.sim.causes import check_foreign_core
+from utf8fpga.sim.report import Failure, Report, Row
 
 Name = str | os.PathLike[str]
 

@@ -35,6 +35,7 @@ from support.engines import requires_compiler
 from support.foreign_cores import FOLDER
 from support.processes import run
 
+from utf8fpga import pytest_plugin
 from utf8fpga.bench.design import Design, foreign_core, read_ports
 from utf8fpga.cli.main import COMMANDS, cli
 from utf8fpga.hdl import CORES, axi_signature, axi_verilog, decoder_core
@@ -458,8 +459,8 @@ def options_of(command: str) -> set[str]:
     return names | {word for name, how in of_cores for word in how.flags or (option_word(name),) if word}
 
 
-OF_OTHER_PROGRAMS = {"--sample", "--budget", "--keep-going", "--nthreads"}
-"""Options of pytest, of sphinx-build and of Dask's workers."""
+OF_OTHER_PROGRAMS = {"--sample", "--budget", "--keep-going", "--nthreads", *pytest_plugin.OPTIONS}
+"""Options of pytest and of its plugin here, of sphinx-build and of Dask's workers."""
 
 
 @pytest.mark.parametrize(("page", "span"), [pair for pair in SPANS if re.search(r"(^|\s)--[a-z]", pair[1])])

@@ -10,7 +10,8 @@ from pathlib import Path
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import read_checked_ports
 from utf8fpga.model.practices import Practice
-from utf8fpga.sim.causes import Report, Row, check_foreign_core
+from utf8fpga.sim.causes import check_foreign_core
+from utf8fpga.sim.report import Report, Row
 
 FOLDER = Path(__file__).parents[1] / "sim" / "foreign_cores"
 
