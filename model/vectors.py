@@ -6,14 +6,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise, starmap
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from utf8fpga.model.decoder import Item
+from utf8fpga.model.decoder import Decoder, Item
 from utf8fpga.model.dfa import DFA, START
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.practices import Practice, decode_with
+from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 from utf8fpga.model.table import EncodingTable, Range
 
 __all__ = ["VECTOR_FORMATS", "Vector", "render_vectors", "vectors"]
@@ -146,6 +146,60 @@ def _as_json(_practice: Practice) -> str:
     return json.dumps(content, indent=1) + "\n"
 
 
+SUITE_VERSION = 1
+
+
+def _suite_head() -> dict[str, Any]:
+    return {
+        "version": SUITE_VERSION,
+        "causes": [kind.name for kind in ErrorKind],
+        "practices": [practice.value for practice in Practice],
+        "splits": "any",
+    }
+
+
+def _suite_vector(vector: Vector) -> dict[str, Any]:
+    """A vector with its cause, the bytes of the open sequence after each byte, and the items of every practice."""
+    decoder, open_bytes = Decoder(TABLE_3_7), []
+    for unit in vector.units:
+        decoder.decode([unit])
+        open_bytes.append(len(decoder.getstate()[0]))
+    causes = [item.error.name for item in vector.expected(Practice.MAXIMAL_SUBPARTS) if item.error]
+    expected = {practice.value: list(_suite_items(vector.units, practice)) for practice in Practice}
+    return {
+        "name": vector.name,
+        "cause": causes[0] if causes else None,
+        "bytes": vector.units.hex().upper(),
+        "open_bytes": open_bytes,
+        "expected": expected,
+        "marks": {name: sum(item["error"] is not None for item in items) for name, items in expected.items()},
+    }
+
+
+def _suite_items(units: bytes, practice: Practice) -> Iterator[dict[str, Any]]:
+    """The items, each with the number of bytes that determine it; None: the end of the text does."""
+    decoder = IncrementalDecoder(practice)
+    for number, unit in enumerate(units, 1):
+        for item in decoder.decode([unit]):
+            yield _suite_item(item, number)
+    for item in decoder.decode(b"", final=True):
+        yield _suite_item(item, None)
+
+
+def _suite_item(item: Item, determined_after: int | None) -> dict[str, Any]:
+    error = item.error.name if item.error else None
+    return item._asdict() | {"error": error, "determined_after": determined_after}
+
+
+def _as_suite(_practice: Practice) -> str:
+    return json.dumps(_suite_head() | {"vectors": list(map(_suite_vector, vectors()))}, indent=1) + "\n"
+
+
+def _as_lines(_practice: Practice) -> str:
+    """The suite as JSON Lines: its head, then one vector per line."""
+    return "".join(json.dumps(each) + "\n" for each in (_suite_head(), *map(_suite_vector, vectors())))
+
+
 def _as_hex(_practice: Practice) -> str:
     """One block for each vector: its name and bytes, then a line of code points for each practice; ! is an error."""
     lines = []
@@ -199,7 +253,13 @@ def _with_last(things: Sequence[_T]) -> Iterator[tuple[_T, bool]]:
         yield thing, number == len(things)
 
 
-VECTOR_FORMATS: dict[str, Callable[[Practice], str]] = {"json": _as_json, "hex": _as_hex, "readmemh": _as_readmemh}
+VECTOR_FORMATS: dict[str, Callable[[Practice], str]] = {
+    "json": _as_json,
+    "hex": _as_hex,
+    "readmemh": _as_readmemh,
+    "suite": _as_suite,
+    "suite-lines": _as_lines,
+}
 """The formats of `render_vectors`, by name."""
 
 

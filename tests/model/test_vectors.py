@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,34 @@ def test_json_has_the_items_of_cpython() -> None:
     assert causes == {None, *(kind.name for kind in ErrorKind)}
 
 
+FOLLOWING = [b"", *(bytes([unit]) + b"\x80" * more for unit in range(256) for more in range(3))]
+"""What may follow a part of a text, so that each open sequence is completed, broken and at the end."""
+
+
+def determined(part: bytes) -> str:
+    """What CPython decodes from a part of a text, whatever follows it."""
+    decoded = [(part + following).decode("utf-8", "replace") for following in FOLLOWING]
+    # What the first and the last in the order of strings have in common, all have.
+    pairs = zip(min(decoded), max(decoded), strict=False)
+    return "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def test_suite_has_the_items_of_cpython_and_the_bytes_that_determine_them() -> None:
+    suite = json.loads(render_vectors("suite"))
+    assert {entry["name"]: bytes.fromhex(entry["bytes"]) for entry in suite["vectors"]} == FOUND
+    for entry in suite["vectors"]:
+        units, items = bytes.fromhex(entry["bytes"]), entry["expected"]["maximal-subparts"]
+        text = units.decode("utf-8", "replace")
+        assert "".join(chr(item["code_point"]) for item in items) == text
+        assert entry["marks"]["maximal-subparts"] == text.count("\ufffd")
+        for number in range(1, len(units) + 1):
+            done = [item for item in items if item["determined_after"] and item["determined_after"] <= number]
+            assert len(done) == len(determined(units[:number])), entry["name"]
+            assert entry["open_bytes"][number - 1] == number - sum(item["length"] for item in done)
+    head, *lines = map(json.loads, render_vectors("suite-lines").splitlines())
+    assert head | {"vectors": lines} == suite
+
+
 def test_hex_has_one_block_for_each_vector() -> None:
     lines = render_vectors("hex").splitlines()
     assert len(lines) == len(FOUND) * (1 + len(Practice))
@@ -82,7 +111,7 @@ def test_hex_has_one_block_for_each_vector() -> None:
 def test_unknown_format_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^'each' is not one of maximal-subparts, start-of-a-sequence, each-unit, "):
         render_vectors("json", "each")
-    with pytest.raises(ValueError, match=r"^format 'csv' is not one of json, hex, readmemh$"):
+    with pytest.raises(ValueError, match=r"^format 'csv' is not one of json, hex, readmemh, suite, suite-lines$"):
         render_vectors("csv")
 
 
