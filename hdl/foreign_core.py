@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A foreign core as a core: a decoder, validator or transcoder in Verilog from elsewhere behind two streams."""
+"""A foreign core as a core: a decoder, validator, transcoder or encoder from elsewhere behind two streams."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -15,16 +15,16 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import CoreParameters
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.hdl.encoder.parameters import EncoderParameters
 from utf8fpga.hdl.foreign import CoreError, ForeignModule, read_module
-from utf8fpga.hdl.foreign_ports import FORMS, OWN_PORTS, CheckedPorts
+from utf8fpga.hdl.foreign_bus import MOST_RESENT, Bus
+from utf8fpga.hdl.foreign_ports import FORMS, OWN_PORTS, CheckedPorts, cycles_of
+from utf8fpga.hdl.port_expressions import ExpressionError, Pin, parse
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, Practice
 
 PATIENCE = 2048
 """Cycles after which a byte that is not accepted, or an output without end, is an error."""
-
-_MOST_RESENT = 5
-"""Requests for one byte from which on there is an error."""
 
 _WORD_BITS = 32
 """Upper bound on the bits of a word."""
@@ -32,17 +32,8 @@ _WORD_BITS = 32
 
 _RESENT, PARTIAL = 1, 2
 
-VIOLATIONS = ("", f"the same byte was requested again {_MOST_RESENT} times", "keep selects a part of a word")
+VIOLATIONS = ("", f"the same byte was requested again {MOST_RESENT} times", "keep selects a part of a word")
 """By value of `ForeignCore.violation` what it means."""
-
-
-class _Part(NamedTuple):
-    """Bits of an output port."""
-
-    port: str
-    low: int
-    width: int
-    inverted: bool
 
 
 class _ForeignDecoderParameters(DecoderParameters):
@@ -53,11 +44,15 @@ class _ForeignTranscoderParameters(TranscoderParameters):
     obstacle = "the core is foreign"
 
 
+class _ForeignEncoderParameters(EncoderParameters):
+    obstacle = "the core is foreign"
+
+
 class ForeignCore(wiring.Component):
     """A foreign core with the streams of a core, which a description, `CheckedPorts`, connects to its ports.
 
-    Output symbols have the fields of those of a decoder or transcoder of this library, with 32 bits for the word; of
-    a validator only `error` is defined. With ``marks = "separate"`` an output beat has two symbols per word, the first
+    Output symbols have the fields of those of a decoder, transcoder or encoder of this library, with 32 bits for the
+    word; of a validator only `error` is defined. With ``marks = "separate"`` an output beat has two symbols per word, the first
     for the mark. Output beats may be null beats.
 
     A foreign core states no timing contract: `stall_cycles` is the patience of the simulation.
@@ -96,34 +91,40 @@ class ForeignCore(wiring.Component):
     ) -> None:
         self.module = module = read_module(files, top, flat=True)
         self._is_own, ports = ports.is_own, ports.named(module.outputs)
-        self._tied = tied = module.tie_off(ports.clock, ports.reset, ports.reset_active, ports.constants)
+        whole = {name: value for name, value in ports.constants.items() if Pin.of(name).high is None}
+        self._tied = tied = module.tie_off(ports.clock, ports.reset, ports.reset_active, whole)
         _check_registers(module, tied.clock)
         self.name, self.ports, self.has_reset, self._practice = module.name, ports, tied.reset is not None, practice
-        self._left = dict(tied.free)
-        self._parts: dict[str, _Part] = {}
-        """By role of an output port what it is."""
-        bits = self._into("input.byte", None)
-        if bits % 8:
-            raise self._error(f"input.byte {ports.input['byte']!r} has {bits} bits, which are not whole bytes")
-        self.lanes = bits // 8
-        for role, width in (("valid", 1), ("last", 1), ("keep", self.lanes)):
-            self._into(f"input.{role}", width)
-        if self.lanes > 1 and "keep" not in ports.input:
-            name = ports.input["byte"]
-            raise self._error(f"input.byte {name!r} has {self.lanes} bytes: name the port input.keep, too")
+        self._left = {name: set(range(width)) for name, width in tied.free.items()}
+        self._wires = {name: Signal(width, name=name) for name, width in module.outputs.items()}
+        self._idle = {name: value for name, _, value in tied.constants}
+        """By name of an input port its value where nothing else is stated."""
+        for text in ports.constants.keys() - whole.keys():
+            self._tie_off(text, ports.constants[text])
+        self._values: dict[str, Value] = {}
+        """By role of an output port its value."""
+        self._pins: dict[str, Pin] = {}
+        """By role of an input port what it is."""
+        if ports.protocol == "bus":
+            self.lanes, self._symbol_bits = 1, _WORD_BITS if ports.kind == "encoder" else 8
+            self._bus = self._connect_bus()
+        else:
+            self.lanes, self._symbol_bits = self._connect_symbols()
         self._into("output.ready", 1)
         self._out_of("input.ready", 1)
         self.words, self._bits = self._connect_words()
-        for role in ("last", "resend"):
+        for role in ("last", "resend", "busy"):
             self._out_of(f"output.{role}", 1)
-        if self._left:
-            raise self._error(f"the input {next(iter(self._left))!r} of {module.name} is neither named nor a constant")
-        self.stall_cycles = max(PATIENCE, 2 * _MOST_RESENT * (ports.interval + ports.latency))
-        word = "unit" if ports.kind == "transcoder" else "code_point"
+        for name, left in self._left.items():
+            if left:
+                bits = "" if len(left) == module.inputs[name] else f"bit {min(left)} of "
+                raise self._error(f"{bits}the input {name!r} of {module.name} is neither named nor a constant")
+        self.stall_cycles = max(PATIENCE, 2 * MOST_RESENT * (ports.interval + ports.latency))
+        word = "unit" if ports.kind in ("transcoder", "encoder") else "code_point"
         symbol = data.StructLayout({word: _WORD_BITS, "error": 1})
         super().__init__(
             {
-                "input": In(stream.Signature(beat_layout(8, self.lanes))),
+                "input": In(stream.Signature(beat_layout(_WORD_BITS if ports.kind == "encoder" else 8, self.lanes))),
                 "output": Out(stream.Signature(beat_layout(symbol, self.words * (1 + self._is_separate)))),
                 "violation": Out(2),
             }
@@ -136,6 +137,8 @@ class ForeignCore(wiring.Component):
     @property
     def parameters(self) -> CoreParameters:
         """The parameters of a core of this library that has the same golden function."""
+        if self.ports.kind == "encoder":
+            return _ForeignEncoderParameters()
         if self.ports.kind == "transcoder":
             form = self.ports.form if self.ports.form == "utf-8" else f"{self.ports.form}-le"
             return _ForeignTranscoderParameters(to=form)
@@ -159,34 +162,115 @@ class ForeignCore(wiring.Component):
         side, _, name = role.partition(".")
         return (self.ports.input if side == "input" else self.ports.output).get(name)
 
+    def _pin(self, role: str, text: str, known: Mapping[str, int]) -> Pin:
+        """The bits of an input of the core, which are then no longer left."""
+        pin = Pin(False, text) if text in known else Pin.of(text)
+        if pin.port not in known:
+            raise self._absent("input", pin.port, role, known)
+        high = known[pin.port] - 1 if pin.high is None else pin.high
+        if not pin.low <= high < known[pin.port]:
+            raise self._error(f"{role} {text!r} is not a part of the {known[pin.port]} bits of {pin.port!r}")
+        return pin._replace(high=high)
+
+    def _take(self, role: str, text: str) -> Pin:
+        """The bits of an input of the core that nothing else is connected to."""
+        pin = self._pin(role, text, self._tied.free)
+        if not pin.bits <= self._left[pin.port]:
+            raise self._error(f"{role} {text!r} has bits of {pin.port!r} that are connected to something else")
+        self._left[pin.port] -= pin.bits
+        return pin
+
+    def _tie_off(self, text: str, value: int) -> None:
+        """Connect a part of an input to a constant."""
+        pin = self._take("constants", text)
+        if value >= 1 << len(pin.bits):
+            raise self._error(f"{value} does not fit into the {len(pin.bits)} bits of {text!r}")
+        self._idle[pin.port] = self._idle.get(pin.port, 0) | (value ^ pin.mask) << pin.low
+
     def _into(self, role: str, width: int | None) -> int:
         """Check the port of a role that is an input of the core, and return its width."""
-        if (name := self._named(role)) is None:
-            return width or 1
-        if name not in self._left:
-            raise self._absent("input", name, role, self._tied.free)
-        found = self._left.pop(name)
-        self._check_width(role, name, found, width)
-        return found
-
-    def _out_of(self, role: str, width: int | None) -> int:
-        """Check the port of a role that is an output of the core, or a part of one, and return its width."""
         if (text := self._named(role)) is None:
             return width or 1
-        outputs = self.module.outputs
-        plain = text if text in outputs else text.removeprefix("~")
-        found = re.fullmatch(r"(.*)\[([0-9]{1,6})(?::([0-9]{1,6}))?\]", plain) if plain not in outputs else None
-        name = found[1] if found else plain
-        if name not in outputs:
-            raise self._absent("output", name, role, outputs)
-        low, high = 0, outputs[name] - 1
-        if found:
-            low, high = int(found[3] or found[2]), int(found[2])
-            if not low <= high < outputs[name]:
-                raise self._error(f"{role} {text!r} is not a part of the {outputs[name]} bits of {name!r}")
-        self._check_width(role, text, high - low + 1, width)
-        self._parts[role] = _Part(name, low, high - low + 1, text != plain)
-        return high - low + 1
+        self._pins[role] = pin = self._take(role, text)
+        self._check_width(role, text, len(pin.bits), width)
+        return len(pin.bits)
+
+    def _out_of(self, role: str, width: int | None) -> int:
+        """Check the expression of a role that is an output of the core, and return its width."""
+        if (text := self._named(role)) is None:
+            return width or 1
+
+        def port(name: str) -> Value:
+            if name not in self._wires:
+                raise self._absent("output", name, role, self.module.outputs)
+            return self._wires[name]
+
+        self._values[role] = value = self._wires[text] if text in self._wires else self._parsed(role, text, port)
+        self._check_width(role, text, len(value), width)
+        return len(value)
+
+    def _parsed(self, role: str, text: str, port: Callable[[str], Value]) -> Value:
+        try:
+            return parse(text, port)
+        except ExpressionError as error:
+            raise self._error(f"{role} {text!r} {error}") from None
+
+    def _connect_symbols(self) -> tuple[int, int]:
+        """Check the ports of the input symbols, and return their number and the bits of one."""
+        ports, role = self.ports, f"input.{self.ports.data_in}"
+        width, name = self._into(role, None), ports.input[ports.data_in]
+        bits, noun = 8, "bytes"
+        if ports.kind == "encoder":
+            bits, noun = ports.word_bits or min(width, _WORD_BITS), "words"
+            self._check_word(role, bits, TABLE_3_7.last_code_point.bit_length())
+        if width % bits:
+            raise self._error(
+                f"{role} {name!r} has {width} bits, which are not whole {noun}" + f" of {bits}" * (bits > 8)
+            )
+        lanes = width // bits
+        self._into("input.valid", 1)
+        self._into("input.last", 1)
+        keep = self._into("input.keep", None)
+        if "keep" in ports.input and keep % lanes:
+            self._check_width("input.keep", ports.input["keep"], keep, lanes)
+        if lanes > 1 and "keep" not in ports.input:
+            raise self._error(f"{role} {name!r} has {lanes} {noun}: name the port input.keep, too")
+        return lanes, bits
+
+    def _check_word(self, role: str, bits: int, least: int) -> None:
+        if not least <= bits <= _WORD_BITS:
+            name = self._named(role)
+            raise self._error(f"{role} {name!r} has words of {bits} bits: they must have {least} to {_WORD_BITS}")
+
+    def _connect_bus(self) -> Bus:
+        """Check the inputs of the operations of a bus, and describe them."""
+        inputs = {name: width for name, width in self.module.inputs.items() if name != self._tied.clock}
+        symbol = Signal(self._symbol_bits)
+        values: dict[str, Value] = {self.ports.data_in: symbol, "last": Signal()}
+
+        def value_of(name: str) -> Value:
+            if name not in values:
+                raise self._error(f"the values of a bus know no {name!r}: they are numbers, {' and '.join(values)}")
+            return values[name]
+
+        operations: dict[str, list[list[tuple[Pin, Value]]]] = {}
+        for operation, described in self.ports.bus.items():
+            cycles: list[list[tuple[Pin, Value]]] = []
+            operations[operation] = cycles
+            for step in cycles_of(described):
+                cycles.append(found := [])
+                for text, given in step.items():
+                    role = f"bus.{operation}"
+                    pin = self._pin(role, text, inputs)
+                    value = self._parsed(role, str(given), value_of)
+                    if len(value) > len(pin.bits):
+                        raise self._error(f"{role}: {given!r} does not fit into the {len(pin.bits)} bits of {text!r}")
+                    found.append((pin, value))
+                    left = self._left.get(pin.port, set())
+                    if pin.inverted and pin.bits <= left:
+                        self._idle[pin.port] = self._idle.get(pin.port, 0) | pin.mask << pin.low
+                    left -= pin.bits
+        return Bus(self.ports, operations, values)
 
     def _absent(self, flow: str, name: str, role: str, known: Mapping[str, int]) -> CoreError:
         others = ", ".join(known) or "none"
@@ -202,20 +286,18 @@ class ForeignCore(wiring.Component):
         ports = self.ports
         words = bits = 1
         if ports.kind != "validator":
-            width = self._out_of("output.code_point", None)
-            unit = FORMS[ports.form].unit_width if ports.kind == "transcoder" else _WORD_BITS
-            bits = ports.word_bits or min(width, unit)
-            least = unit if ports.kind == "transcoder" else TABLE_3_7.last_code_point.bit_length()
-            name = ports.output["code_point"]
+            role, name = f"output.{ports.data_out}", ports.output[ports.data_out]
+            width = self._out_of(role, None) * len(cycles_of(ports.bus.get("read", {})))
+            unit, least = _WORD_BITS, TABLE_3_7.last_code_point.bit_length()
+            if ports.kind != "decoder":
+                unit = least = 8 if ports.kind == "encoder" else FORMS[ports.form].unit_width
+            bits = (ports.word_bits if ports.kind != "encoder" else None) or min(width, unit)
             if width % bits:
-                raise self._error(f"output.code_point {name!r} has {width} bits, which are not whole words of {bits}")
-            if not least <= bits <= _WORD_BITS:
-                raise self._error(
-                    f"output.code_point {name!r} has words of {bits} bits: they must have {least} to {_WORD_BITS}"
-                )
+                raise self._error(f"{role} {name!r} has {width} bits, which are not whole words of {bits}")
+            self._check_word(role, bits, least)
             words = width // bits
             if words > 1 and "keep" not in ports.output:
-                raise self._error(f"output.code_point {name!r} has {words} words: name the port output.keep, too")
+                raise self._error(f"{role} {name!r} has {words} words: name the port output.keep, too")
         self._out_of("output.error", None if ports.kind == "validator" else words)
         keep = self._out_of("output.keep", None)
         if keep % words:
@@ -224,43 +306,73 @@ class ForeignCore(wiring.Component):
         return words, bits
 
     def elaborate(self, platform: object) -> Module:
-        m, tied = Module(), self._tied
-        wires = {name: Signal(width) for name, width in self.module.outputs.items()}
+        m, tied, module = Module(), self._tied, self.module
+        drive = {
+            name: Signal(width, init=self._idle.get(name, 0), name=f"to_{name}")
+            for name, width in module.inputs.items()
+            if name != tied.clock
+        }
+        if tied.reset:
+            m.d.comb += drive[tied.reset].eq(~ResetSignal() if tied.reset_low else ResetSignal())
 
         def read(role: str, default: Any = 0) -> Value:
-            if (part := self._parts.get(role)) is None:
-                return Value.cast(default)
-            value = wires[part.port][part.low : part.low + part.width]
-            return ~value if part.inverted else value
+            return self._values[role] if role in self._values else Value.cast(default)
 
-        pins: dict[str, Any] = {f"o_{name}": wire for name, wire in wires.items()}
-        pins[f"i_{tied.clock}"] = ClockSignal()
-        if tied.reset:
-            pins[f"i_{tied.reset}"] = ~ResetSignal() if tied.reset_low else ResetSignal()
-        pins |= {f"i_{name}": Const(value, width) for name, width, value in tied.constants}
-        drive = self._handshake if self.ports.protocol == "axi-stream" else self._strobe
-        given = drive(m, read)
-        pins |= {f"i_{name}": given[role] for role, name in self.ports.input.items() if role in given}
-        if (ready := self.ports.output.get("ready")) is not None:
-            pins[f"i_{ready}"] = self.output.ready
-        m.submodules.core = Instance("foreign", **pins)
-        self._receive(m, read)
+        protocols = {"axi-stream": self._handshake, "request": self._request, "four-phase": self._request}
+        if self.ports.protocol == "bus":
+            symbol, last = self._bus.values.values()
+            m.d.comb += [symbol.eq(self.input.payload.symbols[0]), last.eq(self.input.payload.last)]
+            looked_at, read = self._bus.connect(m, self.input, drive, read)
+            m.d.comb += self.violation.eq(Mux(self._bus.is_resent, _RESENT, 0))
+        else:
+            given = protocols.get(self.ports.protocol, self._strobe)(m, read)
+            looked_at = given.pop("answer") if self.ports.level else None
+            for role, pin in self._pins.items():
+                side, _, name = role.partition(".")
+                value = given[name] if side == "input" else self.output.ready
+                m.d.comb += drive[pin.port][pin.part].eq(value ^ pin.mask)
+        pins: dict[str, Any] = {f"i_{name}": signal for name, signal in drive.items()}
+        pins |= {f"o_{name}": wire for name, wire in self._wires.items()}
+        m.submodules.core = Instance("foreign", **{f"i_{tied.clock}": ClockSignal()}, **pins)
+        self._receive(m, read, looked_at)
         return m
 
     @property
     def _has_content(self) -> Value:
         """Whether the core is sent an input beat, with a byte or an end that its ports can express."""
         beat, ports = self.input.payload, self.ports
-        if ports.text_end != "last":
+        if ports.text_end != "last" or ports.protocol == "bus":
             return beat.keep[0]
         return Const(1) if "keep" in ports.input else beat.keep[0] | beat.last
 
+    @property
+    def _symbols(self) -> dict[str, Value]:
+        """The values of the input beat by role."""
+        beat = self.input.payload
+        symbols = Cat(beat.symbols[lane][: self._symbol_bits] for lane in range(self.lanes))
+        keep = self._pins["input.keep"].bits if "input.keep" in self._pins else [0]
+        kept = Cat(beat.keep[lane].replicate(max(1, len(keep) // self.lanes)) for lane in range(self.lanes))
+        return {self.ports.data_in: symbols, "keep": kept, "last": beat.last}
+
     def _handshake(self, m: Module, read: Any) -> dict[str, Value]:
         """Connect the input stream to a core with `ready`, and return its inputs by their roles."""
-        beat = self.input.payload
         m.d.comb += self.input.ready.eq(read("input.ready") | (self.input.valid & ~self._has_content))
-        valid = self.input.valid & self._has_content
-        return {"byte": Value.cast(beat.symbols), "keep": beat.keep, "last": beat.last, "valid": valid}
+        return {**self._symbols, "valid": self.input.valid & self._has_content}
+
+    def _request(self, m: Module, read: Any) -> dict[str, Value]:
+        """Send each byte until it is acknowledged, by `valid` in the first cycle only or in all of them."""
+        latency, has_byte = self.ports.latency, self._has_content
+        is_sent, is_answered, answer, age = Signal(), Signal(), Signal(), Signal(range(latency + 1))
+        sends = self.input.valid & has_byte & ~is_answered
+        m.d.comb += self.input.ready.eq(answer | (self.input.valid & ~has_byte))
+        if self.ports.protocol == "four-phase":
+            m.d.comb += answer.eq(sends & read("input.ready"))
+            m.d.sync += is_answered.eq(answer | (is_answered & read("input.ready")))
+        else:
+            m.d.comb += answer.eq(sends & (age == latency) & read("input.ready"))
+            m.d.sync += is_sent.eq(sends & ~answer)
+            m.d.sync += age.eq(Mux(sends & ~answer, Mux(age == latency, age, age + 1), 0))
+        return {**self._symbols, "valid": sends & ~is_sent, "answer": answer}
 
     def _strobe(self, m: Module, read: Any) -> dict[str, Value]:
         """Send each byte in one cycle, again as often as it is requested, and return the core's inputs by their roles.
@@ -281,10 +393,10 @@ class ForeignCore(wiring.Component):
         if ports.protocol == "resend":
             is_pending = is_answered & (sends if answer == 0 else 1)
             m.d.comb += request.eq(is_pending & self._is_requested(m, read, is_pending))
-            requests = Signal(range(_MOST_RESENT))
+            requests = Signal(range(MOST_RESENT))
             with m.If(request):
                 m.d.sync += requests.eq(requests + 1)
-                with m.If(requests == _MOST_RESENT - 1):
+                with m.If(requests == MOST_RESENT - 1):
                     m.d.comb += self.violation.eq(_RESENT)
             with m.Elif(is_pending):
                 m.d.sync += requests.eq(0)
@@ -296,10 +408,17 @@ class ForeignCore(wiring.Component):
             m.d.sync += is_flushed.eq(ends_after_byte | (is_flushed & (phase != 0)))
             last = (is_flushed & (phase == 0)) | (is_idle & self.input.valid & ~has_byte & beat.last)
         # The byte stays until the next one is due.
-        byte, sent = Value.cast(beat.symbols), Signal(8 * self.lanes)
+        given = self._symbols
+        byte = given[ports.data_in]
+        sent = Signal(len(byte))
         with m.If(sends):
             m.d.sync += sent.eq(byte)
-        return {"byte": Mux(is_idle & has_byte, byte, sent), "keep": beat.keep, "last": last, "valid": sends}
+        looks = sends | last if ports.text_end == "flush" else sends
+        for _ in range(ports.latency if ports.level else 0):
+            m.d.sync += (later := Signal()).eq(looks)
+            looks = later
+        given[ports.data_in] = Mux(is_idle & has_byte, byte, sent)
+        return {**given, "last": last, "valid": sends, "answer": looks}
 
     def _is_requested(self, m: Module, read: Any, is_pending: Value) -> Value:
         """Whether the core requests a byte again in the cycle of its answer."""
@@ -314,16 +433,25 @@ class ForeignCore(wiring.Component):
             m.d.sync += is_inside.eq(~valid & ~self.input.payload.last)
         return read("output.error")[0] & valid & is_inside
 
-    def _receive(self, m: Module, read: Any) -> None:
-        """Connect the output stream."""
+    def _receive(self, m: Module, read: Any, looked_at: Value | None) -> None:
+        """Connect the output stream, from an output that is read in these cycles only, if they are given."""
         words, bits = self.words, self._bits
-        point, error = read("output.code_point", Const(0, words * bits)), read("output.error", Const(0, words))
+        point = read(f"output.{self.ports.data_out}", Const(0, words * bits))
+        error, valid = read("output.error", Const(0, words)), read("output.valid")
         keep = read("output.keep", Const((1 << words) - 1, words))
         kept = [part.any() for part in (keep.word_select(word, len(keep) // words) for word in range(words))]
         is_part = Cat(kept[word] & ~keep.word_select(word, len(keep) // words).all() for word in range(words)).any()
-        valid = read("output.valid")
         if self.ports.kind == "validator":
             error = error.any()
+        if looked_at is not None:
+            valid, error = valid & looked_at, Mux(looked_at, error, 0)
+        if self.ports.sticky:
+            # What is read in the other cycles does not count as deasserted.
+            before = Signal(len(error))
+            reads = looked_at if looked_at is not None else 1 if self._is_separate else valid & self.output.ready
+            with m.If(reads):
+                m.d.sync += before.eq(error)
+            error = error & ~before
         if self.ports.kind == "validator" and "valid" not in self.ports.output:
             # One assertion of the level in a text counts.
             has_begun, is_counted = Signal(), Signal()

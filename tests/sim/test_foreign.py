@@ -350,7 +350,9 @@ word_bits = 21
 """
 
 SETTINGS = {
-    "protocol = 'spi'": "protocol = 'spi' is none of 'axi-stream', 'strobe' and 'resend'",
+    "protocol = 'spi'": (
+        "protocol = 'spi' is none of 'axi-stream', 'strobe', 'resend', 'request', 'four-phase' and 'bus'"
+    ),
     "protocol = 'strobe'": "protocol = 'strobe' has no back-pressure: leave out input.ready",
     "end = 'last'": "end = 'last' requires input.last: name the port",
     "end = 'flush'": "end = 'flush' is that of protocol = 'strobe' or 'resend'",
@@ -365,7 +367,7 @@ SETTINGS = {
 
 POINT = "output.code_point 'point'"
 CHANGES = [
-    ("valid = ", "strobe = ", "unknown key 'input.strobe' (known: byte, valid, ready, last, keep)"),
+    ("valid = ", "strobe = ", "unknown key 'input.strobe' (known: byte, valid, ready, last, keep, code_point)"),
     ('"valid"', "1", "input.valid = 1 is not the name of a port"),
     ('byte = "data", ', "", "input.byte is missing: name the port"),
     ("output = ", "outputs = { }\n#", "output.code_point is missing: name the port"),
