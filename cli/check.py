@@ -23,6 +23,7 @@ from utf8fpga.model.render import columns, counted
 from utf8fpga.model.table import spell
 from utf8fpga.sim.causes import STEPS, check_foreign_core
 from utf8fpga.sim.foreign_bench import foreign_testbench
+from utf8fpga.sim.foreign_encoder import check_foreign_encoder
 from utf8fpga.sim.report import Failure, Finding, Report, Row, Throughput
 
 SCHEMA_VERSION = 1
@@ -63,8 +64,9 @@ def check(
 
     The verdict is that the core conforms, or its defects, the worst first, each with the shortest input.
 
-    The core is a decoder, a validator or a transcoder. The name of a FILE ends in .v, in .sv for SystemVerilog, or in
-    .il for RTLIL. The compiled simulation requires a C compiler. The exit status is 1 if the core differs from the
+    The core is a decoder, a validator, a transcoder or an encoder. The name of a FILE ends in .v, in .sv for
+    SystemVerilog, in .vhd or .vhdl for VHDL, which requires GHDL, or in .il for RTLIL. The compiled simulation requires
+    a C compiler. The exit status is 1 if the core differs from the
     model.
     """
     check_different({"--vcd": vcd, "--testbench": testbench})
@@ -75,7 +77,8 @@ def check(
     if prove:
         require_provable(core.ports)
     with progress("checking", STEPS + len(PROVED) * prove) as done:
-        report = check_foreign_core(core, Practice(practice), done)
+        check_core = check_foreign_encoder if core.ports.kind == "encoder" else check_foreign_core
+        report = check_core(core, Practice(practice), done)
         proofs = []
         for number, wanted in enumerate(PROVED if prove else (), STEPS + 1):
             proofs.append(prove_foreign(core, wanted, seconds=seconds))

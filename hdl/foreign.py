@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cores in Verilog from elsewhere, and their ports, as read by Yosys."""
+"""Cores in Verilog or VHDL from elsewhere, and their ports, as read by Yosys."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ class ForeignModule:
 
         Args:
             clock: the name of the clock; default: the only input with such a name.
-            reset: the name of the reset, empty where there is none; default: the only input with such a name, if any.
+            reset: the name of the reset, as ``!name`` if it is active low, empty where there is none; default: the only
+                input with such a name, if any.
             reset_active: ``high`` or ``low``; default: by the name of the reset.
             constants: names and values of the inputs that are tied off.
 
@@ -89,6 +90,8 @@ class ForeignModule:
                 "specify it with --ports"
             )
         others = {name: width for name, width in inputs.items() if name != chosen}
+        if reset and reset[0] in "!~" and reset not in others:
+            reset, reset_active = reset[1:], "low"
         found = None if reset == "" else self._chosen("reset", reset, others, _RESET)
         low = reset_active == "low" if reset_active else bool(found and _is_low(found))
         others.pop(found or "", None)
@@ -135,25 +138,30 @@ _NO_TOP = "it has no module that can be the top: specify one with --top"
 
 
 def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = False) -> ForeignModule:
-    """Read a module from its files in Verilog, SystemVerilog or RTLIL.
+    """Read a module from its files in Verilog, SystemVerilog, VHDL or RTLIL.
 
     Args:
-        files: its source files, whose names end in ``.v``, ``.sv`` or ``.il``.
+        files: its source files, whose names end in ``.v``, ``.sv``, ``.vhd``, ``.vhdl`` or ``.il``; if one is in VHDL,
+            all are, in the order of their dependences.
         top: its name; default: the module that no other one instantiates.
         flat: whether to return it also in RTLIL, flat and without asynchronous resets.
 
     Raises:
-        CoreError: a file cannot be read, or its name has another end, Yosys rejects it, or the module has a port that
-            is input and output.
-        ToolError: Yosys is missing.
+        CoreError: a file cannot be read, or its name has another end, Yosys or GHDL rejects it, or the module has a
+            port that is input and output.
+        ToolError: Yosys is missing, or GHDL, which only VHDL requires.
     """
     # Names of users have characters that mean something to Yosys.
     sources = tuple((f"core{number or ''}{_suffix(path)}", text_of(path)) for number, path in enumerate(files))
     where = printable(files[0])
+    names = {name: printable(path) for (name, _), path in zip(sources, files, strict=True)}
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         for name, text in sources:
             (directory / name).write_text(text, encoding="utf-8")
+        if any(name.endswith(_VHDL) for name in names):
+            sources, top = (("core.v", _verilog_of(directory, names, top)),), None
+            (directory / "core.v").write_text(sources[0][1], encoding="utf-8")
         chosen = f"-top {_yosys_name(top)}" if top else "-auto-top"
         script = f"{read_script(sources)}hierarchy -check {chosen}; proc; "
         if flat:
@@ -165,13 +173,9 @@ def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = F
         try:
             run_tool("yosys", ["-q", "-p", script], directory=directory)
         except ToolError as error:
-            if "failed with status" not in str(error):
-                raise
             if "No top module found" in str(error):
                 raise CoreError(f"{where}: {_NO_TOP}") from None
-            names = {name: printable(path) for (name, _), path in zip(sources, files, strict=True)}
-            said = re.sub(r"\bcore\d*\.\w+", lambda found: names.get(found[0], found[0]), str(error).partition(": ")[2])
-            raise CoreError(said if said.startswith(tuple(names.values())) else f"{where}: {said}") from None
+            raise _rejection(error, names) from None
         modules: dict[str, Any] = json.loads((directory / "ports.json").read_text(encoding="utf-8"))["modules"]
         rtlil = (directory / "flat.il").read_text(encoding="utf-8") if flat else ""
     tops = [name for name, module in modules.items() if int(module["attributes"].get("top", "0"), 2)]
@@ -196,14 +200,44 @@ def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = F
     )
 
 
+_VHDL = (".vhd", ".vhdl")
+
+
+def _verilog_of(directory: Path, names: Mapping[str, str], top: str | None) -> str:
+    """What GHDL makes of files in VHDL in a folder: Verilog, whose top is that of the VHDL."""
+    if others := [path for name, path in names.items() if not name.endswith(_VHDL)]:
+        raise CoreError(f"{others[0]}: files in VHDL and in other languages cannot be mixed")
+    chosen = [_yosys_name(top)] if top else []
+    try:
+        printed = run_tool(
+            "ghdl",
+            ["--synth", "--std=08", "--out=verilog", "-fno-caret-diagnostics", *names, "-e", *chosen],
+            directory=directory,
+        )
+    except ToolError as error:
+        raise _rejection(error, names) from None
+    # Notes and warnings come first.
+    return printed[found.start() :] if (found := re.search(r"^module ", printed, re.MULTILINE)) else ""
+
+
+def _rejection(error: ToolError, names: Mapping[str, str]) -> Exception:
+    """The error of a tool that has failed, with the names of the user's files."""
+    if "failed with status" not in str(error):
+        return error
+    said = re.sub(r"\bcore\d*\.\w+", lambda found: names.get(found[0], found[0]), str(error).partition(": ")[2])
+    where = next(iter(names.values()))
+    return CoreError(said if said.startswith(tuple(names.values())) else f"{where}: {said}")
+
+
 _READERS = {".v": "read_verilog", ".sv": "read_verilog -sv", ".il": "read_rtlil"}
 """The command of Yosys that reads a file with this suffix."""
 
 
 def _suffix(path: Path) -> str:
-    if path.suffix not in _READERS:
+    if path.suffix not in (*_READERS, *_VHDL):
         raise CoreError(
-            f"{printable(path)}: the name of a file must end in .v (Verilog), .sv (SystemVerilog) or .il (RTLIL)"
+            f"{printable(path)}: the name of a file must end in .v (Verilog), .sv (SystemVerilog), .vhd or .vhdl (VHDL)"
+            " or .il (RTLIL)"
         )
     return path.suffix
 

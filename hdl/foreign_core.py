@@ -52,8 +52,8 @@ class ForeignCore(wiring.Component):
     """A foreign core with the streams of a core, which a description, `CheckedPorts`, connects to its ports.
 
     Output symbols have the fields of those of a decoder, transcoder or encoder of this library, with 32 bits for the
-    word; of a validator only `error` is defined. With ``marks = "separate"`` an output beat has two symbols per word, the first
-    for the mark. Output beats may be null beats.
+    word; of a validator only `error` is defined. With ``marks = "separate"`` an output beat has two symbols per word,
+    the first for the mark. Output beats may be null beats.
 
     A foreign core states no timing contract: `stall_cycles` is the patience of the simulation.
 
@@ -70,6 +70,8 @@ class ForeignCore(wiring.Component):
         name: the name of the module.
         ports: the description, with all names.
         has_reset: whether it has a reset.
+        lanes: symbols per input beat.
+        symbol_bits: bits of an input symbol that its ports have.
         words: words per output beat.
         module: the module that this circuit instantiates by the name ``foreign``.
 
@@ -106,10 +108,10 @@ class ForeignCore(wiring.Component):
         self._pins: dict[str, Pin] = {}
         """By role of an input port what it is."""
         if ports.protocol == "bus":
-            self.lanes, self._symbol_bits = 1, _WORD_BITS if ports.kind == "encoder" else 8
+            self.lanes, self.symbol_bits = 1, _WORD_BITS if ports.kind == "encoder" else 8
             self._bus = self._connect_bus()
         else:
-            self.lanes, self._symbol_bits = self._connect_symbols()
+            self.lanes, self.symbol_bits = self._connect_symbols()
         self._into("output.ready", 1)
         self._out_of("input.ready", 1)
         self.words, self._bits = self._connect_words()
@@ -245,7 +247,7 @@ class ForeignCore(wiring.Component):
     def _connect_bus(self) -> Bus:
         """Check the inputs of the operations of a bus, and describe them."""
         inputs = {name: width for name, width in self.module.inputs.items() if name != self._tied.clock}
-        symbol = Signal(self._symbol_bits)
+        symbol = Signal(self.symbol_bits)
         values: dict[str, Value] = {self.ports.data_in: symbol, "last": Signal()}
 
         def value_of(name: str) -> Value:
@@ -349,7 +351,7 @@ class ForeignCore(wiring.Component):
     def _symbols(self) -> dict[str, Value]:
         """The values of the input beat by role."""
         beat = self.input.payload
-        symbols = Cat(beat.symbols[lane][: self._symbol_bits] for lane in range(self.lanes))
+        symbols = Cat(beat.symbols[lane][: self.symbol_bits] for lane in range(self.lanes))
         keep = self._pins["input.keep"].bits if "input.keep" in self._pins else [0]
         kept = Cat(beat.keep[lane].replicate(max(1, len(keep) // self.lanes)) for lane in range(self.lanes))
         return {self.ports.data_in: symbols, "keep": kept, "last": beat.last}

@@ -295,18 +295,7 @@ class CheckedPorts:
     def _faults(self) -> Iterator[tuple[bool, str]]:
         given, made = self.input, self.output
         is_bus, is_stream = self.protocol == "bus", self.protocol == "axi-stream"
-        data = ("input", given, _DATA_IN, self.data_in), ("output", made, _DATA_OUT, self.data_out)
-        for side, ports, roles, own in data:
-            for role, kind in roles.items():
-                is_wrong = role != own or (side == "output" and self.kind == "validator")
-                said = f"{side}.{role} is that of {kind}: leave it out for kind = {self.kind!r}"
-                yield is_wrong and role in ports, said
-        for role in (self.data_in, "valid"):
-            yield role not in given and not is_bus, f"input.{role} is missing: name the port"
-        for role in (self.data_out, "valid"):
-            yield role not in made and self.kind != "validator", f"output.{role} is missing: name the port"
-        if self.kind == "validator":
-            yield "error" not in made, "output.error is missing: name the port with the verdict"
+        yield from self._faults_of_data()
         if is_stream:
             yield "ready" not in given, "input.ready is missing: name the port, or choose protocol = 'strobe'"
             yield self.end == "flush", "end = 'flush' is that of protocol = 'strobe' or 'resend'"
@@ -328,6 +317,20 @@ class CheckedPorts:
             yield "error" not in made, "marks = 'separate' requires output.error: name the port"
             yield is_stream, "marks = 'separate' is that of protocol = 'strobe' or 'resend'"
         yield self.sticky and "error" not in made, "sticky = true requires output.error: name the port"
+
+    def _faults_of_data(self) -> Iterator[tuple[bool, str]]:
+        data = ("input", self.input, _DATA_IN, self.data_in), ("output", self.output, _DATA_OUT, self.data_out)
+        for side, ports, roles, own in data:
+            for role, kind in roles.items():
+                is_wrong = role != own or (side == "output" and self.kind == "validator")
+                said = f"{side}.{role} is that of {kind}: leave it out for kind = {self.kind!r}"
+                yield is_wrong and role in ports, said
+        for role in (self.data_in, "valid"):
+            yield role not in self.input and self.protocol != "bus", f"input.{role} is missing: name the port"
+        for role in (self.data_out, "valid"):
+            yield role not in self.output and self.kind != "validator", f"output.{role} is missing: name the port"
+        if self.kind == "validator":
+            yield "error" not in self.output, "output.error is missing: name the port with the verdict"
 
     def _faults_of_ends(self) -> Iterator[tuple[bool, str]]:
         given, made = self.input, self.output

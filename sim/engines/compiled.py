@@ -379,12 +379,13 @@ class Session:
         """Send packets of bytes to a foreign core, each run from the state after a reset, with gathering.
 
         Args:
-            runs: the packets of each run, at least one.
+            runs: the packets of each run, at least one; symbols as in `send_symbols`.
         """
-        library, remaining = self._model.library, iter(runs)
+        library, remaining, size = self._model.library, iter(runs), self._model.symbol_bytes
+        assert size is not None
         while chunk := list(islice(remaining, _RUNS_AT_ONCE)):
             data = b"".join(chain.from_iterable(chunk))
-            ends = array("Q", accumulate(map(len, chain.from_iterable(chunk))))
+            ends = array("Q", accumulate(len(packet) // size for packet in chain.from_iterable(chunk)))
             run_ends = array("Q", accumulate(map(len, chunk)))
             # As much as `run_each` in driver.c may use, of which the system provides only what is used.
             room = ctypes.c_uint64 * (6 * len(data) + 64 * len(chunk))

@@ -447,7 +447,7 @@ def test_files_of_other_kinds_are_rejected(read: Callable[[list[Path]], object],
     (tmp_path / name).write_text(MODULE)
     with pytest.raises(CoreError) as caught:
         read([tmp_path / name])
-    message = "the name of a file must end in .v (Verilog), .sv (SystemVerilog) or .il (RTLIL)"
+    message = "the name of a file must end in .v (Verilog), .sv (SystemVerilog), .vhd or .vhdl (VHDL) or .il (RTLIL)"
     assert str(caught.value) == f"{tmp_path}/{name}: {message}"
 
 
