@@ -20,6 +20,7 @@ from itertools import product
 from typing import NamedTuple
 
 from utf8fpga.hdl.foreign_core import ForeignCore
+from utf8fpga.hdl.foreign_ports import CheckedPorts
 from utf8fpga.model import DFA, TABLE_3_7, ErrorKind, Item, encode
 from utf8fpga.model.errors import representatives
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with

@@ -21,8 +21,8 @@ from utf8fpga.hdl.foreign_ports import OWN_PORTS, read_checked_ports
 from utf8fpga.model import Practice, UserError
 from utf8fpga.sim.assertion import difference
 from utf8fpga.sim.causes import check_foreign_core, row_names
-from utf8fpga.sim.report import Report
 from utf8fpga.sim.engines.native import find_compiler
+from utf8fpga.sim.report import Report
 
 _ROOT = "utf8-core"
 """The first part of the names of the tests."""
