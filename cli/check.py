@@ -18,6 +18,7 @@ from utf8fpga.formal.foreign import PROVED, ForeignProof, prove_foreign, require
 from utf8fpga.formal.foreign_waveform import write_foreign_waveform
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import OWN_PORTS, CheckedPorts, read_checked_ports
+from utf8fpga.hdl.foreign_proposal import propose_ports
 from utf8fpga.model import Practice
 from utf8fpga.model.render import columns, counted
 from utf8fpga.model.table import spell
@@ -39,6 +40,11 @@ SCHEMA_VERSION = 1
     help="A description of the ports in TOML or JSON; default: the names of this project's decoder, or of"
     " its core of the kind that the description names.",
 )
+@click.option(
+    "--write-ports",
+    is_flag=True,
+    help="Only print a proposal for the file of --ports, from the names and the widths of the ports.",
+)
 @practice_option
 @click.option(
     "--prove",
@@ -53,6 +59,7 @@ def check(
     files: tuple[str, ...],
     top: str | None,
     ports: str | None,
+    write_ports: bool,
     practice: str,
     prove: bool,
     seconds: int,
@@ -66,9 +73,11 @@ def check(
 
     The core is a decoder, a validator, a transcoder or an encoder. The name of a FILE ends in .v, in .sv for
     SystemVerilog, in .vhd or .vhdl for VHDL, which requires GHDL, or in .il for RTLIL. The compiled simulation requires
-    a C compiler. The exit status is 1 if the core differs from the
-    model.
+    a C compiler. The exit status is 1 if the core differs from the model.
     """
+    if write_ports:
+        print(propose_ports([Path(file) for file in files], top), end="")
+        return
     check_different({"--vcd": vcd, "--testbench": testbench})
     described = read_checked_ports(Path(ports)) if ports else OWN_PORTS
     if prove and Practice(practice) is not Practice.MAXIMAL_SUBPARTS:

@@ -57,6 +57,10 @@ def require_provable(ports: CheckedPorts) -> None:
             "a proof is possible for kind = 'decoder' and protocol = 'axi-stream' with the ports input.last, "
             "output.last, output.ready and output.error: leave out --prove"
         )
+    if ports.sticky:
+        raise InvalidArgumentError(
+            "sticky = true contradicts a proof, for which each mark has its error: leave out --prove"
+        )
 
 
 class _ForeignDecoder(wiring.Component):
