@@ -50,6 +50,11 @@ MUTATED = (
 @click.option(
     "--directory", type=FOLDER, default="build/proof", show_default=True, help="Folder for the counterexamples."
 )
+@click.option(
+    "--certificates",
+    type=FOLDER,
+    help="Also write certificates of the properties that have some, which the program utf8fpga-verify checks.",
+)
 @click.option("--traces", is_flag=True, help="Also write the waveform of each cover.")
 @click.option(
     "--mutate",
@@ -70,6 +75,7 @@ def prove(
     dask: str | None,
     timeout: int,
     directory: str,
+    certificates: str | None,
     traces: bool,
     mutate: int | None,
     seed: int,
@@ -96,7 +102,16 @@ def prove(
     if mutate:
         run_mutants(chosen, mutate, executor, seed=seed, seconds=timeout, as_json=as_json)
     else:
-        run_proofs(chosen, wanted, executor, seconds=timeout, directory=Path(directory), traces=traces, as_json=as_json)
+        run_proofs(
+            chosen,
+            wanted,
+            executor,
+            seconds=timeout,
+            directory=Path(directory),
+            certificates=Path(certificates) if certificates else None,
+            traces=traces,
+            as_json=as_json,
+        )
 
 
 def list_proofs(*, as_json: bool) -> str:
@@ -114,6 +129,7 @@ def run_proofs(
     *,
     seconds: int,
     directory: Path,
+    certificates: Path | None,
     traces: bool,
     as_json: bool,
 ) -> None:
@@ -125,6 +141,7 @@ def run_proofs(
         executor: runs the proofs.
         seconds: the time limit of the solver for one proof.
         directory: the folder for waveforms and regression tests.
+        certificates: the folder for certificates, one folder for each configuration; None: none are made.
         traces: also write the waveforms of covers.
         as_json: print JSON.
     """
@@ -141,11 +158,15 @@ def run_proofs(
         widths = _widths([each.name for each in chosen], properties)
         if not as_json:
             print(aligned(_HEADS, widths), flush=True)
-        for result in prove_all(chosen, properties, workers, seconds=seconds, done=done):
+        wants_certificates = certificates is not None
+        for result in prove_all(
+            chosen, properties, workers, seconds=seconds, certificates=wants_certificates, done=done
+        ):
             results.append(result)
             if not as_json:
                 print(aligned(_cells(result), widths), flush=True)
             _write_counterexample(result, directory, traces=traces)
+            _write_certificate(result, certificates)
     if not results:
         names = ", ".join(each.name for each in chosen)
         raise CommandError(f"nothing to prove: {names} has no property {', '.join(wanted)}")
@@ -190,6 +211,14 @@ def _write_counterexample(result: Result, directory: Path, *, traces: bool) -> N
             raise CommandError(f"cannot write {str(directory)!r}: {error.strerror}") from None
         if result.proved is False:
             say("\n".join([*result.counterexample.lines(), *(f"  written: {path}" for path in paths)]))
+
+
+def _write_certificate(result: Result, directory: Path | None) -> None:
+    if directory and result.certificate and result.certificate.files:
+        try:
+            result.certificate.write(directory / result.configuration)
+        except OSError as error:
+            raise CommandError(f"cannot write {str(directory)!r}: {error.strerror}") from None
 
 
 def run_mutants(

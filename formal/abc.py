@@ -97,6 +97,36 @@ def always_zero_each(questions: Sequence[tuple[Aig, int]]) -> list[bool]:
         return [read_aig(directory / f"{n}.merged.aig").outputs == [0] for n in range(len(questions))]
 
 
+def invariant(aig: Aig, output: int, *, seconds: int = 600) -> list[list[int]] | None:
+    """An inductive invariant by which an output is always 0, as clauses; None if none is found.
+
+    Args:
+        aig: the graph.
+        output: the number of the output.
+        seconds: time limit.
+
+    Returns:
+        Per clause twice the number of each latch in it, plus 1 where the latch is inverted.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        directory = Path(folder)
+        (directory / "dummy.il").write_text(_DUMMY, encoding="utf-8")
+        (directory / "ask.aig").write_bytes(aig.file(output))
+        script = ["backup", "read_aiger ask.aig", "strash", f"pdr -d -I ask.pla -T {seconds} -L ask.log", "restore", ""]
+        (directory / "ask.abc").write_text("\n".join(script), encoding="utf-8")
+        run_tool("yosys", ["-q", "-p", "read_rtlil dummy.il; abc -script ask.abc"], directory=directory)
+        if not _verdict(directory / "ask.log", directory / "none", aig).proved:
+            return None
+        text = (directory / "ask.pla").read_text(encoding="utf-8")
+    # The names of the latches, and the states that the invariant excludes.
+    latches = [int(name) for name in re.findall(r" lo(\d+)", re.findall(r"^\.ilb(.*)$", text, re.MULTILINE)[0])]
+    cubes = re.findall(r"^([01-]+) 1$", text, re.MULTILINE)
+    return [[2 * n + (bit == "1") for n, bit in zip(latches, cube, strict=True) if bit != "-"] for cube in cubes]
+
+
 def hunt(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:
     """Search for a trace of at most `frames` cycles in which an output is 1; undecided if none is found.
 

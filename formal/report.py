@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from utf8fpga.formal.certificates import Certificate
 from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.properties import Property
 
@@ -24,6 +25,7 @@ class Result:
         parts: the names of the components that are proved separately. Components of the same name are the same, and
             are proved once in a run.
         counterexample: the counterexample of a property that fails.
+        certificate: the certificate, or the reason why there is none; None if it was not requested.
     """
 
     configuration: str
@@ -35,12 +37,14 @@ class Result:
     note: str = ""
     parts: tuple[str, ...] = ()
     counterexample: Counterexample | None = field(default=None, repr=False)
+    certificate: Certificate | None = None
 
     @property
     def verdict(self) -> str:
         """The result in a word."""
         good, bad = ("reached", "unreachable") if self.wanted == Property.COVER else ("proved", "FAILED")
-        about = ", ".join([*([self.note] if self.note else []), *self.parts])
+        notes = [self.note, self.certificate.text if self.certificate else ""]
+        about = ", ".join([*filter(None, notes), *self.parts])
         return {True: good, False: bad, None: "UNDECIDED"}[self.proved] + (f" ({about})" if about else "")
 
     def as_dict(self) -> dict[str, Any]:
@@ -48,6 +52,8 @@ class Result:
         names = ("configuration", "method", "depth", "proved", "note", "parts")
         given = {name: getattr(self, name) for name in names}
         given |= {"property": self.wanted, "seconds": round(self.seconds, 1)}
+        if self.certificate:
+            given["certificate"] = {"text": self.certificate.text, "files": [*self.certificate.files]}
         if self.counterexample:
             given["counterexample"] = self.counterexample.as_dict()
         return given

@@ -14,6 +14,7 @@ from utf8fpga.formal.abc import Verdict, decide, hunt, hunt_each
 from utf8fpga.formal.aiger import Aig
 from utf8fpga.formal.answers import once, shared_answers
 from utf8fpga.formal.catalogue import PROPERTIES, Configuration
+from utf8fpga.formal.certificates import certify
 from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.cycles import SolverMissingError
 from utf8fpga.formal.decoder_reference import reference_of
@@ -435,6 +436,7 @@ def prove_all(
     executor: Executor,
     *,
     seconds: int = 600,
+    certificates: bool = False,
     done: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Result]:
     """Prove several properties of several decoders; results are in the requested order, each as soon as it is known.
@@ -444,11 +446,12 @@ def prove_all(
         wanted: names of `PROPERTIES`.
         executor: runs the proofs, see `job_executor`.
         seconds: see `prove`.
+        certificates: whether the first result of each property has a certificate.
         done: called with the number of proofs that are finished.
     """
     waiting: dict[int, Future[list[Result]]] = {}
     following = 0
-    calls = [(each, name, seconds) for each in chosen for name in wanted]
+    calls = [(each, name, seconds, certificates) for each in chosen for name in wanted]
     for count, (number, outcome) in enumerate(run_each(executor, _prove_call, calls), 1):
         waiting[number] = outcome
         done(count)
@@ -457,6 +460,9 @@ def prove_all(
             following += 1
 
 
-def _prove_call(configuration: Configuration, wanted: str, seconds: int) -> list[Result]:
+def _prove_call(configuration: Configuration, wanted: str, seconds: int, certificates: bool) -> list[Result]:
     with shared_answers(shared_folder()):
-        return prove(configuration, wanted, seconds=seconds)
+        results = prove(configuration, wanted, seconds=seconds)
+        if certificates and results and results[0].proved:
+            results[0].certificate = certify(configuration, wanted, seconds=seconds)
+        return results

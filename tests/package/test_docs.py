@@ -290,7 +290,12 @@ def prepare(folder: Path, lines: list[str]) -> None:
     """Write what command lines read to a folder; skip the test if what they require is not installed."""
     if any("theirs.v" in line for line in lines):
         write_theirs(folder)
-    for program, words in (("iverilog", "iverilog|cocotb|fusesoc|tile"), ("ghdl", "ghdl"), ("sta", "gates.py")):
+    for program, words in (
+        ("iverilog", "iverilog|cocotb|fusesoc|tile"),
+        ("ghdl", "ghdl"),
+        ("sta", "gates.py"),
+        ("cadical", "cadical"),
+    ):
         if any(re.search(words, line) for line in lines) and not shutil.which(program):
             pytest.skip(f"{program} is not installed")
     for words, module in EXTRAS.items():
@@ -459,8 +464,8 @@ def options_of(command: str) -> set[str]:
     return names | {word for name, how in of_cores for word in how.flags or (option_word(name),) if word}
 
 
-OF_OTHER_PROGRAMS = {"--sample", "--budget", "--keep-going", "--nthreads", *pytest_plugin.OPTIONS}
-"""Options of pytest and of its plugin here, of sphinx-build and of Dask's workers."""
+OF_OTHER_PROGRAMS = {"--drat", "--keep", "--sample", "--budget", "--keep-going", "--nthreads", *pytest_plugin.OPTIONS}
+"""Options of utf8fpga-verify, of pytest and of its plugin here, of sphinx-build and of Dask's workers."""
 
 
 @pytest.mark.parametrize(("page", "span"), [pair for pair in SPANS if re.search(r"(^|\s)--[a-z]", pair[1])])

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Certificates: `prove` leaves them, `utf8fpga-verify` accepts them, and rejects what is forged."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from support.command import utf8fpga
+
+from utf8fpga.formal.catalogue import CONFIGURATIONS
+from utf8fpga.formal.certificates import certify
+from utf8fpga.verify import main as verifier
+
+PROGRAM = Path(verifier.__file__)
+SOLVER = f"{sys.executable} {Path(__file__).parents[1] / 'support' / 'dimacs_solver.py'}"
+ALL = ("equivalence", "steady", "stall", "latency")
+
+
+@cache
+def certificates() -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for wanted in ALL:
+        found |= certify(CONFIGURATIONS["serial-0"], wanted, seconds=120).files
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "serial-0"
+    found.mkdir()
+    for name, content in certificates().items():
+        (found / name).write_bytes(content)
+    return found
+
+
+def changed(path: Path, change: Callable[[str], str]) -> None:
+    before = path.read_text(encoding="utf-8")
+    after = change(before)
+    assert after != before
+    path.write_text(after, encoding="utf-8")
+
+
+def verified(folder: Path, capsys: pytest.CaptureFixture[str], *options: str, solver: str = SOLVER) -> tuple[int, str]:
+    status = verifier.main([str(folder), "--solver", solver, *options])
+    return status, capsys.readouterr().out
+
+
+def rejected(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> list[str]:
+    status, printed = verified(folder, capsys, *options)
+    found = re.findall(r"  (\S+) +\S+ s  REJECTED: (.*)", printed)
+    assert status == bool(found)
+    return [f"{wanted}: {reason}" for wanted, reason in found]
+
+
+def test_the_certificates_of_the_serial_decoder_are_accepted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, printed = verified(folder, capsys)
+    assert status == 0
+    assert "is that of core.v: 162 registers; lanes 1, latency 1, stall 0" in printed
+    assert re.findall(r"  (\S+) +\S+ s  holds", printed) == ["independence", *ALL]
+
+
+@pytest.mark.parametrize("solver", ["minisat %s", "cadical -q %s", "picosat %s"])
+def test_programs_of_others_decide_the_questions(folder: Path, capsys: pytest.CaptureFixture[str], solver: str) -> None:
+    if not shutil.which(solver.split()[0]):
+        pytest.skip(f"{solver.split()[0]} is not installed")
+    assert verified(folder, capsys, solver=solver)[0] == 0
+
+
+def test_a_missing_invariant_is_no_certificate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "steady.inv").unlink()
+    status, printed = verified(folder, capsys)
+    assert status == 0
+    assert re.search(r"steady +\S+ s  no certificate", printed)
+
+
+@pytest.mark.parametrize(
+    ("invariant", "reason"),
+    [
+        # An output beat is transferred in an instant: none ever waits in the slot.
+        ("!dut.core.occupied\n", "does not hold after a reset|is not inductive"),
+        ("dut.core.occupied\n", "does not hold at power-up"),
+        # The word of the end of a packet is 0, from power-up on; but a reset does not change the watched word.
+        ("!word[22] !word[0]\n", "does not hold after a reset"),
+        # Only that no sequence is open at the start: true there, and not for long.
+        ("!missing[0]\n!missing[1]\n", "is not inductive"),
+        ("", "does not imply the property"),
+        ("!dut.core.something\n", "has no register !dut.core.something"),
+    ],
+)
+def test_a_forged_invariant_is_rejected(
+    folder: Path, capsys: pytest.CaptureFixture[str], invariant: str, reason: str
+) -> None:
+    (folder / "equivalence.inv").write_text(invariant, encoding="utf-8")
+    (found,) = rejected(folder, capsys)
+    assert found.startswith("equivalence: ")
+    assert re.search(reason, found)
+
+
+def test_an_invariant_without_the_clauses_of_an_open_sequence_is_rejected(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (folder / "equivalence.inv").read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if "dut.core.remaining" not in line]
+    assert len(kept) < len(lines)
+    (folder / "equivalence.inv").write_text("".join(kept), encoding="utf-8")
+    (found,) = rejected(folder, capsys)
+    assert re.fullmatch("equivalence: the invariant (is not inductive|does not imply the property)", found)
+
+
+def test_an_invariant_that_is_false_at_the_start_is_rejected_for_any_property(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for wanted in ALL:
+        (folder / f"{wanted}.inv").write_text("waits\n!waits\n", encoding="utf-8")
+    found = rejected(folder, capsys)
+    assert found == [f"{wanted}: the invariant does not hold at power-up" for wanted in ALL]
+
+
+def with_output(circuit: str, name: str, literal: int) -> str:
+    """A circuit in which an output is another literal."""
+    lines = circuit.splitlines()
+    _, inputs, latches, *_ = (int(word) for word in lines[0].split()[1:])
+    number = int(re.findall(rf"^o(\d+) {name}$", circuit, re.MULTILINE)[0])
+    lines[1 + inputs + latches + number] = f"{literal}"
+    return "\n".join(lines)
+
+
+def test_a_weakened_property_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changed(folder / "circuit.aag", lambda text: with_output(text, "bad_equivalence", 0))
+    (folder / "equivalence.inv").write_text("", encoding="utf-8")
+    assert rejected(folder, capsys) == ["circuit: the circuit is not that of the Verilog"]
+
+
+def test_a_promise_that_is_changed_is_another_property(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changed(folder / "core.v", lambda text: text.replace("Latency: at most 1 cycle", "Latency: at most 2 cycle"))
+    (found,) = rejected(folder, capsys)
+    assert found.startswith("circuit: ")
+
+
+WRONG = {
+    "a byte of a lead is allowed": ("~|input_symbols[5:1]", "~|input_symbols[5:2]"),
+    "the slot is kept too long": ("(output_ready & ~remaining[0])", "(output_ready & remaining[0])"),
+    "a reset does not empty the slot": ("      occupied <= 1'b0;", "      occupied <= occupied;"),
+    "another initial value": ("    occupied = 1'b0;", "    occupied = 1'b1;"),
+}
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("change", WRONG.values(), ids=list(WRONG))
+def test_the_circuit_of_other_verilog_is_rejected(
+    folder: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str]
+) -> None:
+    changed(folder / "core.v", lambda text: text.replace(*change))
+    (found,) = rejected(folder, capsys)
+    assert re.fullmatch("circuit: the (initial values of the )?circuit (is|are) not (that|those) of the Verilog", found)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("change", list(WRONG.values())[:3], ids=list(WRONG)[:3])
+def test_wrong_verilog_with_its_own_circuit_has_no_invariant(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, change: tuple[str, str]
+) -> None:
+    changed(folder / "core.v", lambda text: text.replace(*change))
+    second: list[str] = []
+    read = verifier.Circuit.read
+    monkeypatch.setattr(verifier.Circuit, "read", lambda text: second.append(text) or read(text))
+    rejected(folder, capsys)
+    (folder / "circuit.aag").write_text(second[-1], encoding="utf-8")
+    found = rejected(folder, capsys)
+    assert any(each.startswith("equivalence: the invariant ") for each in found)
+
+
+def test_a_gate_more_or_less_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = (folder / "circuit.aag").read_text(encoding="utf-8").splitlines()
+    total, inputs, latches, outputs, _ = (int(word) for word in lines[0].split()[1:])
+    place = 1 + inputs + latches + outputs
+    gate, left, right = lines[place].split()
+    lines[place] = f"{gate} {int(left) ^ 1} {right}"
+    (folder / "circuit.aag").write_text("\n".join(lines), encoding="utf-8")
+    assert rejected(folder, capsys) == ["circuit: the circuit is not that of the Verilog"]
+    lines[place] = f"{gate} {2 * total} {right}"
+    (folder / "circuit.aag").write_text("\n".join(lines), encoding="utf-8")
+    (found,) = rejected(folder, capsys)
+    assert "depends on later ones" in found
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (("wire input_keep = s_axis_tkeep;", "wire input_keep;"), "core.v cannot be read"),
+        (("occupied <= 1'b0;", "occupied <= 1'bx;"), "core.v has an undefined digit"),
+        (("// Latency: at most", "// Latency: perhaps"), "no header that promises"),
+    ],
+)
+def test_verilog_that_is_not_defined_is_rejected(
+    folder: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str], reason: str
+) -> None:
+    changed(folder / "core.v", lambda text: text.replace(*change))
+    (found,) = rejected(folder, capsys)
+    assert reason in found
+
+
+def test_a_solver_that_does_not_answer_and_a_proof_that_is_none_are_rejected(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, printed = verified(folder, capsys, solver=f"{sys.executable} -c 'raise SystemExit(0)'")
+    assert status == 1
+    assert "the solver did not answer, with status 0" in printed
+    accepts, denies = (f"{sys.executable} -c 'print(\"s {verdict}\")'" for verdict in ("VERIFIED", "NOT VERIFIED"))
+    assert rejected(folder, capsys, "--drat", accepts) == []
+    assert rejected(folder, capsys, "--drat", denies) == ["circuit: the solver's proof is not one: circuit"]
+
+
+def test_a_program_that_is_missing_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        verifier.main([str(folder), "--solver", "no-such-solver %s"])
+    assert "there is no program 'no-such-solver'" in capsys.readouterr().err
+
+
+def test_prove_says_which_properties_have_certificates(tmp_path: Path) -> None:
+    names = ("steady", "independence", "recovery")
+    options = [word for name in names for word in ("--property", name)]
+    done = utf8fpga("prove", "serial-0", *options, "--certificates", tmp_path)
+    assert done.returncode == 0
+    printed = done.stdout.decode()
+    assert re.search(r"steady .*\(certificate of \d+ clauses\)", printed)
+    assert "(certificate without an invariant)" in printed
+    assert re.search(r"recovery .*no certificate: not in the statement", printed)
+    assert {path.name for path in (tmp_path / "serial-0").iterdir()} == {"core.v", "circuit.aag", "steady.inv"}
+
+
+def test_the_program_is_small_and_shares_no_code() -> None:
+    source = PROGRAM.read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 400
+    modules = re.findall(r"^\s*(?:from|import) (\w+)", source, re.MULTILINE)
+    assert set(modules) <= {*sys.stdlib_module_names}
