@@ -150,6 +150,20 @@ def test_core_that_accepts_nothing(tmp_path: Path) -> None:
     assert lines[-1] == "throughput: not measured, since no long text was accepted"
 
 
+def test_proposal_of_ports() -> None:
+    done = utf8fpga("check", "--write-ports", FOLDER / "strobe.v")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert 'input = { byte = "data", valid = "strobe", last = "flush" }' in done.stdout.decode().splitlines()
+    done = utf8fpga("check", "--write-ports", "none.v")
+    assert (done.returncode, done.stderr) == (2, b"utf8fpga: cannot read 'none.v': No such file or directory\n")
+
+
+def test_encoder() -> None:
+    done = utf8fpga("check", FOLDER / "encoder.v", "--ports", FOLDER / "encoder.toml")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode().splitlines()[-1].startswith("encoder gave exactly the model's output in ")
+
+
 BAD_USE = {
     "no file": ([], "utf8fpga: Missing argument 'FILE...'"),
     "file": (["none.v"], "utf8fpga: cannot read 'none.v': No such file or directory"),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,11 @@ def test_fault_has_a_trace_that_the_simulation_confirms(name: str) -> None:
     given = [word & 0xFFFFFFFF for word in outcome.words]
     expected = [ord(point) for text in proof.texts for point in text.decode("utf-8", "replace")]
     assert given != expected
+
+
+def test_sticky_error_is_not_proved() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"^sticky = true contradicts a proof, .*: leave out --prove$"):
+        require_provable(replace(read_checked_ports(FOLDER / CORES["leaky"]), sticky=True))
 
 
 @pytest.mark.parametrize("name", ["strobe", "marks", "validator"])
