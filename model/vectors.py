@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.resources import files
 from itertools import chain, pairwise, starmap
 from typing import Any, NamedTuple, TypeVar
 
@@ -154,7 +155,6 @@ def _suite_head() -> dict[str, Any]:
         "version": SUITE_VERSION,
         "causes": [kind.name for kind in ErrorKind],
         "practices": [practice.value for practice in Practice],
-        "splits": "any",
     }
 
 
@@ -195,9 +195,9 @@ def _as_suite(_practice: Practice) -> str:
     return json.dumps(_suite_head() | {"vectors": list(map(_suite_vector, vectors()))}, indent=1) + "\n"
 
 
-def _as_lines(_practice: Practice) -> str:
-    """The suite as JSON Lines: its head, then one vector per line."""
-    return "".join(json.dumps(each) + "\n" for each in (_suite_head(), *map(_suite_vector, vectors())))
+def _as_schema(_practice: Practice) -> str:
+    """The JSON Schema of ``suite``."""
+    return files("utf8fpga.model").joinpath("vectors.schema.json").read_text(encoding="utf-8")
 
 
 def _as_hex(_practice: Practice) -> str:
@@ -258,7 +258,7 @@ VECTOR_FORMATS: dict[str, Callable[[Practice], str]] = {
     "hex": _as_hex,
     "readmemh": _as_readmemh,
     "suite": _as_suite,
-    "suite-lines": _as_lines,
+    "schema": _as_schema,
 }
 """The formats of `render_vectors`, by name."""
 
@@ -267,8 +267,8 @@ def render_vectors(form: str = "json", practice: Practice | str = Practice.MAXIM
     """All `vectors` with the expected items, as the contents of a file.
 
     Args:
-        form: ``json`` and ``hex`` contain every practice; ``readmemh``, for Verilog's
-            ``$readmemh``, contains one.
+        form: ``json`` and ``hex`` contain every practice; ``readmemh``, for Verilog's ``$readmemh``, contains one;
+            ``suite`` also has the byte that determines each item, and ``schema`` is its JSON Schema.
         practice: the replacement practice of ``readmemh``, or its name; without effect on the others.
 
     Raises:

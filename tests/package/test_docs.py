@@ -100,6 +100,8 @@ utf8fpga bench --engines --record .
 python docs/pictures/draw.py
 # it writes to a checkout; test_conformance_software.py runs each decoder again
 python docs/conformance/software.py
+# it fetches repositories; test_conformance_hardware.py checks its tables
+python docs/conformance/hardware.py sources
 # it writes to a checkout; test_notebook.py compares the outputs
 python tests/support/notebook.py examples/notebook.ipynb
 # it writes to a checkout; test_readme.py records into a copy
@@ -132,6 +134,7 @@ MARKERS = {
     "utf8fpga check decoder.v": "slow",
     "utf8fpga check decoder.v --prove": "proof",
     "utf8fpga check validator.v": "slow",
+    "utf8fpga check tile/src/project.v": "slow",
     "utf8fpga prove": "proof",
     "utf8fpga simulate --soak": "slow",
     'utf8fpga simulate --hex "C3 A9 FF" --engine netlist': "slow",

@@ -5,8 +5,9 @@
 //   a byte:  the host asserts send, waits for done, deasserts send, and waits until done is deasserted;
 //   an item: the host waits for valid, reads uo_out for each value of select, asserts next, waits until valid is
 //            deasserted, and deasserts next.
-// While an item waits, the byte after it may wait for done. ui_in, last and empty are steady while send is asserted.
-// Throughput: one byte in at least 6 cycles of clk. Latency: valid is asserted at most 4 cycles after send.
+// done comes at once if all items have been read, and otherwise perhaps only after the next one has been. ui_in, last and
+// empty are steady while send is asserted.
+// Throughput: one byte in at least 6 cycles of clk. Latency: valid is asserted at most 5 cycles after send.
 
 `default_nettype none
 

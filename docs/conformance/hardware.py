@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Checks and measures the UTF-8 cores of others in `cores.toml`, and writes docs/conformance.md.
+
+``python docs/conformance/hardware.py SOURCES`` fetches the files of each core by commit into the folder SOURCES, checks
+their digests, runs `utf8fpga check` and `utf8fpga bench` on each, and writes their answers to hardware.json and the
+tables of the page. Cores whose files and ports have not changed are not run again. It requires git and a C compiler.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from utf8fpga.bench.tables import markdown
+from utf8fpga.cli.record import with_block
+
+FOLDER = Path(__file__).parent
+PAGE, CORES, RESULTS = FOLDER.parent / "conformance.md", FOLDER / "cores.toml", FOLDER / "hardware.json"
+
+DEVICES = ("hx8k", "ecp5-85k")
+"""The devices of the figures: area and clock on the first one, clock on the second one."""
+
+MOST_CELLS = 48
+"""Characters of an input or an output in a table."""
+
+
+def catalogue() -> dict[str, dict[str, Any]]:
+    """The cores by name, as in `cores.toml`."""
+    return tomllib.loads(CORES.read_text(encoding="utf-8"))
+
+
+def ports_file(name: str) -> Path:
+    """The description of a core's ports."""
+    return FOLDER / f"{name}.toml"
+
+
+def fetch(name: str, core: dict[str, Any], sources: Path) -> list[Path]:
+    """The files of a core in `sources`, fetched from its repository where they are missing.
+
+    Raises:
+        click.ClickException: git failed, or a file has another digest than in the catalogue.
+    """
+    paths = []
+    for source, digest in core["files"].items():
+        path = sources / name / Path(source).name
+        if not path.exists():
+            repository = sources / name / "repository.git"
+            _git("init", "--quiet", "--bare", str(repository))
+            _git("-C", str(repository), "fetch", "--quiet", "--depth", "1", core["repository"], core["commit"])
+            path.write_bytes(_git("-C", str(repository), "show", f"{core['commit']}:{source}"))
+        if (found := hashlib.sha256(path.read_bytes()).hexdigest()) != digest:
+            raise click.ClickException(f"{path} has the digest {found}, not {digest} as in {CORES.name}")
+        paths.append(path)
+    return paths
+
+
+def _git(*arguments: str) -> bytes:
+    return _run("git", *arguments)
+
+
+def _run(*command: str, failures: tuple[int, ...] = (0,)) -> bytes:
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    if done.returncode not in failures:
+        raise click.ClickException(f"status {done.returncode} of: {' '.join(command)}")
+    return done.stdout
+
+
+def answers(name: str, core: dict[str, Any], files: list[Path]) -> dict[str, Any]:
+    """What `check` and `bench` print for a core."""
+    ports, paths = str(ports_file(name)), [str(path) for path in files]
+    program = (sys.executable, "-m", "utf8fpga")
+    # The status is 1 where the core differs from the model.
+    report = json.loads(_run(*program, "check", *paths, "--ports", ports, "--json", failures=(0, 1)))
+    given = [each for path in paths for each in ("--against", path)]
+    devices = [each for device in DEVICES for each in ("--device", device)]
+    figures = json.loads(_run(*program, "bench", *given, "--ports", ports, *devices, "--json"))
+    return {
+        "digest": digest_of(name, core),
+        "tools": figures["tools"],
+        "check": report,
+        "figures": [row for row in figures["figures"] if row["title"] == report["module"]],
+    }
+
+
+def digest_of(name: str, core: dict[str, Any]) -> str:
+    """A digest of all that the answers on a core depend on, but the tools."""
+    given = json.dumps([core["files"], ports_file(name).read_text(encoding="utf-8")])
+    return hashlib.sha256(given.encode()).hexdigest()
+
+
+def page(text: str, results: dict[str, Any]) -> str:
+    """The page with its tables made from recorded results."""
+    cores = catalogue()
+    for name, content in (("summary", summary(cores, results)), ("cores", sections(cores, results))):
+        text = with_block(text, name, content)
+    return text
+
+
+def summary(cores: dict[str, Any], results: dict[str, Any]) -> str:
+    """A row for each core."""
+    rows = []
+    for name, core in cores.items():
+        found = results[name]
+        speeds = {row["device"]: row for row in found["figures"]}
+        first, second = (speeds[device] for device in DEVICES)
+        rows.append(
+            [
+                f"[{core['title']}](#{_anchor(core['title'])})",
+                core["language"],
+                verdict(found["check"]),
+                _cycles(found["check"]),
+                str(first["area"]["cells"]),
+                *(str(round(row["usable_mhz"])) for row in (first, second)),
+            ]
+        )
+    heading = ["core", "language", "verdict", "cycles per byte", "cells", "MHz, iCE40 HX8K", "MHz, ECP5"]
+    tools = {tool: version for found in results.values() for tool, version in found["tools"].items()}
+    versions = ", ".join(f"{tool} {version}" for tool, version in sorted(tools.items()))
+    remark = (
+        "*Cycles per byte* are those on the best and on the worst input, with a host that waits for each answer; cells"
+        f" are those of an iCE40. {versions}; written by `python docs/conformance/hardware.py SOURCES`."
+    )
+    return f"{markdown(heading, rows, left=(0, 1, 2))}\n\n{remark}"
+
+
+def _anchor(title: str) -> str:
+    return "".join(letter for letter in title.lower().replace(" ", "-") if letter.isalnum() or letter in "-_")
+
+
+def verdict(report: dict[str, Any]) -> str:
+    """The verdict of a check in few words: the practice, or the worst defect."""
+    found = report["verdict"]
+    if practice := found["conforms_to"]:
+        is_default = practice == report["practice"]
+        return "conforms" if is_default else f"conforms to {practice}"
+    return str(found["defects"][0]["defect"])
+
+
+def _cycles(report: dict[str, Any]) -> str:
+    ends = [report["cycles_per_byte"][end] for end in ("best", "worst")]
+    return " to ".join(f"{found['cycles']:.3g}" for found in ends if found) or "none"
+
+
+def sections(cores: dict[str, Any], results: dict[str, Any]) -> str:
+    """A section for each core: where it is, what is good about it, and each cause in which it differs."""
+    return "\n\n".join(_section(name, core, results[name]["check"]) for name, core in cores.items())
+
+
+def _section(name: str, core: dict[str, Any], report: dict[str, Any]) -> str:
+    where = ", ".join(f"`{source}`" for source in core["files"])
+    lines = [
+        f"### {core['title']}",
+        "",
+        f"{core['note']} Licence: {core['license']}.",
+        f"Source: [{core['repository'].removeprefix('https://')}]({core['repository']}), {where} at",
+        f"`{core['commit']}`.",
+        f"Protocol: {core['protocol']}; ports: [{name}.toml](conformance/{name}.toml).",
+        f"Verdict: {', '.join(each['defect'] for each in report['verdict']['defects']) or 'conforms'}.",
+        "",
+    ]
+    differing = [row for row in report["causes"] if row["differ"]]
+    if not differing:
+        return "\n".join([*lines, f"It gave exactly the model's output in {report_runs(report):,} runs."])
+    rows = [
+        [
+            row["cause"],
+            f"{row['differ']:,} of {row['runs']:,}",
+            *(_short(cell) for cell in _shortest(row["shortest"])),
+        ]
+        for row in differing
+    ]
+    lines.append(markdown(["cause", "differ", "shortest input", "expected", "given"], rows, left=(0, 2, 3, 4)))
+    same = [row["cause"] for row in report["causes"] if row["runs"] and not row["differ"]]
+    if same:
+        lines += ["", f"No difference: {', '.join(same)}."]
+    return "\n".join(lines)
+
+
+def report_runs(report: dict[str, Any]) -> int:
+    """The runs of all causes."""
+    return sum(row["runs"] for row in report["causes"])
+
+
+def _shortest(found: dict[str, Any]) -> tuple[str, str, str]:
+    texts = " / ".join(found["texts"])
+    return texts, " ".join(found["expected"]) or "nothing", " ".join(found["given"]) or "nothing"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_CELLS else f"{text[: MOST_CELLS - 4]} ..."
+
+
+@click.command()
+@click.argument("sources", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--core", "names", multiple=True, type=click.Choice(list(catalogue())), help="Check this one again.")
+def main(sources: Path, names: tuple[str, ...]) -> None:
+    """Check and measure the UTF-8 cores of others, and write docs/conformance.md."""
+    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    for name, core in catalogue().items():
+        if name in names or results.get(name, {}).get("digest") != digest_of(name, core):
+            click.echo(f"{name}: checking and measuring", err=True)
+            results[name] = answers(name, core, fetch(name, core, sources))
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The comparison of cores in hardware: its tables are those of the record, and the record is that of the ports."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import re
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pytest
+from support.site import DOCS
+
+FOLDER = DOCS / "conformance"
+STALE = "stale: python docs/conformance/hardware.py SOURCES"
+
+
+@pytest.fixture
+def hardware(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module("hardware")
+
+
+def test_the_page_and_the_record_are_current(hardware: ModuleType) -> None:
+    results, page = json.loads(hardware.RESULTS.read_text()), hardware.PAGE.read_text(encoding="utf-8")
+    assert {name: found["digest"] for name, found in results.items()} == {
+        name: hardware.digest_of(name, core) for name, core in hardware.catalogue().items()
+    }, STALE
+    assert hardware.page(page, results) == page, STALE
+
+
+def test_each_verdict_follows_from_the_rows_of_its_core(hardware: ModuleType) -> None:
+    for name, found in json.loads(hardware.RESULTS.read_text()).items():
+        differing = [row for row in found["check"]["causes"] if row["differ"]]
+        assert (hardware.verdict(found["check"]) == "conforms") == (not differing), name
+        assert sum(row["runs"] for row in found["check"]["causes"]) > 100_000
+
+
+def test_no_file_of_the_cores_is_in_the_repository(hardware: ModuleType) -> None:
+    digests = {digest for core in hardware.catalogue().values() for digest in core["files"].values()}
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=DOCS.parent, capture_output=True, check=False)
+    if listed.returncode:
+        pytest.skip("this is not a checkout of git")
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        path = DOCS.parent / name
+        assert not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() not in digests, name
+
+
+def test_a_core_is_fetched_by_commit_and_its_digest_is_checked(
+    hardware: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    origin = tmp_path / "origin"
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "a")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "a@b")
+    git = ["git", "-C", str(origin)]
+    subprocess.run(["git", "init", "--quiet", str(origin)], check=True)
+    (origin / "core.v").write_text("module core; endmodule\n")
+    for words in (["add", "core.v"], ["commit", "--quiet", "-m", "core"]):
+        subprocess.run([*git, *words], check=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    digest = hashlib.sha256((origin / "core.v").read_bytes()).hexdigest()
+    core = {"repository": str(origin), "commit": commit, "files": {"core.v": digest}}
+    (path,) = hardware.fetch("core", core, tmp_path / "sources")
+    assert path.read_text() == "module core; endmodule\n"
+    path.write_text("module other; endmodule\n")
+    with pytest.raises(click.ClickException, match=re.escape(f"not {digest} as in cores.toml")):
+        hardware.fetch("core", core, tmp_path / "sources")
