@@ -26,6 +26,7 @@ from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import CoreParameters
 from utf8fpga.hdl.verilog.bench_vectors import expected_at_ports, report_fields
 from utf8fpga.model import InvalidArgumentError, Item, decode
+from utf8fpga.model.vectors import vectors
 
 try:
     import cocotb
@@ -251,6 +252,32 @@ class DecoderBench(_Bench):
 
     def _expected(self, units: Sequence[int]) -> list[Word]:
         return expected_words(bytes(units), self._golden)
+
+
+async def assert_utf8_core(dut: Any, **options: Any) -> int:
+    """Send all named vectors through a decoder: alone, back to back, and with pauses on each side.
+
+    Args:
+        dut: see `DecoderBench`, whose clock and reset it drives.
+        options: those of `DecoderBench`.
+
+    Returns:
+        The number of words that were compared.
+
+    Raises:
+        AssertionError: a word differs, or a packet did not arrive; the message says which.
+    """
+    bench, texts, count = DecoderBench(dut, **options), [vector.units for vector in vectors()], 0
+    await bench.reset()
+    for text in texts:
+        await bench.send(text)
+        count += await bench.check()
+    for given, taken in ((0.0, 0.0), (0.5, 0.0), (0.0, 0.5), (0.3, 0.3)):
+        bench.source.set_pause_generator(pauses(1, given))
+        bench.sink.set_pause_generator(pauses(2, taken))
+        await bench.send(*texts)
+        count += await bench.check()
+    return count
 
 
 class PortSymbol(NamedTuple):

@@ -23,7 +23,7 @@ from utf8fpga.hdl import (
     ValidatorParameters,
     axi_verilog,
 )
-from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model import InvalidArgumentError, Practice
 
 pytest.importorskip("cocotb", reason="cocotb is not installed")
 pytest.importorskip("cocotbext.axi", reason="cocotbext-axi is not installed")
@@ -167,6 +167,27 @@ async def packets_before_a_reset_are_forgotten(dut):
     await bench.send(b"c")
     assert await bench.check() == 1
 """
+
+ASSERTION = """
+import cocotb
+from utf8fpga.sim.cocotb import assert_utf8_core
+
+@cocotb.test()
+async def conforms(dut):
+    assert await assert_utf8_core(dut) > 1000
+"""
+
+
+@requires_icarus
+def test_the_assertion_passes_for_a_decoder_and_sees_a_fault(tmp_path: Path) -> None:
+    status, printed = run_tests(ASSERTION, tmp_path, LANES="1")
+    assert status == 0, printed
+    faulty = axi_verilog(DecoderParameters(practice=Practice.EACH_UNIT).build())
+    (tmp_path / "faulty.v").write_text(faulty, encoding="utf-8")
+    status, printed = run_tests(ASSERTION, tmp_path, verilog="faulty.v", LANES="1")
+    assert status == 1
+    assert "packet 0, word 1: U+FFFD (ill-formed), expected the end; bytes: E0 A0" in printed
+
 
 WRONG = """
 import cocotb
