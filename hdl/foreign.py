@@ -8,6 +8,7 @@ import re
 import stat
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -171,7 +172,7 @@ def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = F
             # A name that stands for the module itself and does not depend on that of the core.
             script += "; chformal -remove; delete t:$print; async2sync; rename -top foreign; write_rtlil flat.il"
         try:
-            run_tool("yosys", ["-q", "-p", script], directory=directory)
+            sources = _read_by_one_of_two(directory, sources, script)
         except ToolError as error:
             if "No top module found" in str(error):
                 raise CoreError(f"{where}: {_NO_TOP}") from None
@@ -198,6 +199,29 @@ def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = F
         cells=modules[tops[0]].get("cells", {}),
         bits={name: port["bits"] for name, port in found.items()},
     )
+
+
+def _read_by_one_of_two(
+    directory: Path, sources: tuple[tuple[str, str], ...], script: str
+) -> tuple[tuple[str, str], ...]:
+    """Run a script that reads sources: SystemVerilog by Yosys, or by slang where that fails; the sources as they are read.
+
+    Raises:
+        ToolError: both fail; it is the error of Yosys.
+    """
+    try:
+        run_tool("yosys", ["-q", "-p", script], directory=directory)
+    except ToolError:
+        if any(name.endswith(".sv") for name, _ in sources):
+            by_slang = tuple((f"slang_{name}", text) for name, text in sources)
+            for name, text in by_slang:
+                (directory / name).write_text(text, encoding="utf-8")
+            with suppress(ToolError):
+                changed = script.replace(read_script(sources), read_script(by_slang))
+                run_tool("yosys", ["-q", "-p", changed], directory=directory)
+                return by_slang
+        raise
+    return sources
 
 
 _VHDL = (".vhd", ".vhdl")
@@ -243,7 +267,10 @@ def _suffix(path: Path) -> str:
 
 
 def read_script(sources: Sequence[tuple[str, str]]) -> str:
-    """The commands with which Yosys reads the sources."""
+    """The commands with which Yosys reads the sources; those whose names begin with ``slang`` with slang."""
+    by_slang = [name for name, _ in sources if name.startswith("slang")]
+    if by_slang:
+        return f"read_slang -j 1 {' '.join(by_slang)}; "  # WebAssembly has one thread.
     return "".join(f"{_READERS[Path(name).suffix]} {name}; " for name, _ in sources)
 
 

@@ -46,7 +46,7 @@ from utf8fpga.bench.tables import (
 )
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.cache import Cache, CacheError
-from utf8fpga.hdl.foreign import read_script
+from utf8fpga.hdl.foreign import read_module, read_script
 from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
@@ -518,6 +518,28 @@ def test_wide_decoders_are_measured_from_rtlil(lanes: int, suffix: str, monkeypa
         core.between_registers[0]
     )
     assert core.top in text
+
+
+INSIDE = """
+package bytes_pkg;
+  typedef struct packed { logic valid; logic [7:0] data; } byte_t;
+endpackage
+module core import bytes_pkg::*; (input logic clk, input byte_t given, output logic continues);
+  always_ff @(posedge clk) continues <= given.valid && (given.data inside {[8'h80:8'hBF]});
+endmodule
+"""
+"""SystemVerilog that Yosys's own reader rejects."""
+
+
+def test_systemverilog_that_yosys_rejects_is_read_by_slang(tmp_path: Path) -> None:
+    path = tmp_path / "inside.sv"
+    path.write_text(INSIDE, encoding="utf-8")
+    module = read_module([path])
+    assert (module.inputs, module.outputs) == ({"clk": 1, "given": 9}, {"continues": 1})
+    assert read_script(module.sources) == "read_slang -j 1 slang_core.sv; "
+    path.write_text(INSIDE.replace("given.valid", "given.ready"), encoding="utf-8")
+    with pytest.raises(CoreError, match=r"inside\.sv:5: ERROR: syntax error"):
+        read_module([path])
 
 
 def test_the_verilog_is_kept_for_one_version_of_yosys(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
