@@ -204,7 +204,7 @@ def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = F
 def _read_by_one_of_two(
     directory: Path, sources: tuple[tuple[str, str], ...], script: str
 ) -> tuple[tuple[str, str], ...]:
-    """Run a script that reads sources: SystemVerilog by Yosys, or by slang where that fails; the sources as they are read.
+    """Run a script that reads sources, SystemVerilog by Yosys or else by slang; the sources as they were read.
 
     Raises:
         ToolError: both fail; it is the error of Yosys.
