@@ -7,12 +7,12 @@ import hashlib
 import importlib
 import json
 import re
-import subprocess
 from pathlib import Path
 from types import ModuleType
 
 import click
 import pytest
+from support.processes import run
 from support.site import DOCS
 
 FOLDER = DOCS / "conformance"
@@ -42,7 +42,7 @@ def test_each_verdict_follows_from_the_rows_of_its_core(hardware: ModuleType) ->
 
 def test_no_file_of_the_cores_is_in_the_repository(hardware: ModuleType) -> None:
     digests = {digest for core in hardware.catalogue().values() for digest in core["files"].values()}
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=DOCS.parent, capture_output=True, check=False)
+    listed = run(["git", "ls-files", "-z"], cwd=DOCS.parent, capture_output=True)
     if listed.returncode:
         pytest.skip("this is not a checkout of git")
     for name in filter(None, listed.stdout.decode().split("\0")):
@@ -58,11 +58,11 @@ def test_a_core_is_fetched_by_commit_and_its_digest_is_checked(
         monkeypatch.setenv(f"GIT_{name}_NAME", "a")
         monkeypatch.setenv(f"GIT_{name}_EMAIL", "a@b")
     git = ["git", "-C", str(origin)]
-    subprocess.run(["git", "init", "--quiet", str(origin)], check=True)
+    run(["git", "init", "--quiet", str(origin)], check=True)
     (origin / "core.v").write_text("module core; endmodule\n")
     for words in (["add", "core.v"], ["commit", "--quiet", "-m", "core"]):
-        subprocess.run([*git, *words], check=True)
-    commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+        run([*git, *words], check=True)
+    commit = run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
     digest = hashlib.sha256((origin / "core.v").read_bytes()).hexdigest()
     core = {"repository": str(origin), "commit": commit, "files": {"core.v": digest}}
     (path,) = hardware.fetch("core", core, tmp_path / "sources")
