@@ -128,7 +128,7 @@ def summary(cores: dict[str, Any], results: dict[str, Any]) -> str:
     versions = ", ".join(f"{tool} {version}" for tool, version in sorted(tools.items()))
     remark = (
         "*Cycles per byte* are those on the best and on the worst input, with a host that waits for each answer; cells"
-        f" are those of an iCE40. {versions}; written by `python docs/conformance/hardware.py SOURCES`."
+        f" are those of an iCE40. {versions}; written by `python docs/conformance/hardware.py sources`."
     )
     return f"{markdown(heading, rows, left=(0, 1, 2))}\n\n{remark}"
 

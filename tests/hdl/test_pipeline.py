@@ -38,7 +38,7 @@ def test_a_delay_is_made_once() -> None:
 
 
 def test_a_value_is_not_known_before_its_stage() -> None:
-    with pytest.raises(AssertionError, match=r"^a value of stage 2 is not known in stage 1$"):
+    with pytest.raises(AssertionError, match=r"^a value of stage 2 is not known in stage 1"):
         Pipeline().at(Staged(Signal(), 2), 1)
 
 
