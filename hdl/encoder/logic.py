@@ -157,7 +157,7 @@ class EncoderLogic:
         found: dict[int, list[Value]] = {}
         found_bounds: list[tuple[Value, bool]] = []
         """The bounds; or a part, of which the bound is the sum with the next bound."""
-        for (first, _), later in zip(regions[1:], [each for each, _ in regions[2:]] + [0], strict=True):
+        for (first, _), (later, _) in pairwise([*regions[1:], (0, 0)]):
             bits = range(first.bit_length() - 1, later.bit_length() - 1)
             if is_part := parts and first.bit_count() == later.bit_count() == 1:
                 text = f"One of the bits {bits[0]} to {bits[-1]} of the code point is 1."
