@@ -22,7 +22,7 @@ from utf8fpga.hdl.foreign_proposal import propose_ports
 from utf8fpga.model import Practice
 from utf8fpga.model.render import columns, counted
 from utf8fpga.model.table import spell
-from utf8fpga.sim.causes import STEPS, check_foreign_core
+from utf8fpga.sim.causes import STEPS, check_foreign_core, require_decoding
 from utf8fpga.sim.foreign_bench import foreign_testbench
 from utf8fpga.sim.foreign_encoder import check_foreign_encoder
 from utf8fpga.sim.report import Failure, Finding, Report, Row, Throughput
@@ -85,6 +85,8 @@ def check(
     core = ForeignCore([Path(file) for file in files], top, described, Practice(practice))
     if prove:
         require_provable(core.ports)
+    if vcd is not None or testbench is not None:
+        require_decoding(core.ports)
     with progress("checking", STEPS + len(PROVED) * prove) as done:
         check_core = check_foreign_encoder if core.ports.kind == "encoder" else check_foreign_core
         report = check_core(core, Practice(practice), done)

@@ -19,6 +19,7 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple
 
+from utf8fpga.hdl.foreign import CoreError
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import CheckedPorts
 from utf8fpga.model import DFA, TABLE_3_7, ErrorKind, Item, encode
@@ -490,5 +491,19 @@ def check_foreign_core(
         core: the core.
         practice: the replacement practice; of a validator it has no effect.
         on_step: called with the number of completed steps, of `STEPS`.
+
+    Raises:
+        CoreError: the core is an encoder, which `foreign_encoder` checks.
     """
+    require_decoding(core.ports)
     return _Check(core, practice, on_step).report()
+
+
+def require_decoding(ports: CheckedPorts) -> None:
+    """Check that a core's input is bytes.
+
+    Raises:
+        CoreError: it is an encoder.
+    """
+    if ports.kind == "encoder":
+        raise CoreError("kind = 'encoder' is for the command check alone, without a waveform or test bench")

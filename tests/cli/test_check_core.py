@@ -164,6 +164,14 @@ def test_encoder() -> None:
     assert done.stdout.decode().splitlines()[-1].startswith("encoder gave exactly the model's output in ")
 
 
+def test_encoders_have_no_waveform(tmp_path: Path) -> None:
+    words = [FOLDER / "encoder.v", "--ports", FOLDER / "encoder.toml", "--vcd", tmp_path / "wave.vcd"]
+    done = utf8fpga("check", *words)
+    message = "utf8fpga: kind = 'encoder' is for the command check alone, without a waveform or test bench\n"
+    assert (done.returncode, done.stderr.decode()) == (2, message)
+    assert not list(tmp_path.iterdir())
+
+
 BAD_USE = {
     "no file": ([], "utf8fpga: Missing argument 'FILE...'"),
     "file": (["none.v"], "utf8fpga: cannot read 'none.v': No such file or directory"),

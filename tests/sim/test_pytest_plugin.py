@@ -132,6 +132,10 @@ BAD_USE = {
         ["--utf8-core", "validator.v", "--utf8-ports", "wrong.toml"],
         "--utf8-core: validator.v: validator has no input 'no' for input.byte (inputs: *)",
     ),
+    "encoder": (
+        ["--utf8-core", "validator.v", "--utf8-ports", "encoder.toml"],
+        "--utf8-core: kind = 'encoder' is for the command check alone, without a waveform or test bench",
+    ),
     "top": (["--utf8-core", "validator.v", "--utf8-top", "none"], "--utf8-core: *none*"),
     "practice": (["--utf8-core", "validator.v", "--utf8-practice", "all"], "--utf8-core: 'all' is not one of *"),
     "no core": (["--utf8-ports", "validator.toml"], "--utf8-ports requires --utf8-core FILE"),
@@ -147,6 +151,7 @@ BAD_USE = {
 def test_bad_use_is_one_line(words: list[str], message: str, project: pytest.Pytester) -> None:
     of_core(project, "validator")
     (project.path / "wrong.toml").write_text(PORTS)
+    (project.path / "encoder.toml").write_text('kind = "encoder"\n')
     done = project.runpytest_subprocess(*words)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     (line,) = (line for line in done.errlines if line)
