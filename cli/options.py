@@ -13,6 +13,7 @@ from utf8fpga.cli.output import CommandError, did_you_mean
 from utf8fpga.model import CATALOGUE
 from utf8fpga.model.encodings import encoding_word
 from utf8fpga.model.practices import Practice
+from utf8fpga.model.replacement import Replacement
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -116,6 +117,12 @@ practice_option: Callable[[Any], Any] = click.option(
     default=Practice.MAXIMAL_SUBPARTS.value,
     show_default=True,
     **one_of(Practice, "Which ill-formed bytes are replaced by one U+FFFD."),
+)
+replacement_option: Callable[[Any], Any] = click.option(
+    "--replace-with",
+    default=Replacement.REPLACEMENT_CHARACTER.value,
+    show_default=True,
+    **one_of(Replacement, "What ill-formed bytes are replaced by."),
 )
 output_option = click.option(
     "-o", "--output", type=FILE, default="-", help="File for the result; default: standard output."

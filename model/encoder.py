@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item
 from utf8fpga.model.encodings import Encoding
 from utf8fpga.model.golden import GoldenDecoder
+from utf8fpga.model.replacement import Replacement
 
 BYTE_ORDER_MARK = 0xFEFF
 """The code point of a byte order mark at the beginning of a text; elsewhere it is a zero width no-break space."""
@@ -61,6 +62,7 @@ class GoldenEncoder:
         source: that of the words; default: a word is a code point.
         flag: the number of the bit of a symbol above the word that is set for a mark, whose units have the flag
             `error`; default: none.
+        unescape: the escape whose code points become bytes again; default: none.
 
     >>> from utf8fpga.model.encodings import ENCODINGS
     >>> GoldenEncoder(ENCODINGS["utf-8"]).process([0xE9])
@@ -69,16 +71,27 @@ class GoldenEncoder:
     'efbfbd'
     """
 
-    def __init__(self, encoding: Encoding, source: Encoding | None = None, flag: int | None = None) -> None:
+    def __init__(
+        self,
+        encoding: Encoding,
+        source: Encoding | None = None,
+        flag: int | None = None,
+        unescape: Replacement | None = None,
+    ) -> None:
         self._encoding, self._source = encoding, source
         self._flag = 0 if flag is None else 1 << flag
+        self._bytes = unescape.code_points if unescape else ()
 
     def process(self, symbols: Iterable[int], final: bool = False) -> list[CodeUnit]:
         """See `Golden.process`."""
         source = self._source
         words = symbols if source is None else map(source.swapped, symbols)
-        flag = self._flag
-        return [unit for word in words for unit in _encoded(self._encoding, word & ~flag, 1, bool(word & flag))]
+        return [unit for word in words for unit in self._units(word & ~self._flag, bool(word & self._flag))]
+
+    def _units(self, code_point: int, error: bool) -> list[CodeUnit]:
+        if code_point in self._bytes:
+            return [CodeUnit(1, code_point & 0xFF, error)]
+        return _encoded(self._encoding, code_point, 1, error)
 
     def getstate(self) -> None:
         """There is one state."""

@@ -159,6 +159,20 @@ def test_decode_with_every_practice(damaged: Path) -> None:
     assert spans[:3] == ["offset 12: FF INVALID_BYTE", "offset 14: ED A0 80 SURROGATE", "offset 18: E2 82 INCOMPLETE"]
 
 
+def test_decode_with_other_characters(damaged: Path) -> None:
+    each = ("decode", "--practice", "each-unit", "--replace-with")
+    text = utf8fpga(*each, "question-mark", damaged).stdout
+    assert text == DAMAGED.decode("utf-8", "surrogateescape").encode("utf-8", "replace")
+    assert len(text) == len(DAMAGED)
+    lines = utf8fpga(*each, "surrogate-escape", "--json", damaged).stdout.decode().splitlines()
+    points = "".join(chr(json.loads(line)["code_point"]) for line in lines)
+    assert points == DAMAGED.decode("utf-8", "surrogateescape")
+    done = utf8fpga(*each, "surrogate-escape", damaged)
+    assert_rejected(done, "surrogate-escape has no text in UTF-8: use --json, or private-use-escape")
+    wanted = "substitute replaces single code units: use practice each-unit, not maximal-subparts"
+    assert_rejected(utf8fpga("decode", "--replace-with", "substitute", damaged), wanted)
+
+
 @pytest.mark.parametrize("name", ["cesu-8", "modified-utf-8"])
 def test_decode_with_a_table(name: str, tmp_path: Path) -> None:
     # Longer than what is decoded at once, so that pairs of surrogates are split.
