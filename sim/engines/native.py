@@ -102,12 +102,13 @@ class Rtlil:
         (folder / "top.il").write_text(self.text, encoding="utf-8")
 
 
-def source(name: str) -> str:
-    """The text of a file of this package."""
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+def source(name: str | Path) -> str:
+    """The text of a file; of this package, if it is given by name."""
+    file = name if isinstance(name, Path) else resources.files(__package__).joinpath(name)
+    return file.read_text(encoding="utf-8")
 
 
-def _digest(circuit: Circuit, definitions: str, driver: str, compiler: Sequence[str]) -> str:
+def _digest(circuit: Circuit, definitions: str, driver: str | Path, compiler: Sequence[str]) -> str:
     parts = [
         *circuit.key,
         definitions,
@@ -123,7 +124,7 @@ def _digest(circuit: Circuit, definitions: str, driver: str, compiler: Sequence[
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def library(circuit: Circuit, definitions: str, cache: Path, *, driver: str = "driver.c") -> ctypes.CDLL:
+def library(circuit: Circuit, definitions: str, cache: Path, *, driver: str | Path = "driver.c") -> ctypes.CDLL:
     """The library of a core: from the cache, otherwise built and put there if it can be written.
 
     Several processes may build the same library at once: a file is put in place whole.
@@ -132,7 +133,7 @@ def library(circuit: Circuit, definitions: str, cache: Path, *, driver: str = "d
         circuit: the circuit, with the ports that `gates.py` and the driver name.
         definitions: constants and types for the driver, in C.
         cache: the folder of the cache.
-        driver: the file of this package with the exported functions.
+        driver: the file with the exported functions, or the name of one of this package.
 
     Raises:
         InvalidArgumentError: the circuit cannot be made for another reason.
@@ -198,7 +199,7 @@ loaded: dict[tuple[Path, str], ctypes.CDLL] = {}
 
 
 def build(
-    circuit: Circuit, definitions: str, driver: str, compiler: Sequence[str], folder: Path, cache: Path | None
+    circuit: Circuit, definitions: str, driver: str | Path, compiler: Sequence[str], folder: Path, cache: Path | None
 ) -> Path:
     _logger.info("compiling a simulation model, which is kept in the cache")
     circuit.write(folder)
@@ -206,12 +207,12 @@ def build(
     run_tool("yosys", ["-q", "-s", "top.ys"], directory=folder)
     module = json.loads((folder / "top.json").read_text(encoding="utf-8"))["modules"]["top"]
     (folder / "circuit.h").write_text(gates.gate_level_c(module) + definitions, encoding="utf-8")
-    (folder / driver).write_text(source(driver), encoding="utf-8")
+    (folder / "driver.c").write_text(source(driver), encoding="utf-8")
     # Zig takes files of the same name in different folders for the same if it sees relative paths and one cache.
     environment = os.environ | {"ZIG_LOCAL_CACHE_DIR": str(folder / "zig")}
     environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str((cache or folder) / "zig"))
     built = folder / "library"
-    command = [*compiler, *_FLAGS, "-I", str(folder), "-o", str(built), str(folder / driver)]
+    command = [*compiler, *_FLAGS, "-I", str(folder), "-o", str(built), str(folder / "driver.c")]
     try:
         done = subprocess.run(
             command,

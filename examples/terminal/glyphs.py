@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads glyphs: those of ASCII from a block RAM, the others from an SPI flash."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from unifont import ROWS, STRIDE
+
+GLYPH = data.StructLayout({"code": 16, "is_internal": 1})
+"""A glyph: a code point in the flash, or a place in the block RAM."""
+
+_WAKE, _READ = 0xAB, 0x03
+"""Commands of a flash: release from power-down, in which an iCE40 leaves it, and read."""
+
+
+class GlyphReader(wiring.Component):
+    """Sends the bytes of a glyph: the number of its columns, and 16 for each.
+
+    A bit of the flash takes two cycles. If `bytes.ready` is always asserted, a glyph takes 34 cycles from the block
+    RAM; from the flash, 353 with one column and 625 with two.
+
+    Args:
+        memory: the block RAM, see `ascii_memory`.
+        base: the address of the first glyph in the flash, see `flash_image`.
+
+    Ports:
+        glyph: stream of `GLYPH`.
+        bytes: stream of the bytes.
+        cs, sck, copi, cipo: the pins of the flash, SPI mode 0; `cs` is 1 while it is selected.
+    """
+
+    def __init__(self, memory: bytes, base: int) -> None:
+        self._contents, self._base = memory, base
+        super().__init__(
+            {
+                "glyph": In(stream.Signature(GLYPH)),
+                "bytes": Out(stream.Signature(8)),
+                "cs": Out(1),
+                "sck": Out(1),
+                "copi": Out(1),
+                "cipo": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=8, depth=len(self._contents), init=self._contents)
+        internal = memory.read_port()
+        glyph = self.glyph.payload
+        sent = Signal(32, init=_WAKE << 24)
+        received = Signal(8)
+        bits = Signal(range(41), init=8)
+        left = Signal(range(STRIDE))
+        """The bytes that follow the one at the output."""
+        is_width, is_internal, is_awake = Signal(), Signal(), Signal()
+        code, row = Signal(7), Signal(range(ROWS))
+        address = Signal(24)
+        m.d.comb += [
+            address.eq(self._base + glyph.code + (glyph.code << 5)),  # The stride is 33.
+            internal.addr.eq(Cat(row, code)),
+            self.copi.eq(sent[-1]),
+            self.bytes.payload.eq(received),
+        ]
+        with m.FSM(init="SHIFT"):
+            with m.State("IDLE"):
+                m.d.comb += self.glyph.ready.eq(1)
+                m.d.sync += [
+                    *(is_width.eq(1), is_internal.eq(glyph.is_internal), code.eq(glyph.code), row.eq(0)),
+                    *(sent.eq(Cat(address, Const(_READ, 8))), bits.eq(40), received.eq(1)),
+                ]
+                with m.If(self.glyph.valid & glyph.is_internal):
+                    m.next = "BYTE"
+                with m.Elif(self.glyph.valid):
+                    m.next = "SHIFT"
+            with m.State("SHIFT"):
+                m.d.comb += self.cs.eq(1)
+                m.d.sync += self.sck.eq(~self.sck)
+                with m.If(~self.sck):
+                    m.d.sync += received.eq(Cat(self.cipo, received))
+                with m.Else():
+                    m.d.sync += [sent.eq(sent << 1), bits.eq(bits - 1)]
+                    with m.If(bits == 1):
+                        m.d.sync += is_awake.eq(1)
+                        m.next = "BYTE"
+                        with m.If(~is_awake):
+                            m.next = "IDLE"
+            with m.State("BYTE"):
+                m.d.comb += [self.cs.eq(~is_internal), self.bytes.valid.eq(1)]
+                with m.If(self.bytes.ready):
+                    m.d.sync += [is_width.eq(0), bits.eq(8), left.eq(left - 1)]
+                    with m.If(is_width):
+                        m.d.sync += left.eq(received << 4)
+                    m.next = "SHIFT"
+                    with m.If(is_internal):
+                        m.next = "FETCH"
+                    with m.If(~is_width & (left == 1)):
+                        m.next = "IDLE"
+            with m.State("FETCH"):
+                m.d.sync += [received.eq(internal.data), row.eq(row + 1)]
+                m.next = "BYTE"
+        return m

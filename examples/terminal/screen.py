@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The screen: carries commands out with a cursor, and writes the words of the screen memory."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from controls import COLOURS, COMMAND, GREY, Command
+from glyphs import GLYPH
+from unifont import ROWS
+
+WORD = data.StructLayout({"pixels": 8, "colours": COLOURS})
+"""A row of a cell: 8 pixels, the left one in the high bit; those that are 1 have the colour of the ink."""
+
+BLANK = GREY << 8
+"""The word without pixels."""
+
+
+def times(value: Value, factor: int) -> Value:
+    """A product as a sum of shifted values."""
+    return sum((value << bit for bit in range(factor.bit_length()) if factor >> bit & 1), start=value & 0)
+
+
+class Screen(wiring.Component):
+    """Carries commands out.
+
+    A cell has 8 by 16 pixels. Row r of column c of line n is the word at ``(n * columns + c) * 16 + r`` of the memory.
+    The uppermost line of the screen is line `top`, so scrolling moves no word. Cells from the length of a line on are
+    blank, whatever the memory has there, so erasing changes lengths only. A glyph that does not fit begins a new line.
+
+    Args:
+        columns, lines: the size in cells.
+
+    Ports:
+        commands: stream of `COMMAND`.
+        glyph, bytes: to a `GlyphReader`.
+        writes: stream of addresses and words.
+        top, cursor_line, cursor_column: the uppermost line, and the place of the cursor, which is in no column after a
+            glyph in the last one.
+        line, length: a line of the memory, and one cycle later its length.
+    """
+
+    def __init__(self, columns: int = 80, lines: int = 30) -> None:
+        self.columns, self.lines = columns, lines
+        line, column = range(lines), range(columns + 1)
+        super().__init__(
+            {
+                "commands": In(stream.Signature(COMMAND)),
+                "glyph": Out(stream.Signature(GLYPH)),
+                "bytes": In(stream.Signature(8)),
+                "writes": Out(stream.Signature(data.StructLayout({"address": 16, "word": WORD}))),
+                "top": Out(line),
+                "cursor_line": Out(line),
+                "cursor_column": Out(column),
+                "line": In(line),
+                "length": Out(column),
+            }
+        )
+
+    def _wrapped(self, line: Value) -> Value:
+        """A line of the memory from a number that is below twice the number of lines."""
+        return Mux(line >= self.lines, line - self.lines, line)[: len(self.top)]
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        command, column, last = self.commands.payload, self.cursor_column, self.columns - 1
+        row = Signal(range(self.lines))
+        """The line of the cursor on the screen."""
+        m.submodules.lengths = lengths = Memory(shape=len(self.length), depth=self.lines, init=[])
+        shown, own, store = lengths.read_port(), lengths.read_port(), lengths.write_port()
+        columns, length, half = Signal(2), Signal.like(self.length), Signal()
+        """The columns of the glyph, the cells of the line that are written, and the column of the glyph."""
+        pixel_row = Signal(range(ROWS))
+        is_filling = length < column
+        erased = Signal(range(self.lines + 1))
+        write, colours = self.writes.payload, Signal(COLOURS)
+        end = column + columns
+        m.d.comb += [
+            self.cursor_line.eq(self._wrapped(row + self.top)),
+            *(shown.addr.eq(self.line), self.length.eq(shown.data)),
+            *(own.addr.eq(self.cursor_line), store.addr.eq(self.cursor_line)),
+            self.glyph.payload.eq(command.glyph),
+            write.address.eq(
+                Cat(pixel_row, times(self.cursor_line, self.columns) + Mux(is_filling, length, column + half))
+            ),
+            write.word.eq(Mux(is_filling, BLANK, Cat(self.bytes.payload, colours))),
+        ]
+
+        def new_line() -> None:
+            m.d.sync += column.eq(0)
+            with m.If(row == self.lines - 1):
+                m.d.sync += self.top.eq(self._wrapped(self.top + 1))
+                m.d.comb += [store.addr.eq(self.top), store.en.eq(1)]
+            with m.Else():
+                m.d.sync += row.eq(row + 1)
+
+        with m.FSM():
+            with m.State("COMMAND"):
+                is_write = command.command == Command.WRITE
+                m.d.comb += [
+                    self.glyph.valid.eq(self.commands.valid & is_write),
+                    self.commands.ready.eq(self.glyph.ready | ~is_write),
+                ]
+                m.d.sync += [colours.eq(command.colours), pixel_row.eq(0), half.eq(0), erased.eq(row + 1)]
+                with m.If(self.commands.valid & self.commands.ready), m.Switch(command.command):
+                    with m.Case(Command.WRITE):
+                        m.next = "WIDTH"
+                    with m.Case(Command.NEW_LINE):
+                        new_line()
+                    with m.Case(Command.RETURN):
+                        m.d.sync += column.eq(0)
+                    with m.Case(Command.BACK):
+                        m.d.sync += column.eq(Mux(column > last, last - 1, column - (column != 0)))
+                    with m.Case(Command.TAB):
+                        stop = (column | 7) + 1
+                        m.d.sync += column.eq(Mux(stop > last, last, stop))
+                    with m.Case(Command.MOVE):
+                        for place, number, count in (
+                            (row, command.line, self.lines),
+                            (column, command.column, last + 1),
+                        ):
+                            m.d.sync += place.eq(Mux(number > count, count - 1, number - (number != 0)))
+                    with m.Case(Command.ERASE_LINE, Command.ERASE_SCREEN):
+                        m.d.comb += [
+                            store.data.eq(Mux(command.all, 0, Mux(own.data > column, column, own.data))),
+                            store.en.eq(1),
+                        ]
+                        with m.If(command.command == Command.ERASE_SCREEN):
+                            m.next = "ERASE"
+                            with m.If(command.all):
+                                m.d.sync += erased.eq(0)
+            with m.State("ERASE"):  # The lines below the cursor, or all.
+                m.d.comb += [store.addr.eq(self._wrapped(erased + self.top)), store.en.eq(erased < self.lines)]
+                m.d.sync += erased.eq(erased + 1)
+                with m.If(erased == self.lines):
+                    m.next = "COMMAND"
+            with m.State("WIDTH"):
+                m.d.comb += self.bytes.ready.eq(1)
+                m.d.sync += columns.eq(self.bytes.payload)
+                with m.If(self.bytes.valid):
+                    m.next = "PLACE"
+            with m.State("PLACE"):
+                with m.If(end > self.columns):
+                    new_line()
+                with m.Else():
+                    m.next = "LENGTH"
+            with m.State("LENGTH"):
+                m.d.sync += length.eq(own.data)
+                m.next = "DRAW"
+            with m.State("DRAW"):
+                m.d.comb += [
+                    self.writes.valid.eq(is_filling | self.bytes.valid),
+                    self.bytes.ready.eq(self.writes.ready & ~is_filling),
+                ]
+                with m.If(self.writes.valid & self.writes.ready):
+                    m.d.sync += pixel_row.eq(pixel_row + 1)
+                    with m.If(pixel_row == ROWS - 1):
+                        with m.If(is_filling):
+                            m.d.sync += length.eq(length + 1)
+                        with m.Elif(half + 1 == columns):
+                            m.d.sync += column.eq(end)
+                            m.d.comb += [store.data.eq(Mux(length > end, length, end)), store.en.eq(1)]
+                            m.next = "COMMAND"
+                        with m.Else():
+                            m.d.sync += half.eq(1)
+        return m

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The terminal: bytes from a UART in, pixels out."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
+from amaranth.lib.wiring import In, Out, connect
+from controls import Controls
+from glyphs import GlyphReader
+from screen import Screen
+from unifont import LOST, ROWS
+from video import HORIZONTAL, PIXEL, VERTICAL, ScreenMemory, Timing, Video
+
+from utf8fpga.boards.uart import UartReceiver
+from utf8fpga.hdl import DecoderParameters
+
+FLASH_BASE = 0x400000
+"""The address of the font in the flash, behind the bitstreams."""
+
+_ENTRY = data.StructLayout({"byte": 8, "ends": 1})
+"""An entry of the buffer: a byte, or an end of the text, where bytes were lost if `byte` is not 0."""
+
+
+class Terminal(wiring.Component):
+    """UTF-8 from a UART, 8N1, on a screen.
+
+    A break condition ends the text, which shows an open sequence at once. A damaged frame, and bytes that are received
+    while the buffer is full, end the text, too, and leave the sign of lost bytes.
+
+    Args:
+        divisor: the cycles of a bit of the UART, see `UartReceiver`.
+        memory: the glyphs in the block RAM, see `ascii_memory`.
+        depth: the entries of the buffer.
+        horizontal, vertical: see `Video`.
+        has_spram: see `ScreenMemory`.
+
+    Ports:
+        rx: the line of the UART.
+        cs, sck, copi, cipo: see `GlyphReader`.
+        pixel: see `Video`.
+    """
+
+    def __init__(
+        self,
+        divisor: int,
+        memory: bytes,
+        *,
+        depth: int = 1024,
+        horizontal: Timing = HORIZONTAL,
+        vertical: Timing = VERTICAL,
+        has_spram: bool = False,
+    ) -> None:
+        self.video = Video(horizontal, vertical)
+        self._receiver = UartReceiver(divisor)
+        self._reader = GlyphReader(memory, FLASH_BASE)
+        self._depth, self._has_spram = depth, has_spram
+        super().__init__({"rx": In(1), "cs": Out(1), "sck": Out(1), "copi": Out(1), "cipo": In(1), "pixel": Out(PIXEL)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        columns, lines = self.video.columns, self.video.lines
+        m.submodules.receiver, m.submodules.reader, m.submodules.video = self._receiver, self._reader, self.video
+        m.submodules.buffer = buffer = SyncFIFOBuffered(width=_ENTRY.size, depth=self._depth)
+        m.submodules.decoder = decoder = DecoderParameters(kind=True).build()
+        m.submodules.controls = controls = Controls()
+        m.submodules.screen = screen = Screen(columns, lines)
+        m.submodules.memory = memory = ScreenMemory(columns * lines * ROWS, has_spram=self._has_spram)
+        connect(m, controls.commands, screen.commands)
+        connect(m, screen.glyph, self._reader.glyph)
+        connect(m, self._reader.bytes, screen.bytes)
+        connect(m, screen.writes, memory.writes)
+        for name in ("address", "read"):
+            m.d.comb += getattr(memory, name).eq(getattr(self.video, name))
+        for name in ("top", "cursor_line", "cursor_column", "length"):
+            m.d.comb += getattr(self.video, name).eq(getattr(screen, name))
+        m.d.comb += [
+            *(self.video.word.eq(memory.word), screen.line.eq(self.video.line), self.pixel.eq(self.video.pixel)),
+            *(self.cs.eq(self._reader.cs), self.sck.eq(self._reader.sck), self.copi.eq(self._reader.copi)),
+            *(self._reader.cipo.eq(self.cipo), self._receiver.rx.eq(self.rx)),
+        ]
+        self._fill(m, buffer)
+        self._decode(m, buffer, decoder, controls)
+        return m
+
+    def _fill(self, m: Module, buffer: SyncFIFOBuffered) -> None:
+        """Write frames to the buffer. From a frame that is lost on, all are, until the buffer is half empty."""
+        frame, entry = self._receiver.frames, data.View(_ENTRY, buffer.w_data)
+        is_losing = Signal()
+        with m.If(is_losing):
+            m.d.comb += [entry.byte.eq(1), entry.ends.eq(1), buffer.w_en.eq(buffer.w_level <= self._depth // 2)]
+            m.d.sync += is_losing.eq(~buffer.w_en)
+        with m.Elif(frame.valid):
+            ends = frame.payload.broken | frame.payload.damaged
+            # A break condition has the byte 0, a damaged frame has another one.
+            m.d.comb += [entry.byte.eq(frame.payload.data), entry.ends.eq(ends), buffer.w_en.eq(1)]
+            m.d.sync += is_losing.eq(~buffer.w_rdy)
+
+    def _decode(self, m: Module, buffer: SyncFIFOBuffered, decoder: wiring.Component, controls: Controls) -> None:
+        """Send the entries to the decoder, and its items, and the signs of lost bytes, to the controls."""
+        source, output, entry = decoder.input, decoder.output, data.View(_ENTRY, buffer.r_data)
+        is_ending, is_lost = Signal(), Signal()
+        """The end of a text is in the decoder; the sign of lost bytes is next."""
+        m.d.comb += [
+            source.payload.symbols[0].eq(entry.byte),
+            source.payload.keep.eq(~entry.ends),
+            source.payload.last.eq(entry.ends),
+            source.valid.eq(buffer.r_rdy & ~is_ending),
+            buffer.r_en.eq(source.ready & ~is_ending),
+        ]
+        loses = Signal()
+        with m.If(source.valid & source.ready & entry.ends):
+            m.d.sync += [is_ending.eq(1), loses.eq(entry.byte != 0)]
+        item, symbol = controls.items.payload, output.payload.symbols[0]
+        with m.If(is_lost):
+            m.d.comb += [item.cause.eq(LOST), controls.items.valid.eq(1)]
+            with m.If(controls.items.ready):
+                m.d.sync += [is_lost.eq(0), is_ending.eq(0)]
+        with m.Else():
+            m.d.comb += [
+                item.code_point.eq(symbol.code_point),
+                item.cause.eq(symbol.kind),
+                controls.items.valid.eq(output.valid & output.payload.keep),
+                output.ready.eq(controls.items.ready | ~output.payload.keep),
+            ]
+            with m.If(output.valid & output.ready & output.payload.last):
+                m.d.sync += [is_lost.eq(loses), is_ending.eq(loses)]

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The glyphs of GNU Unifont, as the terminal stores them: those of ASCII in a block RAM, all of them in a flash."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from utf8fpga.hdl.toolchain import ToolError
+from utf8fpga.model import ErrorKind
+
+ROWS = 16
+"""The rows of a glyph, and the bytes of one of its columns of 8 pixels."""
+
+Font = Mapping[int, bytes]
+"""By code point of plane 0 the columns of its glyph: a byte for each row, the left pixel in the high bit."""
+
+CAUSES = {
+    ErrorKind.UNEXPECTED_CONTINUATION: "C",
+    ErrorKind.INVALID_BYTE: "B",
+    ErrorKind.OVERLONG: "O",
+    ErrorKind.SURROGATE: "S",
+    ErrorKind.OUT_OF_RANGE: "R",
+    ErrorKind.TRUNCATED: "T",
+    ErrorKind.INCOMPLETE: "E",
+}
+"""By cause the letter in the sign that the screen has in place of ill-formed bytes."""
+
+MISSING, LOST = 0, len(CAUSES) + 1
+"""The places in the block RAM of the glyph of a code point without one, and of the sign of lost bytes.
+
+The signs of the causes are at their numbers, printable ASCII is at its code points.
+"""
+
+STRIDE = 1 + 2 * ROWS
+"""The bytes of a glyph in the flash: the number of its columns, and the columns."""
+
+
+def read_font() -> dict[int, bytes]:
+    """The font in the file that UNIFONT names, in the format of `unifont.hex`; default: that of Debian's package."""
+    path = Path(os.environ.get("UNIFONT", "/usr/share/unifont/unifont.hex"))
+    try:
+        lines = path.read_text(encoding="ascii").split()
+    except OSError as error:
+        raise ToolError(f"GNU Unifont: {path}: {error.strerror}: apt install unifont, or set UNIFONT") from None
+    font = {}
+    for line in lines:
+        code, _, digits = line.partition(":")
+        rows = bytes.fromhex(digits)
+        width = len(rows) // ROWS
+        font[int(code, 16)] = b"".join(rows[column::width] for column in range(width))
+    return font
+
+
+def sign(letter: bytes) -> bytes:
+    """A filled box with a letter cut out, as Unifont's U+FFFD is one with a question mark."""
+    return bytes(2) + bytes(row ^ 0xFF for row in letter[2:15]) + bytes(1)
+
+
+def missing() -> bytes:
+    """An empty box."""
+    return bytes([0] * 3 + [0x7E] + [0x42] * 9 + [0x7E] + [0] * 2)
+
+
+def ascii_memory(font: Font) -> bytes:
+    """The contents of the block RAM: 128 glyphs of one column."""
+    signs = {cause: sign(font[ord(letter)]) for cause, letter in CAUSES.items()}
+    printable = {code: font[code] for code in range(0x20, 0x7F)}
+    places = {MISSING: missing(), LOST: sign(font[ord("L")]), **signs, **printable}
+    return b"".join(places.get(place, bytes(ROWS)) for place in range(128))
+
+
+def flash_image(font: Font) -> bytes:
+    """The contents of the flash: for each code point of plane 0 the number of its columns, and room for two."""
+    glyphs = (font.get(code, missing()) for code in range(0x10000))
+    return b"".join(bytes([len(glyph) // ROWS]) + glyph.ljust(2 * ROWS, b"\0") for glyph in glyphs)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The screen memory, and the pixels of a video signal that are read from it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from screen import BLANK, WORD, times
+from unifont import ROWS
+
+PIXEL = data.StructLayout({"red": 4, "green": 4, "blue": 4, "hsync": 1, "vsync": 1, "enable": 1})
+"""A pixel; its colours are defined while `enable` is 1. The synchronisation is low-active."""
+
+
+class Timing(NamedTuple):
+    """Pixels of a line, or lines of a frame: those that are visible, and those until, in and after the pulse."""
+
+    visible: int
+    front: int
+    pulse: int
+    back: int
+
+    @property
+    def total(self) -> int:
+        return sum(self)
+
+
+HORIZONTAL, VERTICAL = Timing(640, 16, 96, 48), Timing(480, 10, 2, 33)
+"""640 by 480 pixels, 60 frames a second with a clock of 25.175 MHz."""
+
+
+class ScreenMemory(wiring.Component):
+    """A memory of words. A read has precedence over a write.
+
+    Args:
+        depth: the number of words.
+        has_spram: use the single-port memories of 16,384 words in an iCE40UP, which are not cleared.
+
+    Ports:
+        writes: stream of addresses and words.
+        address, read, word: while `read` is 1, the word at `address` is at the output in the next cycle.
+    """
+
+    def __init__(self, depth: int, *, has_spram: bool = False) -> None:
+        self._depth, self._has_spram = depth, has_spram
+        super().__init__(
+            {
+                "writes": In(stream.Signature(data.StructLayout({"address": 16, "word": WORD}))),
+                "address": In(16),
+                "read": In(1),
+                "word": Out(WORD),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        write = self.writes.payload
+        m.d.comb += self.writes.ready.eq(~self.read)
+        enable = self.writes.valid & self.writes.ready
+        if not self._has_spram:
+            m.submodules.memory = memory = Memory(shape=16, depth=self._depth, init=[])
+            reader, writer = memory.read_port(), memory.write_port()
+            m.d.comb += [
+                *(reader.addr.eq(self.address), reader.en.eq(self.read), self.word.eq(reader.data)),
+                *(writer.addr.eq(write.address), writer.data.eq(write.word), writer.en.eq(enable)),
+            ]
+            return m
+        address, bank = Mux(self.read, self.address, write.address), Signal(2)
+        m.d.sync += bank.eq(address[14:])
+        for number in range(-(-self._depth >> 14)):
+            word, selected = Signal(16), address[14:] == number
+            m.submodules += Instance(
+                "SB_SPRAM256KA",
+                i_CLOCK=ClockSignal(),
+                i_ADDRESS=address[:14],
+                i_DATAIN=write.word,
+                i_MASKWREN=Const(15, 4),
+                i_WREN=enable & selected,
+                i_CHIPSELECT=selected & (enable | self.read),
+                i_STANDBY=Const(0),
+                i_SLEEP=Const(0),
+                i_POWEROFF=Const(1),
+                o_DATAOUT=word,
+            )
+            with m.If(bank == number):
+                m.d.comb += self.word.eq(word)
+        return m
+
+
+class Video(wiring.Component):
+    """Reads the screen memory and sends its pixels. The cell of the cursor has its colours swapped.
+
+    A row of a cell is read while the one before it is sent.
+
+    Args:
+        horizontal, vertical: the timing; the visible part has whole cells.
+
+    Attributes:
+        columns, lines: the size of the screen in cells.
+
+    Ports:
+        address, read, word: to a `ScreenMemory`.
+        top, cursor_line, cursor_column, line, length: to a `Screen`.
+        pixel: a `PIXEL` in each cycle.
+    """
+
+    def __init__(self, horizontal: Timing = HORIZONTAL, vertical: Timing = VERTICAL) -> None:
+        self._horizontal, self._vertical = horizontal, vertical
+        self.columns, self.lines = horizontal.visible // 8, vertical.visible // ROWS
+        line, column = range(self.lines), range(self.columns + 1)
+        super().__init__(
+            {
+                "address": Out(16),
+                "read": Out(1),
+                "word": In(WORD),
+                "pixel": Out(PIXEL),
+                "top": In(line),
+                "cursor_line": In(line),
+                "cursor_column": In(column),
+                "line": Out(line),
+                "length": In(column),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        horizontal, vertical = self._horizontal, self._vertical
+        x, y = Signal(range(horizontal.total)), Signal(range(vertical.total))
+        column = x[3:]
+        m.d.sync += x.eq(x + 1)
+        with m.If(x == horizontal.total - 1):
+            m.d.sync += [x.eq(0), y.eq(y + 1)]
+            with m.If(y == vertical.total - 1):
+                m.d.sync += [y.eq(0), self.line.eq(self.top)]
+            with m.Elif(y[:4] == ROWS - 1):
+                m.d.sync += self.line.eq(Mux(self.line == self.lines - 1, 0, self.line + 1))
+        is_cell = (x < horizontal.visible) & (y < vertical.visible)
+        next_word, word = Signal(WORD), Signal(WORD)
+        cell = Mux(column < self.length, self.word, BLANK)
+        is_cursor = (self.line == self.cursor_line) & (column == self.cursor_column)
+        m.d.comb += [
+            self.address.eq(Cat(y[:4], times(self.line, self.columns) + column)),
+            self.read.eq(is_cell & (x[:3] == 0)),
+        ]
+        m.d.sync += word.pixels.eq(word.pixels << 1)
+        with m.If(x[:3] == 1):
+            m.d.sync += next_word.eq(cell ^ Mux(is_cursor, 0xFF, 0))
+        with m.If(x[:3] == 7):
+            m.d.sync += word.eq(next_word)
+        colour = Mux(word.pixels[-1], word.colours.ink, word.colours.paper)
+        first, after = 8 + horizontal.visible + horizontal.front, vertical.visible + vertical.front
+        m.d.sync += [
+            *(
+                self.pixel[name].eq(Cat(colour[3], bit, colour[3], bit))
+                for name, bit in zip(("red", "green", "blue"), colour, strict=False)
+            ),
+            self.pixel.hsync.eq((x < first) | (x >= first + horizontal.pulse)),
+            self.pixel.vsync.eq((y < after) | (y >= after + vertical.pulse)),
+            self.pixel.enable.eq((x >= 8) & (x < 8 + horizontal.visible) & (y < vertical.visible)),
+        ]
+        return m
