@@ -35,14 +35,15 @@ class SimulatedTerminal:
 
     Args:
         font: the font.
+        spram: RTLIL of a model of SB_SPRAM256KA, for the screen memory in an iCE40UP; default: the other memory.
     """
 
-    def __init__(self, font: Font) -> None:
+    def __init__(self, font: Font, spram: str = "") -> None:
         self.width, self.height = HORIZONTAL.visible, VERTICAL.visible
         self._image = flash_image(font)
         definitions = {"BASE": FLASH_BASE, "SIZE": len(self._image), "PIXELS": self.width * self.height}
         self._library = library(
-            Rtlil(_rtlil(Terminal(DIVISOR, ascii_memory(font)))),
+            Rtlil(_rtlil(Terminal(DIVISOR, ascii_memory(font), has_spram=bool(spram))) + spram),
             "".join(f"#define {name} {value}\n" for name, value in definitions.items()),
             default_cache(),
             driver=Path(__file__).with_name("simulate.c"),

@@ -242,9 +242,36 @@ def terminal(font: dict[int, bytes]) -> Any:
     return SimulatedTerminal(font)
 
 
+def spram() -> str:
+    """The memory of an iCE40UP as RTLIL: its contents are arbitrary at first, and the output changes in a read only."""
+    from amaranth.back import rtlil
+    from amaranth.hdl import ClockDomain, Module, Signal
+    from amaranth.lib.memory import Memory
+
+    m = Module()
+    m.domains.sync = domain = ClockDomain(reset_less=True)
+    widths = {"ADDRESS": 14, "DATAIN": 16, "MASKWREN": 4, "DATAOUT": 16}
+    names = ("WREN", "CHIPSELECT", "STANDBY", "SLEEP", "POWEROFF", *widths)
+    pin = {name: Signal(widths.get(name, 1), name=name) for name in names}
+    m.submodules.memory = memory = Memory(shape=16, depth=1 << 14, init=[0x5A5A] * 256)
+    write, read = memory.write_port(granularity=4), memory.read_port()
+    m.d.comb += [
+        *(write.addr.eq(pin["ADDRESS"]), read.addr.eq(pin["ADDRESS"])),
+        *(write.data.eq(pin["DATAIN"]), pin["DATAOUT"].eq(read.data)),
+        write.en.eq(pin["MASKWREN"] & (pin["WREN"] & pin["CHIPSELECT"] & pin["POWEROFF"]).replicate(4)),
+        read.en.eq(~pin["WREN"] & pin["CHIPSELECT"] & pin["POWEROFF"]),
+    ]
+    ports = {name: (signal, None) for name, signal in {**pin, "CLOCK": domain.clk}.items()}
+    return str(rtlil.convert(m, name="SB_SPRAM256KA", ports=ports, emit_src=False))
+
+
 @requires_compiler
 @pytest.mark.slow
-def test_the_sample_is_decoded_as_by_cpython(terminal: Any, font: dict[int, bytes]) -> None:
+@pytest.mark.parametrize("is_ice40", [False, True])
+def test_the_sample_is_decoded_as_by_cpython(is_ice40: bool, font: dict[int, bytes]) -> None:
+    from simulate import SimulatedTerminal
+
+    terminal = SimulatedTerminal(font, spram() if is_ice40 else "")
     sample = (EXAMPLE / "sample.txt").read_bytes()
     terminal.send(sample)
     terminal.end()
@@ -309,3 +336,92 @@ def test_controls_are_those_of_another_terminal(seed: int, terminal: Any, font: 
     pyte.ByteStream(screen).feed(text)
     terminal.send(text)
     assert terminal.frame() == picture(cells_of(screen, font), 80, 30, (screen.cursor.y, screen.cursor.x))
+
+
+@requires_compiler
+@pytest.mark.slow
+def test_lost_bytes_leave_a_sign(terminal: Any, font: dict[int, bytes]) -> None:
+    # Glyphs of two columns for two bytes take longer than their bytes, those for three bytes do not.
+    han, control = "\u65e5".encode(), "\x80".encode()
+    lost = picture(
+        {(0, 0): Cell(bytes(2) + bytes(255 - row for row in font[ord("L")][2:15]) + bytes(1), RED)}, 1, 1, (1, 0)
+    )
+    assert not _shows(lost, terminal, han * 4000)
+    assert not _shows(lost, terminal, control * 2000)
+    assert _shows(lost, terminal, control * 20000)
+
+
+def _shows(sign: bytes, terminal: Any, text: bytes) -> bool:
+    """Whether a cell of the screen after a text and another one has these pixels."""
+    terminal.send(text)
+    frame = terminal.frame()
+    return any(frame) and any(
+        all(
+            frame[row * 1920 + 24 * column :][:24] == sign[24 * n :][:24]
+            for n, row in enumerate(range(16 * line, 16 * line + 16))
+        )
+        for line in range(30)
+        for column in range(80)
+    )
+
+
+# The video signal.
+
+
+def decoded(symbol: int) -> int:
+    """The byte of a TMDS symbol, from figure 3-6 of DVI 1.0."""
+    word = symbol & 0xFF ^ (0xFF if symbol >> 9 else 0)
+    bits = [word >> place & 1 for place in range(8)]
+    is_xnor = not symbol >> 8 & 1
+    return bits[0] | sum((bits[place] ^ bits[place - 1] ^ is_xnor) << place for place in range(1, 8))
+
+
+@pytest.mark.smoke
+def test_tmds_is_balanced_and_decodes_to_the_pixels() -> None:
+    from amaranth.sim import Simulator
+    from tmds import TmdsTransmitter
+
+    dut = TmdsTransmitter()
+    chance = random.Random(2)
+    pixels = [
+        (*(chance.randrange(16) for _ in range(3)), *(chance.randrange(2) for _ in range(2)), n % 50 > 9)
+        for n in range(400)
+    ]
+    received: list[list[int]] = [[], [], [], []]
+
+    async def send(ctx: Any) -> None:
+        for pixel in pixels:
+            ctx.set(dut.pixel, dict(zip(("red", "green", "blue", "hsync", "vsync", "enable"), pixel, strict=True)))
+            await ctx.tick()
+
+    async def receive(ctx: Any) -> None:
+        async for _, _, pairs in ctx.tick("shift").sample(dut.pairs):
+            for channel, bits in enumerate(received):
+                bits += [pairs >> 2 * channel & 1, pairs >> 2 * channel + 1 & 1]
+
+    simulator = Simulator(dut)
+    simulator.add_clock(40e-9, phase=3e-9)
+    simulator.add_clock(8e-9, phase=0, domain="shift")
+    simulator.add_testbench(send)
+    simulator.add_testbench(receive, background=True)
+    simulator.run()
+    start = next(n for n in range(40, 60) if received[3][n : n + 10] == [1] * 5 + [0] * 5)
+    symbols = [
+        [sum(bit << n for n, bit in enumerate(bits[place : place + 10])) for place in range(start, len(bits) - 9, 10)]
+        for bits in received
+    ]
+    assert set(symbols[3]) == {0b0000011111}
+    control = {0b1101010100: (0, 0), 0b0010101011: (1, 0), 0b0101010100: (0, 1), 0b1010101011: (1, 1)}
+    found = []
+    balance = [0, 0, 0]
+    for blue, green, red in zip(*symbols[:3], strict=True):
+        if blue in control:
+            assert green == red == 0b1101010100
+            found.append((None, *control[blue]))
+            balance = [0, 0, 0]
+        else:
+            found.append(tuple(map(decoded, (red, green, blue))))
+            balance = [sum_ + 2 * each.bit_count() - 10 for sum_, each in zip(balance, (blue, green, red), strict=True)]
+            assert max(map(abs, balance)) <= 10
+    expected = [tuple(17 * colour for colour in pixel[:3]) if pixel[5] else (None, *pixel[3:5]) for pixel in pixels]
+    assert any(expected[n : n + 380] == found[5:385] for n in range(20))
