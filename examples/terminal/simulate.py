@@ -2,6 +2,8 @@
 """Simulates the terminal: sends a text to its UART, and writes a frame of its screen as PNG.
 
 ``python examples/terminal/simulate.py TEXT FRAME``
+
+With ``-`` as text, standard input is sent as it arrives, and the file is replaced after each part of it.
 """
 
 from __future__ import annotations
@@ -99,13 +101,27 @@ def png(pixels: bytes, width: int) -> bytes:
     )
 
 
+def main(text: str, frame: str) -> None:
+    """Write the frame after each part of a text that can be read."""
+    terminal = SimulatedTerminal(read_font())
+
+    def show() -> None:
+        written = Path(f"{frame}.part")
+        written.write_bytes(png(terminal.frame(), terminal.width))
+        written.replace(frame)  # A viewer that follows the file sees whole ones only.
+
+    with sys.stdin.buffer if text == "-" else Path(text).open("rb") as file:
+        while part := file.read1(1 << 16):
+            terminal.send(part)
+            show()
+    terminal.end()
+    show()
+
+
 if __name__ == "__main__":
     if len(sys.argv) != 3:
-        sys.exit(f"usage: python {sys.argv[0]} TEXT FRAME")
+        sys.exit(f"usage: python {sys.argv[0]} TEXT|- FRAME")
     try:
-        terminal = SimulatedTerminal(read_font())
-        terminal.send(Path(sys.argv[1]).read_bytes())
-        terminal.end()
-        Path(sys.argv[2]).write_bytes(png(terminal.frame(), terminal.width))
+        main(*sys.argv[1:])
     except (ToolError, OSError) as error:
         sys.exit(str(error))

@@ -139,6 +139,8 @@ MARKERS = {
     "utf8fpga simulate --soak": "slow",
     'utf8fpga simulate --hex "C3 A9 FF" --engine netlist': "slow",
     "LANES=16 python examples/cocotb/run.py": "slow",
+    "python examples/terminal/simulate.py": "slow",
+    "python examples/terminal/build.py": "build",
     "SIM=verilator LANES=1 python examples/cocotb/run.py": "build",
     "utf8fpga table --documents": "slow",
     "utf8fpga talk": "slow",
@@ -149,10 +151,14 @@ MARKERS = {
 EXTRAS = {
     "examples/cocotb": "cocotb",
     "examples/tiny-tapeout": "cocotb",
+    "examples/terminal": "amaranth_boards",
     "fusesoc ": "fusesoc",
     "examples/litex": "litex",
 }
 """The modules that commands with these words require, which the extra `test` does not install."""
+
+UNIFONT = Path("/usr/share/unifont/unifont.hex")
+"""The font of examples/terminal, a file of Debian's package `unifont`."""
 
 THEIRS = """
 module theirs(input clk, input rst_n, input enable, input valid, input [7:0] data,
@@ -301,6 +307,8 @@ def prepare(folder: Path, lines: list[str]) -> None:
     ):
         if any(re.search(words, line) for line in lines) and not shutil.which(program):
             pytest.skip(f"{program} is not installed")
+    if any("examples/terminal" in line for line in lines) and not UNIFONT.exists():
+        pytest.skip("GNU Unifont is not installed")
     for words, module in EXTRAS.items():
         if any(words in line for line in lines):
             pytest.importorskip(module, reason=f"{module} is not installed")

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from support.builds import needs_tools
 from support.engines import requires_compiler
+from support.processes import run
 
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import decode
@@ -425,3 +427,12 @@ def test_tmds_is_balanced_and_decodes_to_the_pixels() -> None:
             assert max(map(abs, balance)) <= 10
     expected = [tuple(17 * colour for colour in pixel[:3]) if pixel[5] else (None, *pixel[3:5]) for pixel in pixels]
     assert any(expected[n : n + 380] == found[5:385] for n in range(20))
+
+
+@pytest.mark.build
+@pytest.mark.parametrize("board", ["icebreaker", "ulx3s-12f"])
+def test_the_figures_of_the_page_are_those_of_the_tools(board: str, font: dict[int, bytes], tmp_path: Path) -> None:
+    needs_tools("icebreaker" if board == "icebreaker" else "ulx3s-85f")
+    folder = Path("build") / "terminal"
+    done = run([sys.executable, EXAMPLE / "build.py", board, folder], cwd=tmp_path, capture_output=True, check=True)
+    assert done.stdout.decode() in (CHECKOUT / "docs" / "terminal.md").read_text(encoding="utf-8")
