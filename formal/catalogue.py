@@ -112,7 +112,7 @@ def _kind_of(parameters: CoreParameters) -> _Kind:
 
 @_kind_of.register
 def _(parameters: DecoderParameters) -> _Kind:
-    is_plain = Practice.MAXIMAL_SUBPARTS is parameters.practice
+    is_plain = Practice.MAXIMAL_SUBPARTS is parameters.practice or not parameters.has_plain_marks
     reason = "" if is_plain else f"practice {parameters.practice}: use {Practice.MAXIMAL_SUBPARTS}"
     is_default = parameters.table is TABLE_3_7 and not (parameters.kind or parameters.length or parameters.properties)
     is_small = parameters.lanes <= _NETLIST_LANES[parameters.packed] and not parameters.compact_input
@@ -130,6 +130,8 @@ def _(parameters: ValidatorParameters) -> _Kind:
 def _(parameters: TranscoderParameters) -> _Kind:
     is_plain = parameters.packed and not parameters.narrow and parameters.bom is ByteOrderMark.KEEP
     is_plain = is_plain and not isinstance(parameters.given.form, Composition)
+    if parameters.works_in_place:
+        return _Kind(f"sanitizer-{parameters.from_}-{parameters.replace_with}")
     reason = ""
     if parameters.decoder is None or not (parameters.lanes == 1 or is_plain):
         reason = (

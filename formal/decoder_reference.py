@@ -11,7 +11,15 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from utf8fpga.formal.encoder_reference import EncoderReference
 from utf8fpga.formal.reference import CoreReference, Event, FiniteReference, Followed, PassReference
 from utf8fpga.formal.reference_dfa import Reference, causes, event_layout, flag_of
-from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, EncoderParameters, RemoverParameters, parameters_of
+from utf8fpga.hdl import (
+    Core,
+    CoreParameters,
+    DecoderParameters,
+    EncoderParameters,
+    RemoverParameters,
+    TranscoderParameters,
+    parameters_of,
+)
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
 
 
@@ -99,9 +107,83 @@ class DecoderReference(CoreReference):
         return [*fields, *(word[each.field].eq(symbol[each.field]) for each in parameters.properties)]
 
 
+class EachUnitReference(DecoderReference):
+    """The reference of a decoder with one mark for each ill-formed unit, which is not U+FFFD.
+
+    Args:
+        decoder: the decoder.
+        table: the table that it is compared with; sequences of an escape's code points are ill-formed.
+    """
+
+    def __init__(self, decoder: Any, table: EncodingTable) -> None:
+        super().__init__(decoder, decoder.parameters.replace_with.without_escapes(table))
+        self.forgets, self.events_per_symbol = None, 2 * (table.longest - 1)
+
+    def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
+        """See `CoreReference.follow`."""
+        reference = Reference(m, self.table, symbols, last, accepted)
+        points = self._parameters.replace_with.code_points
+        events = []
+        for expected, units in zip(reference.events, reference.units, strict=True):
+            word = expected.word
+            # What completes a sequence is one item; what is ill-formed by itself is one unit.
+            marked = units[:1] if len(units) == self.table.longest else units
+            for valid, unit in each_unit(expected, marked) or [(expected.valid, Const(0, 8))]:
+                event = Event(self.word)
+                point = points.first + (unit & len(points) - 1)
+                m.d.comb += [
+                    event.valid.eq(valid),
+                    event.word.end.eq(word.end),
+                    event.word.error.eq(word.error),
+                    event.word.code_point.eq(Mux(word.error, point, word.code_point)),
+                ]
+                events.append(event)
+        return Followed(events, last | (reference.state_after == 0), self._conditions(reference, accepted))
+
+
+def each_unit(event: Event, units: Sequence[Value]) -> list[tuple[Value, Value]]:
+    """For each unit of an event of `Reference` whether there is one, and the unit."""
+    return [(event.valid & (event.word.length > place), unit) for place, unit in enumerate(units)]
+
+
+class InPlaceReference(EncoderReference):
+    """The reference of a sanitizer in place: each unit is output, or what replaces it.
+
+    Args:
+        parameters: those of the sanitizer.
+        table: the table that it is compared with; default: its own.
+    """
+
+    def __init__(self, parameters: TranscoderParameters, table: EncodingTable | None) -> None:
+        super().__init__(parameters.target, table)
+        self._replacement = parameters.replace_with
+        self.events_per_symbol = 3 * self._table.longest
+
+    def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
+        """See `CoreReference.follow`."""
+        units = [(self.in_order(symbol), keep) for symbol, keep in symbols]
+        reference = Reference(m, self._table, units, last, accepted)
+        (made,) = self._table.encode(self._replacement.code_points.first)
+        events = []
+        for expected, given in zip(reference.events, reference.units, strict=True):
+            for valid, unit in each_unit(expected, given):
+                events.append(Event(self.word))
+                m.d.comb += [
+                    events[-1].valid.eq(valid),
+                    events[-1].word.unit.eq(Mux(expected.word.error, made, unit)),
+                    events[-1].word.error.eq(expected.word.error),
+                ]
+        return Followed([*events, self.end(m, last)], Const(1, 1), {})
+
+
+def _of_decoder(decoder: Any, table: EncodingTable) -> DecoderReference:
+    return (DecoderReference if decoder.parameters.has_plain_marks else EachUnitReference)(decoder, table)
+
+
 _REFERENCES: dict[type[CoreParameters], Callable[[Any, Any, EncodingTable | None], CoreReference]] = {
-    DecoderParameters: lambda core, parameters, table: DecoderReference(core, table or parameters.table),
-    EncoderParameters: lambda core, parameters, table: EncoderReference(parameters.target, table),
+    DecoderParameters: lambda core, parameters, table: _of_decoder(core, table or parameters.table),
+    TranscoderParameters: lambda core, parameters, table: InPlaceReference(parameters, table),
+    EncoderParameters: lambda core, parameters, table: EncoderReference(parameters.target, table, parameters.unescape),
     RemoverParameters: lambda core, parameters, table: PassReference(core),
 }
 """The references of cores whose golden functions have many states, by the class of the parameters."""

@@ -16,6 +16,7 @@ from amaranth.lib import data
 from utf8fpga.formal.reference import CoreReference, Event, Followed
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, Row
 from utf8fpga.model.encodings import Encoding
+from utf8fpga.model.replacement import Replacement
 
 
 class EncoderReference(CoreReference):
@@ -24,10 +25,13 @@ class EncoderReference(CoreReference):
     Args:
         encoding: the encoding of the output.
         table: the table; default: that of the encoding.
+        escape: the escape that is undone; default: none.
     """
 
-    def __init__(self, encoding: Encoding, table: EncodingTable | None = None) -> None:
-        self._encoding = encoding
+    def __init__(
+        self, encoding: Encoding, table: EncodingTable | None = None, escape: Replacement | None = None
+    ) -> None:
+        self._encoding, self._escape = encoding, escape
         self._table = table or encoding.table
         self.events_per_symbol = self._table.longest
         self.word = data.StructLayout({"end": 1, "unit": self._table.unit_width, "error": 1})
@@ -60,6 +64,15 @@ class EncoderReference(CoreReference):
                         event.word.unit.eq(unit),
                         event.word.error.eq(error | ~is_known),
                     ]
+        if self._escape:
+            block = self._escape.code_points
+            with m.If((code_point >= block.first) & (code_point <= block.last)):
+                m.d.comb += [event.valid.eq(0) for event in events[1:]]
+                m.d.comb += [
+                    events[0].valid.eq(keep),
+                    events[0].word.unit.eq(code_point[:8]),
+                    events[0].word.error.eq(error),
+                ]
         return events
 
     @staticmethod
@@ -84,8 +97,10 @@ class EncoderReference(CoreReference):
 
     def observe(self, word: Any, symbol: Any) -> list[Any]:
         """See `CoreReference.observe`."""
-        encoding = self._encoding
-        unit = symbol.unit
-        if encoding.is_swapped:
-            unit = Cat(unit.word_select(byte, 8) for byte in reversed(range(encoding.unit_bytes)))
-        return [word.unit.eq(unit), word.error.eq(symbol.error)]
+        return [word.unit.eq(self.in_order(symbol.unit)), word.error.eq(symbol.error)]
+
+    def in_order(self, unit: Value) -> Value:
+        """A unit with its bytes in the order of the encoding, as a number."""
+        if not self._encoding.is_swapped:
+            return unit
+        return Cat(unit.word_select(byte, 8) for byte in reversed(range(self._encoding.unit_bytes)))

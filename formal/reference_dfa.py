@@ -54,22 +54,24 @@ def flag_of(wanted: CharacterProperty, word: Any) -> Value:
 
 
 class _Machine:
-    """The DFA's steps as logic; each adds its events to `events`."""
+    """The DFA's steps as logic; each adds its events to `events`, and the units that each stands for to `units`."""
 
     def __init__(self, m: Module, table: EncodingTable) -> None:
         self._m, self._table, self._dfa = m, table, DFA.of(table)
         self._states = range(len(self._dfa.states))
         self._causes = causes(table)
         self.events: list[Event] = []
+        self.units: list[Sequence[Value]] = []
 
-    def _event(self, valid: Value) -> Event:
+    def _event(self, valid: Value, units: Sequence[Value] = ()) -> Event:
         event = Event(event_layout(self._table))
         self._m.d.comb += event.valid.eq(valid)
         self.events.append(event)
+        self.units.append(units)
         return event
 
     def _error(self, place: _Place, kind: Value | int, valid: Value) -> None:
-        event = self._event(valid)
+        event = self._event(valid, place.units)
         self._m.d.comb += [
             event.word.error.eq(1),
             event.word.code_point.eq(REPLACEMENT_CHARACTER),
@@ -119,7 +121,8 @@ class _Machine:
             inside = [_inside(u, r.first, r.last) for u, r in zip(sequence, row.units, strict=True)]
             with m.If((lead == len(row.units) - 1) & _all(inside)):
                 m.d.comb += whole.eq(_code_point(row.code_points.first, row.units, sequence))
-        own = self._event(valid)
+        units = [Mux(lead == n, unit, earlier) for n, earlier in enumerate(before.units)]
+        own = self._event(valid, [*units, unit])
         m.d.comb += [
             own.word.error.eq(~ok),
             own.word.code_point.eq(Mux(ok, whole, REPLACEMENT_CHARACTER)),

@@ -43,7 +43,9 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.chain import Chain
+from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
 from utf8fpga.hdl.jobs import run_each, shared_folder
+from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer
 from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.model import InvalidArgumentError
 
@@ -179,6 +181,13 @@ def _(core: Chain, question: Question) -> list[Result]:
     *_, last = results
     depth = max(each.depth for each in results)
     return [replace(last, depth=depth, parts=tuple(parts), seconds=time.monotonic() - question.started)]
+
+
+@_prove.register(EachUnitDecoder)
+@_prove.register(InPlaceSanitizer)
+def _(core: Chain, question: Question) -> list[Result]:
+    """As a whole: the stages are small, and the second one assumes what the first one guarantees."""
+    return _prove.dispatch(object)(core, question)
 
 
 @_prove.register

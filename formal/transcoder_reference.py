@@ -22,7 +22,7 @@ class ItemEncoder(wiring.Component):
     """The encoder of a transcoder with one lane, behind any items that its decoder may output.
 
     A code point that no row of the source has is not output by the decoder; here it becomes an ill-formed item, whose
-    code point is arbitrary.
+    code point is arbitrary, or if marks are not U+FFFD one of them.
 
     Args:
         transcoder: the transcoder, with a decoder and one lane. It must not be part of another design.
@@ -31,6 +31,7 @@ class ItemEncoder(wiring.Component):
         encoder: the encoder.
         encoding: the encoding of the output.
         source: the table of the decoder.
+        has_plain_marks: see `TranscoderParameters`.
 
     Ports:
         input: stream of items, as at the output of the decoder.
@@ -44,6 +45,8 @@ class ItemEncoder(wiring.Component):
         assert transcoder.lanes == 1
         self.encoder, self.encoding = transcoder.encoder, transcoder.parameters.target
         self.source = source_table(transcoder.parameters.given)
+        self.has_plain_marks = transcoder.parameters.has_plain_marks
+        self._mark = transcoder.parameters.replace_with.code_points.first
         self.latency, self.drain_cycles = self.encoder.latency, self.encoder.drain_cycles
         output = transcoder.output.payload.shape()
         super().__init__(
@@ -57,16 +60,23 @@ class ItemEncoder(wiring.Component):
         """How it is compared with the rows of a table."""
         return ItemReference(self, table)
 
+    def given(self, item: Any) -> tuple[Value, Value]:
+        """The code point and the flag `error` of an item that the decoder may output, made from any item."""
+        point = Value.cast(item.code_point)
+        if self.has_plain_marks:
+            return point, is_ill_formed(item, self.source)
+        return Mux(_is_known(item, self.source), point, self._mark), item.error
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.encoder = encoder = self.encoder
         source, beat = self.input.payload, encoder.input.payload
-        item = source.symbols[0]
+        code_point, error = self.given(source.symbols[0])
         m.d.comb += [
             beat.keep.eq(source.keep),
             beat.last.eq(source.last),
-            beat.symbols[0].code_point.eq(item.code_point),
-            beat.symbols[0].error.eq(is_ill_formed(item, self.source)),
+            beat.symbols[0].code_point.eq(code_point),
+            beat.symbols[0].error.eq(error),
             encoder.input.valid.eq(is_effective(self.input)),
             self.input.ready.eq(encoder.input.ready),
         ]
@@ -76,9 +86,13 @@ class ItemEncoder(wiring.Component):
 
 def is_ill_formed(item: Any, table: EncodingTable) -> Value:
     """Whether an item is ill-formed, or its code point is in no row of a table."""
+    return item.error | ~_is_known(item, table)
+
+
+def _is_known(item: Any, table: EncodingTable) -> Value:
     point = item.code_point
     rows = [(point >= row.code_points.first) & (point <= row.code_points.last) for row in table.rows]
-    return item.error | ~Cat(*rows).any()
+    return Cat(*rows).any()
 
 
 class ItemReference(EncoderReference):
@@ -91,13 +105,14 @@ class ItemReference(EncoderReference):
 
     def __init__(self, core: ItemEncoder, table: EncodingTable | None = None) -> None:
         super().__init__(core.encoding, table)
-        self._source, self._encoder = core.source, core.encoder
+        self._core, self._encoder = core, core.encoder
 
     def given(self, symbol: Any) -> tuple[Value, Value]:
         """See `EncoderReference.given`."""
-        error = is_ill_formed(symbol, self._source)
-        point = Value.cast(symbol.code_point)
-        return Mux(error, Const(REPLACEMENT_CHARACTER, len(point)), point), error
+        point, error = self._core.given(symbol)
+        if self._core.has_plain_marks:
+            point = Mux(error, Const(REPLACEMENT_CHARACTER, len(point)), point)
+        return point, error
 
     def is_consistent(self) -> Value:
         """See `CoreReference.is_consistent`."""

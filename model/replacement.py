@@ -53,6 +53,12 @@ class Replacement(StrEnum):
         first = _FIRST[self]
         return Range(first, first | 0x7F) if self in ESCAPES else Range(first, first)
 
+    @property
+    def shown(self) -> str:
+        """These code points in the notation of the standard."""
+        first, last = f"U+{self.code_points.first:04X}", f"U+{self.code_points.last:04X}"
+        return first if first == last else f"{first}..{last}"
+
     def code_point(self, unit: int) -> int:
         """The code point of the mark for a code unit."""
         points = self.code_points
@@ -86,12 +92,10 @@ ESCAPES = (Replacement.SURROGATE_ESCAPE, Replacement.PRIVATE_USE_ESCAPE)
 def _without_escapes(escape: Replacement, table: EncodingTable) -> EncodingTable:
     if table.unit_width != 8 or not all(any(row.matches([unit]) for row in table.rows) for unit in range(0x80)):
         raise InvalidArgumentError(f"{escape} is for ill-formed bytes 80..FF, but not all of {table.name} are")
-    block = escape.code_points
-    rows = tuple(part for row in table.rows for part in _without(row, block))
+    rows = tuple(part for row in table.rows for part in _without(row, escape.code_points))
     if rows == table.rows:
         return table
-    name = f"{table.name} without U+{block.first:04X}..U+{block.last:04X}"
-    return EncodingTable(name, table.source, table.unit_width, rows)
+    return EncodingTable(f"{table.name} without {escape.shown}", table.source, table.unit_width, rows)
 
 
 def _without(row: Row, block: Range) -> Iterator[Row]:

@@ -11,8 +11,9 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_stream
-from utf8fpga.hdl.core import Core, CoreParameters, option
+from utf8fpga.hdl.core import Core, CoreParameters, option, written
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
+from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
 from utf8fpga.hdl.decoder.packed import CompactDecoder, PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.pipeline import BUFFERS, IN_PACKER, PipelineStages
@@ -34,7 +35,9 @@ from utf8fpga.model import (
     encode,
 )
 from utf8fpga.model.golden import BulkGolden, Golden, GoldenDecoder
+from utf8fpga.model.practices import check_replacement
 from utf8fpga.model.properties import CharacterProperty, FlaggedItem, GoldenFlags, chosen_properties
+from utf8fpga.model.replacement import Replacement, encode_escaped
 
 MAX_LANES = 256
 """Upper bound on the number of lanes of a parallel decoder."""
@@ -89,6 +92,8 @@ class DecoderParameters(CoreParameters):
             32 lanes on, and packer in packed decoders of UTF-8 with 4 to 8 and with 16 lanes; None in a serial decoder.
         replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
         practice: which ill-formed code units are replaced by one U+FFFD.
+        replace_with: what they are replaced by. Others than U+FFFD are for the practice `Practice.EACH_UNIT`, and have
+            neither a pipeline, nor `kind`, `length` and `properties`.
         kind: items have the cause of their error.
         length: items have their number of code units.
         properties: items have a flag for each of these properties of their code points; as names, or ``all``.
@@ -161,6 +166,13 @@ class DecoderParameters(CoreParameters):
             choices=tuple(practice.value for practice in MARK_PRACTICES),
         ),
     )
+    replace_with: Replacement = field(
+        default=Replacement.REPLACEMENT_CHARACTER,
+        metadata=option(
+            "What ill-formed bytes are replaced by; others than U+FFFD with --practice each-unit.",
+            choices=tuple(each.value for each in Replacement),
+        ),
+    )
     refresh: int | None = field(
         default=None,
         metadata=option(
@@ -199,6 +211,7 @@ class DecoderParameters(CoreParameters):
         self._set("practice", self._checked_practice())
         self._set("properties", chosen_properties(self.properties))
         self._check_serial() if self.architecture == "serial" else self._check_parallel()
+        self._check_replacement()
         self._set("compact_input", self.compact_input and self.lanes > 1)
         if self.compact_input and self.refresh is not None:
             raise InvalidArgumentError(
@@ -221,6 +234,24 @@ class DecoderParameters(CoreParameters):
                 f"practice {practice} outputs a mark before its length is known: leave out length"
             )
         return practice
+
+    def _check_replacement(self) -> None:
+        chosen = Replacement(self.replace_with)
+        self._set("replace_with", chosen)
+        if self.has_plain_marks:
+            return
+        check_replacement(self.practice, chosen)
+        chosen.without_escapes(self.table)
+        for name in ("pipeline", "kind", "length", "properties"):
+            if value := getattr(self, name):
+                raise InvalidArgumentError(f"replace_with {chosen} has no {name}: leave out {name} {written(value)}")
+        if not self.replacement:
+            raise InvalidArgumentError(f"replace_with {chosen} defines the data of marks: leave out --no-replacement")
+
+    @property
+    def has_plain_marks(self) -> bool:
+        """Whether marks are U+FFFD, or undefined."""
+        return self.replace_with is Replacement.REPLACEMENT_CHARACTER
 
     def _check_serial(self) -> None:
         if self.lanes != 1:
@@ -260,6 +291,8 @@ class DecoderParameters(CoreParameters):
             return CompactDecoder(self)
         if self.refresh is not None:
             return RefreshedDecoder(replace(self, refresh=None).build(), self.refresh)
+        if not self.has_plain_marks:
+            return EachUnitDecoder(self)
         if self.practice is not Practice.MAXIMAL_SUBPARTS:
             return PracticeDecoder(self)
         if self.architecture == "serial":
@@ -298,7 +331,7 @@ class DecoderParameters(CoreParameters):
 
     def golden(self) -> Golden:
         """The golden decoder of this table and practice, with the properties if there are any."""
-        decoder = GoldenDecoder(IncrementalDecoder(self.practice, self.table))
+        decoder = GoldenDecoder(IncrementalDecoder(self.practice, self.table, replace_with=self.replace_with))
         return GoldenFlags(decoder, self.properties) if self.properties else decoder
 
     def bulk_golden(self) -> BulkGolden | None:
@@ -351,7 +384,9 @@ class DecoderParameters(CoreParameters):
         return FlaggedItem(*item, properties) if self.properties else item
 
     def observable(self) -> DecoderParameters:
-        """With `kind`, and with `length` if the practice allows it."""
+        """With `kind`, and with `length` if the practice allows it; with marks other than U+FFFD without both."""
+        if not self.has_plain_marks:
+            return self
         return replace(self, kind=True, length=self.practice not in MERGING_PRACTICES)
 
     @property
@@ -376,8 +411,10 @@ class DecoderParameters(CoreParameters):
         return " ".join([label, *getattr(symbol, "properties", ())])
 
     def as_bytes(self, symbols: Iterable[Item | FlaggedItem]) -> bytes:
-        """The decoded text in UTF-8, with U+FFFD."""
-        return encode([item.code_point for item in symbols])
+        """The decoded text in UTF-8, with U+FFFD or what replaces it; surrogates of an escape are the escaped bytes."""
+        points = [item.code_point for item in symbols]
+        is_escape = self.replace_with is Replacement.SURROGATE_ESCAPE
+        return encode_escaped(points, self.replace_with) if is_escape else encode(points)
 
     @property
     def title(self) -> str:
@@ -399,9 +436,14 @@ class DecoderParameters(CoreParameters):
         return [
             f"{self.table.name} decoder, {self.architecture}, {units} per cycle, {self.practice};",
             f"pipeline {self.pipeline}, buffer {self.buffer or 'none'}, refresh {self.refresh or 'none'}.",
-            f"Words are UTF-32; for an ill-formed item {'U+FFFD' if self.replacement else 'undefined'}.",
+            f"Words are UTF-32; for an ill-formed item {self._mark}.",
             f"Generated from: {self.table.source}.",
         ]
+
+    @property
+    def _mark(self) -> str:
+        """What a mark is."""
+        return self.replace_with.shown if self.replacement else "undefined"
 
     def notes(self) -> list[str]:
         """The latency of open sequences, and the periodic reset."""
@@ -416,7 +458,9 @@ class DecoderParameters(CoreParameters):
 
     def board_forms(self) -> tuple[str, ...]:
         """A word or a line for each item, or the text."""
-        return ("words", "lines", "utf-8")
+        if self.has_plain_marks:
+            return ("words", "lines", "utf-8")
+        return ("words",) if self.replace_with is Replacement.SURROGATE_ESCAPE else ("words", "utf-8")
 
 
 _Arguments = ParamSpec("_Arguments")

@@ -15,6 +15,7 @@ from utf8fpga.hdl.commented import Namer, unnamed
 from utf8fpga.hdl.minimise import Function, minimise
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, Range
 from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.replacement import Replacement
 
 WORD_BITS = 32
 """The bits of a word."""
@@ -23,6 +24,9 @@ _LAST_WORD = (1 << WORD_BITS) - 1
 
 REPLACED = 0
 """The class of a code point that has no sequence: it is encoded as U+FFFD."""
+
+ESCAPED = -1
+"""The class of a code point that stands for an ill-formed byte."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,15 @@ class UnitSlot:
 class EncoderLogic:
     """The functions from a code point to its code units.
 
-    The *class* of a code point is the number of its code units, or `REPLACED` if no row has it. Within a class the
-    units are the fixed and the payload bits of its `BitPattern` (Tables 3-5 and 3-6), which is derived from the rows.
+    The *class* of a code point is the number of its code units, `REPLACED` if no row has it, or `ESCAPED`. Within a
+    class the units are the fixed and the payload bits of its `BitPattern` (Tables 3-5 and 3-6), which is derived from
+    the rows.
 
     Args:
         table: the encoding form; of a composition its `flattened` table.
         given: the code points that occur, ascending.
         marks: the code point of an ill-formed item is undefined; otherwise it is U+FFFD.
+        escape: the escape that is undone, for units of 8 bits; default: none.
 
     Raises:
         InvalidArgumentError: the table has no U+FFFD, but must replace a code point.
@@ -63,6 +69,7 @@ class EncoderLogic:
     table: EncodingTable
     given: tuple[Range, ...]
     marks: bool = False
+    escape: Replacement | None = None
 
     @staticmethod
     @lru_cache(maxsize=32)
@@ -79,9 +86,9 @@ class EncoderLogic:
 
     @staticmethod
     @lru_cache(maxsize=32)
-    def of_bits(table: EncodingTable, bits: int) -> EncoderLogic:
+    def of_bits(table: EncodingTable, bits: int, escape: Replacement | None = None) -> EncoderLogic:
         """The functions for a table where all numbers of some bits occur."""
-        return EncoderLogic(table, (Range(0, (1 << bits) - 1),))
+        return EncoderLogic(table, (Range(0, (1 << bits) - 1),), escape=escape)
 
     def __post_init__(self) -> None:
         assert self.table.patterns
@@ -105,18 +112,22 @@ class EncoderLogic:
 
     def units_of(self, length: int) -> int:
         """The units of a code point of a class."""
-        return len(self.replacement) if length == REPLACED else length
+        return {REPLACED: len(self.replacement), ESCAPED: 1}.get(length, length)
 
     @cached_property
     def ranges(self) -> Mapping[int, tuple[Range, ...]]:
         """Per class the code points that occur."""
+        escaped = [self.escape.code_points] if self.escape else []
+        others = _intersection(self.given, _complement(escaped))
         found = {}
         for length in self.table.patterns:
             rows = [row.code_points for row in self.table.rows if len(row.units) == length]
-            if common := _intersection(self.given, rows):
+            if common := _intersection(others, rows):
                 found[length] = common
+        if escaped:
+            found[ESCAPED] = tuple(escaped)
         known = [row.code_points for row in self.table.rows]
-        if rest := _intersection(self.given, _complement(known)):
+        if rest := _intersection(others, _complement(known)):
             found[REPLACED] = rest
         return found
 
@@ -224,6 +235,8 @@ class EncoderLogic:
         """
         if each == REPLACED:
             return "constant", self.replacement[-1 - place] >> bit & 1, 0
+        if each == ESCAPED:
+            return ("payload", bit, 0) if bit < 7 else ("constant", 1, 0)
         pattern = self.table.patterns[each]
         sizes = pattern.payload_bits
         at = len(sizes) - 1 - place

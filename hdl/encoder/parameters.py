@@ -15,7 +15,8 @@ from utf8fpga.model import UTF_32, EncodingTable
 from utf8fpga.model.encoder import CodeUnit, GoldenEncoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.table import spell
+from utf8fpga.model.replacement import ESCAPES, Replacement, checked_escape
+from utf8fpga.model.table import Composition, spell
 
 MAX_ENCODER_LANES = 64
 """Upper bound on the words per beat of an encoder."""
@@ -100,6 +101,7 @@ class EncoderParameters(UnitParameters):
         packed: see `UnitParameters`; with one lane True.
         narrow: see `UnitParameters`.
         items: words are the items of a decoder, with the flag `error` in ``s_axis_tuser``.
+        unescape: the escape that is undone, one of `ESCAPES`; for encodings of bytes. Default: none.
 
     Raises:
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
@@ -118,12 +120,25 @@ class EncoderParameters(UnitParameters):
             "Words are the items of a decoder, whose error flags are passed on. Default: UTF-32.", flags=("--items", "")
         ),
     )
+    unescape: Replacement | None = field(
+        default=None,
+        metadata=option(
+            "Code points of this escape, of a decoder with --replace-with, become bytes again. Default: none.",
+            choices=tuple(each.value for each in ESCAPES),
+            named=True,
+        ),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         encoding_named(self.to)
         self._check_narrow(self.lanes)
         object.__setattr__(self, "packed", self.packed or self.lanes == 1)
+        if self.unescape is not None:
+            object.__setattr__(self, "unescape", escape := checked_escape(self.unescape))
+            if self.target.unit_bytes > 1 or isinstance(self.target.form, Composition):
+                raise InvalidArgumentError(f"unescape {escape} is for bytes of one table, not {self.to}: use utf-8")
+            escape.without_escapes(self.target.form)
 
     def build(self) -> Encoder:
         """The circuit."""
@@ -131,7 +146,7 @@ class EncoderParameters(UnitParameters):
 
     def golden(self) -> GoldenEncoder:
         """The golden encoder."""
-        return GoldenEncoder(self.target, flag=WORD_BITS if self.items else None)
+        return GoldenEncoder(self.target, flag=WORD_BITS if self.items else None, unescape=self.unescape)
 
     @property
     def input_table(self) -> EncodingTable:
@@ -150,4 +165,7 @@ class EncoderParameters(UnitParameters):
 
     def notes(self) -> list[str]:
         """What becomes of words that are no code points."""
-        return ["A word that is no code point of the form is encoded as U+FFFD."]
+        lines = ["A word that is no code point of the form is encoded as U+FFFD."]
+        if self.unescape is not None:
+            lines.insert(0, f"{self.unescape.shown} are output as the bytes 80..FF.")
+        return lines

@@ -11,13 +11,17 @@ from amaranth.lib import stream
 from utf8fpga.hdl.core import option
 from utf8fpga.hdl.decoder.parameters import MAX_LANES, DecoderParameters
 from utf8fpga.hdl.encoder.parameters import UnitParameters
-from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
-from utf8fpga.model import IncrementalDecoder
+from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer, Transcoder, source_table
+from utf8fpga.model import IncrementalDecoder, Practice
 from utf8fpga.model.encoder import ByteOrderMark, GoldenTranscoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.golden import GoldenComposedDecoder, GoldenDecoder
+from utf8fpga.model.replacement import ESCAPES, Replacement
 from utf8fpga.model.table import Composition, EncodingTable, spell
+
+_REPLACEMENTS = tuple(each.value for each in Replacement if each is not Replacement.SURROGATE_ESCAPE)
+"""Those that have sequences in all encodings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +37,8 @@ class TranscoderParameters(UnitParameters):
         narrow: see `UnitParameters`; with one lane True.
         pipeline: register stages of the decoder, see `DecoderParameters`; None for UTF-32, which needs none. With one
             lane and 2 the encoder has register stages, too.
+        replace_with: what each ill-formed code unit is replaced by; default: one U+FFFD for each maximal subpart.
+            Others are for one lane, and have no pipeline.
         bom: what becomes of a byte order mark, U+FEFF, at the beginning of a packet: a value of `ByteOrderMark`.
 
     Raises:
@@ -62,6 +68,14 @@ class TranscoderParameters(UnitParameters):
         ),
     )
 
+    replace_with: Replacement = field(
+        default=Replacement.REPLACEMENT_CHARACTER,
+        metadata=option(
+            "What each ill-formed code unit is replaced by, with one lane. Default: one U+FFFD for each maximal"
+            " subpart.",
+            choices=_REPLACEMENTS,
+        ),
+    )
     bom: ByteOrderMark = field(
         default=ByteOrderMark.KEEP,
         metadata=option(
@@ -85,14 +99,39 @@ class TranscoderParameters(UnitParameters):
         if self.lanes == 1:
             object.__setattr__(self, "packed", True)
             object.__setattr__(self, "narrow", True)
+        self._check_replacement()
         decoder = self.decoder
         if decoder is None and self.pipeline is not None:
             raise InvalidArgumentError(f"{self.from_} needs no decoder: leave out pipeline {self.pipeline}")
         object.__setattr__(self, "pipeline", decoder and decoder.pipeline)
 
-    def build(self) -> Transcoder:
+    def _check_replacement(self) -> None:
+        if self.replace_with not in _REPLACEMENTS:
+            raise InvalidArgumentError(f"replace_with {self.replace_with!r} is not one of {', '.join(_REPLACEMENTS)}")
+        chosen = Replacement(self.replace_with)
+        object.__setattr__(self, "replace_with", chosen)
+        if self.has_plain_marks:
+            return
+        if self.lanes != 1:
+            raise InvalidArgumentError(f"replace_with {chosen} is for one lane, not {self.lanes}")
+        if isinstance(self.given.form, Composition) or source_table(self.given).longest == 1:
+            raise InvalidArgumentError(f"replace_with {chosen} is for a source of one decoder, not {self.from_}")
+
+    @property
+    def has_plain_marks(self) -> bool:
+        """Whether there is U+FFFD for each maximal subpart."""
+        return self.replace_with is Replacement.REPLACEMENT_CHARACTER
+
+    @property
+    def works_in_place(self) -> bool:
+        """Whether the output has one unit for each unit of the input, without a decoder."""
+        if self.has_plain_marks or self.from_ != self.to or self.bom is not ByteOrderMark.KEEP:
+            return False
+        return self.replace_with not in ESCAPES and len(self.target.form.encode(self.replace_with.code_point(0))) == 1
+
+    def build(self) -> Transcoder | InPlaceSanitizer:
         """The circuit."""
-        return Transcoder(self)
+        return InPlaceSanitizer(self) if self.works_in_place else Transcoder(self)
 
     @property
     def decoder(self) -> DecoderParameters | None:
@@ -100,7 +139,15 @@ class TranscoderParameters(UnitParameters):
         table = source_table(self.given)
         if table.longest == 1:
             return None
-        return DecoderParameters(table=table, lanes=self.lanes, packed=False, pipeline=self.pipeline)
+        practice = Practice.MAXIMAL_SUBPARTS if self.has_plain_marks else Practice.EACH_UNIT
+        return DecoderParameters(
+            table=table,
+            lanes=self.lanes,
+            packed=False,
+            pipeline=self.pipeline,
+            practice=practice,
+            replace_with=self.replace_with,
+        )
 
     @property
     def given(self) -> Encoding:
@@ -117,7 +164,8 @@ class TranscoderParameters(UnitParameters):
         form = self.given.form
         if isinstance(form, Composition):
             return GoldenTranscoder(GoldenComposedDecoder(form), self.given, self.target, self.bom)
-        decoder = GoldenDecoder(IncrementalDecoder(table=form))
+        practice = Practice.MAXIMAL_SUBPARTS if self.has_plain_marks else Practice.EACH_UNIT
+        decoder = GoldenDecoder(IncrementalDecoder(practice, form, replace_with=self.replace_with))
         return GoldenTranscoder(decoder, self.given, self.target, self.bom)
 
     @property
@@ -146,6 +194,8 @@ class TranscoderParameters(UnitParameters):
     def notes(self) -> list[str]:
         """What becomes of ill-formed text."""
         lines = ["There is one U+FFFD for each maximal subpart of an ill-formed subsequence (D93b)."]
+        if not self.has_plain_marks:
+            lines = [f"Each code unit of an ill-formed subsequence becomes {self.replace_with.shown}."]
         if self.bom is ByteOrderMark.DETECT:
             lines.append("U+FEFF at the beginning of a packet selects the byte order of the packet, and is removed;")
             lines.append(f"without it the order is that of {self.from_}.")
@@ -163,6 +213,6 @@ class TranscoderParameters(UnitParameters):
             raise InvalidArgumentError(f"{self.given.form.name} has code units of {width} bits: a UART transfers 8")
         return (self.to,)
 
-    def counted(self, circuit: Any) -> stream.Interface:
-        """The items, which may have several code units at the output."""
-        return circuit.decoder.output
+    def counted(self, circuit: Any) -> stream.Interface | None:
+        """The items, which may have several code units at the output; in place the units."""
+        return None if self.works_in_place else circuit.decoder.output

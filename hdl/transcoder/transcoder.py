@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_stream, lanes_of
 from utf8fpga.hdl.chain import Chain, Join, Stage
+from utf8fpga.hdl.decoder.each_unit import UnitMarker
 from utf8fpga.hdl.decoder.serial import PIPELINES
 from utf8fpga.hdl.encoder.encoder import in_byte_order, units_in_order
 from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic
@@ -32,9 +33,44 @@ def source_table(encoding: Encoding) -> EncodingTable:
     return encoding.form.unit_table if isinstance(encoding.form, Composition) else encoding.form
 
 
+class InPlaceSanitizer(Chain):
+    """A sanitizer that replaces each ill-formed code unit by one unit, so that a text keeps its length.
+
+    Throughput: one unit per cycle on any input.
+
+    Args:
+        parameters: the parameters, of a transcoder that `works_in_place`.
+
+    Attributes:
+        slots: output units per input unit.
+
+    Ports:
+        input: stream of `beat_layout`, one lane of code units whose bytes are in the order of the encoding.
+        output: stream of `beat_layout` with symbols of `unit_layout`, in the same order.
+    """
+
+    packed = True
+    slots = 1
+
+    def __init__(self, parameters: TranscoderParameters) -> None:
+        table, encoding = source_table(parameters.given), parameters.given
+        width = table.unit_width
+        super().__init__(
+            parameters,
+            {"marker": UnitMarker(table, parameters.replace_with)},
+            {"input": In(beat_stream(width, 1)), "output": Out(beat_stream(unit_layout(width), 1))},
+            {"marker": _from_order(encoding), "output": units_in_order(encoding)},
+        )
+
+
+def _from_order(encoding: Encoding, *, drops_null_beats: bool = False) -> Join:
+    """Code units whose bytes are in the order of an encoding."""
+    return Join(lambda unit, given: [Value.cast(unit).eq(in_byte_order(Value.cast(given), encoding))], drops_null_beats)
+
+
 class Transcoder(Chain):
-    """A decoder and an encoder, joined: one U+FFFD per maximal subpart (D93b), and for each code point without a
-    sequence in the form of the output.
+    """A decoder and an encoder, joined: one U+FFFD per maximal subpart (D93b), or per ill-formed unit what the
+    parameters say, and one for each code point without a sequence in the form of the output.
 
     An item whose sequence has several units in the input occupies as many lanes, of which all but the last are empty.
     So its units get the output lanes of its last lane and of the lane before that, and an output beat has as many lanes
@@ -65,8 +101,8 @@ class Transcoder(Chain):
         source, target, lanes = parameters.given, parameters.target, parameters.lanes
         self.packed = parameters.packed
         self.decoder: Any = None
-        # With one lane it is smaller to replace ill-formed items in the encoder.
-        replacement, table = lanes > 1, source_table(source)
+        # With one lane it is smaller to make U+FFFD of ill-formed items in the encoder.
+        replacement, table = lanes > 1 or not parameters.has_plain_marks, source_table(source)
         symbol: Any = WORD_BITS
         if (decoder := parameters.decoder) is None:
             logic = EncoderLogic.of_bits(target.table, table.unit_width)
@@ -98,9 +134,7 @@ class Transcoder(Chain):
         if parameters.bom is ByteOrderMark.DETECT:
             stages = {"detector": OrderDetector(source, lanes), **stages}
         else:
-            joins[next(iter(stages))] = Join(
-                lambda unit, given: [Value.cast(unit).eq(in_byte_order(Value.cast(given), source))], drops
-            )
+            joins[next(iter(stages))] = _from_order(source, drops_null_beats=drops)
         units = unit_layout(target.form.unit_width)
         super().__init__(
             parameters,

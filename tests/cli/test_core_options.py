@@ -14,6 +14,7 @@ from support.command import utf8fpga
 
 from utf8fpga.cli.main import cli
 from utf8fpga.hdl import CORES, DecoderParameters
+from utf8fpga.hdl.core import option_word
 
 TAKING_A_CORE = ["generate", "simulate", "prove", "build", "bench"]
 WORDS = {"simulate": ["--hex", "41"], "build": ["icebreaker"]}
@@ -30,7 +31,7 @@ def options(command: str) -> dict[str, str]:
 def test_every_command_has_all_options_of_the_core(command: str) -> None:
     found = options(command)
     for name, how in DecoderParameters.options().items():
-        word = next(flag for flag in how.flags if flag) if how.flags else f"--{name}"
+        word = next(flag for flag in how.flags if flag) if how.flags else option_word(name)
         assert found[word] == how.help
 
 

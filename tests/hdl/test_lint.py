@@ -29,7 +29,7 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.decoder.pipeline import BUFFERS
 from utf8fpga.hdl.toolchain import ToolError, run_tool
-from utf8fpga.model import UTF_16
+from utf8fpga.model import UTF_16, Replacement
 
 
 def variants() -> Iterator[CoreParameters]:
@@ -74,6 +74,12 @@ def other_cores() -> Iterator[CoreParameters]:
         yield EncoderParameters(to=to, lanes=lanes)
     yield EncoderParameters(lanes=4)
     yield DecoderParameters(properties="all")
+    for replacement in list(Replacement)[1:]:
+        yield DecoderParameters(practice="each-unit", replace_with=replacement)
+    for replacement in ("question-mark", "private-use-escape"):
+        yield TranscoderParameters(replace_with=replacement)
+    for lanes in (1, 4):
+        yield EncoderParameters(lanes=lanes, unescape="private-use-escape")
     for lanes, limit in ((1, None), (2, 9), (5, 20)):
         yield ValidatorParameters(lanes=lanes, limit=limit, pass_through=True)
 
@@ -88,7 +94,14 @@ MATRIX = {parameters.name: parameters for parameters in (*variants(), *other_cor
     # bits of vectors that depend on each other.
     tiered(
         {name: name for name in MATRIX},
-        ["decoder-each-unit", "decoder-2", "remover-3-width-12", "validator-3-offset", "encoder-narrow"],
+        [
+            "decoder-each-unit",
+            "transcoder-question-mark",
+            "decoder-2",
+            "remover-3-width-12",
+            "validator-3-offset",
+            "encoder-narrow",
+        ],
     ),
 )
 def test_no_warnings(name: str, tmp_path: Path) -> None:

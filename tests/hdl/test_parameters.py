@@ -17,9 +17,11 @@ from utf8fpga.cli.core_options import parsed
 from utf8fpga.hdl import BUFFERS, MARK_PRACTICES, DecoderParameters, TranscoderParameters, core, parameters_of
 from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.decoder.pipeline import IN_PACKER
-from utf8fpga.model import CATALOGUE, RFC_2279, TABLE_3_7, InvalidArgumentError, TableError
+from utf8fpga.model import CATALOGUE, RFC_2279, TABLE_3_7, UTF_16, InvalidArgumentError, TableError
 from utf8fpga.model.encodings import ENCODINGS
 from utf8fpga.model.practices import Practice
+from utf8fpga.model.properties import CharacterProperty
+from utf8fpga.model.replacement import Replacement
 
 VALUES: dict[str, list[Any]] = {
     "table": [TABLE_3_7, RFC_2279],
@@ -30,6 +32,7 @@ VALUES: dict[str, list[Any]] = {
     "buffer": [None, *BUFFERS, IN_PACKER],
     "replacement": [True, False],
     "practice": list(MARK_PRACTICES[:2]),
+    "replace_with": list(Replacement)[::2],
     "refresh": [None, 1000],
     "compact_input": [False, True],
     "properties": [()],
@@ -112,6 +115,7 @@ def test_the_dictionary_is_json() -> None:
         "buffer": "packer",
         "replacement": True,
         "practice": "maximal-subparts",
+        "replace_with": "replacement-character",
         "refresh": 9,
         "compact_input": False,
         "properties": None,
@@ -137,8 +141,8 @@ TYPES = {
     "user": int,
     **dict.fromkeys(("packed", "narrow", "items", "replacement", "compact_input", "kind", "length"), bool),
     **dict.fromkeys(("pass_through", "flush"), bool),
-    **dict.fromkeys(("to", "from_", "bom", "practice", "report"), str),
-    **dict.fromkeys(("architecture", "buffer"), str | None),
+    **dict.fromkeys(("to", "from_", "bom", "practice", "report", "replace_with"), str),
+    **dict.fromkeys(("architecture", "buffer", "unescape"), str | None),
 }
 """The fields of all cores with these types; others are `table` and `properties`."""
 
@@ -166,6 +170,8 @@ def test_parameters_are_immutable() -> None:
     with pytest.raises(FrozenInstanceError):
         DecoderParameters().lanes = 2
 
+
+_ALL = ",".join(CharacterProperty)
 
 REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
     "decoder": [
@@ -206,6 +212,29 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
             )
             for practice in (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
         ),
+        (
+            {"replace_with": "question-mark"},
+            "question-mark replaces single code units: use practice each-unit, not maximal-subparts",
+        ),
+        *(
+            (
+                {"practice": "each-unit", "replace_with": "substitute", name: value},
+                f"replace_with substitute has no {name}: leave out {name} {shown}",
+            )
+            for name, value, shown in (
+                ("pipeline", 1, "1"),
+                ("kind", True, "True"),
+                ("properties", "all", _ALL),
+            )
+        ),
+        (
+            {"practice": "each-unit", "replace_with": "substitute", "replacement": False},
+            "replace_with substitute defines the data of marks: leave out --no-replacement",
+        ),
+        (
+            {"practice": "each-unit", "replace_with": "surrogate-escape", "table": UTF_16},
+            "surrogate-escape is for ill-formed bytes 80..FF, but not all of UTF-16 are",
+        ),
     ],
     "encoder": [
         ({"lanes": 0}, "lanes 0 is not in 1..64"),
@@ -214,6 +243,14 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
         (
             {"lanes": 2, "narrow": True, "packed": False},
             "narrow output beats are packed: leave out --sparse, or use --wide",
+        ),
+        ({"unescape": "substitute"}, "'substitute' is no escape: use surrogate-escape or private-use-escape"),
+        *(
+            (
+                {"unescape": "surrogate-escape", "to": to},
+                f"unescape surrogate-escape is for bytes of one table, not {to}: use utf-8",
+            )
+            for to in ("utf-16-le", "cesu-8")
         ),
     ],
     "transcoder": [
@@ -224,6 +261,23 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
             {"from_": "utf-7"},
             "encoding 'utf-7' is not one of utf-8, utf-16-le, utf-16-be, utf-32-le, utf-32-be, utf-8-of-rfc-2279,"
             " generalised-utf-8, cesu-8, modified-utf-8",
+        ),
+        (
+            {"replace_with": "surrogate-escape"},
+            "replace_with 'surrogate-escape' is not one of replacement-character, question-mark, substitute,"
+            " private-use-escape",
+        ),
+        ({"replace_with": "substitute", "lanes": 4}, "replace_with substitute is for one lane, not 4"),
+        (
+            {"replace_with": "substitute", "pipeline": 2},
+            "replace_with substitute has no pipeline: leave out pipeline 2",
+        ),
+        *(
+            (
+                {"replace_with": "substitute", "from_": source},
+                f"replace_with substitute is for a source of one decoder, not {source}",
+            )
+            for source in ("cesu-8", "utf-32-le")
         ),
     ],
     "validator": [
@@ -263,7 +317,10 @@ def candidates(how: core.Option) -> list[Any]:
     return [*how.choices, lowest, lowest + 1, lowest + 7, highest]
 
 
-BASES: dict[str, list[dict[str, Any]]] = {"validator": [{}, {"pass_through": True}]}
+BASES: dict[str, list[dict[str, Any]]] = {
+    "decoder": [{}, {"lanes": 4}, {"practice": "each-unit"}],
+    "validator": [{}, {"pass_through": True}],
+}
 """By kind of core other fields, with one of which each field has an effect; default: the defaults, and four lanes."""
 
 FIELDS = [(kind, name) for kind, parameters in CORES.items() for name in parameters.options()]

@@ -235,6 +235,7 @@ CASES: dict[str, list[tuple[dict[str, Any], Cycles]]] = {
         ({"architecture": "parallel"}, Cycles(drain=3)),
         ({"architecture": "parallel", "pipeline": 0}, Cycles(drain=3)),
         ({"practice": Practice.EACH_UNIT}, Cycles(drain=5)),
+        ({"practice": Practice.EACH_UNIT, "replace_with": "private-use-escape"}, Cycles()),
         ({"lanes": 2, "packed": False}, Cycles(drain=3)),
         ({"lanes": 4, "packed": False}, Cycles(drain=12)),
         ({"lanes": 4, "packed": False, "buffer": "registers", "pipeline": 2}, Cycles(drain=3)),
@@ -255,6 +256,7 @@ CASES: dict[str, list[tuple[dict[str, Any], Cycles]]] = {
     "transcoder": [
         ({"to": "utf-16-le"}, Cycles(drain=1)),
         ({"from_": "utf-16-le"}, Cycles(1)),
+        ({"replace_with": "question-mark"}, Cycles()),
         ({"to": "utf-8", "pipeline": 2}, Cycles(13, 1, 14)),
         ({"to": "utf-16-le", "pipeline": 2}, Cycles(8, 1, 10)),
         ({"from_": "utf-32-le", "to": "utf-16-le"}, Cycles()),

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import codecs
-from collections.abc import Iterator
 from itertools import pairwise, product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.oracle import BOUNDARY, refusal
+from support.replacements import REPLACED, escaped_privately
 
 from utf8fpga.model import (
     ESCAPES,
@@ -32,41 +31,6 @@ BLOCK = [chr(point).encode() for point in (0xEF7F, 0xEF80, 0xEFBF, 0xEFC0, 0xEFF
 """The bounds of the block of the private-use escape."""
 
 
-def _each_byte(character: str) -> str:
-    """The name of an error handler with one character for each ill-formed byte."""
-
-    def handler(error: UnicodeError) -> tuple[str, int]:
-        assert isinstance(error, UnicodeDecodeError)
-        return character * (error.end - error.start), error.end
-
-    codecs.register_error(name := f"each-{ord(character):04X}", handler)
-    return name
-
-
-def _private(text: bytes) -> str:
-    """The definition: sequences of U+EF80..U+EFFF are ill-formed, and ill-formed bytes are these characters."""
-    points = map(ord, text.decode("utf-8", "surrogateescape"))
-    return "".join(_characters_of(points))
-
-
-def _characters_of(points: Iterator[int]) -> Iterator[str]:
-    for point in points:
-        if 0xDC80 <= point <= 0xDCFF:
-            yield chr(point - 0xDC00 + 0xEF00)
-        elif 0xEF80 <= point <= 0xEFFF:
-            yield from (chr(0xEF00 + byte) for byte in chr(point).encode())
-        else:
-            yield chr(point)
-
-
-EXPECTED = {
-    Replacement.REPLACEMENT_CHARACTER: lambda text: text.decode("utf-8", _each_byte("\ufffd")),
-    Replacement.QUESTION_MARK: lambda text: text.decode("utf-8", _each_byte("?")),
-    Replacement.SUBSTITUTE: lambda text: text.decode("utf-8", _each_byte("\x1a")),
-    Replacement.SURROGATE_ESCAPE: lambda text: text.decode("utf-8", "surrogateescape"),
-    Replacement.PRIVATE_USE_ESCAPE: _private,
-}
-
 by_replacement = pytest.mark.parametrize("replacement", Replacement)
 by_escape = pytest.mark.parametrize("escape", ESCAPES)
 
@@ -87,7 +51,7 @@ def test_all_texts_of_boundary_bytes(replacement: Replacement, length: int) -> N
     for units in product(UNITS, repeat=length):
         text = bytes(units)
         found = decoded(text, replacement)
-        assert found == EXPECTED[replacement](text), text.hex(" ")
+        assert found == REPLACED[replacement](text), text.hex(" ")
         if replacement in ESCAPES:
             assert encode_escaped(found, replacement) == text
 
@@ -97,7 +61,7 @@ def test_all_bytes_that_begin_a_sequence_of_the_block() -> None:
     for pair in product(range(0x80, 0xC0), repeat=2):
         for text in (bytes((0xEE, *pair)), bytes((0xEE, *pair, 0x80)), bytes((0xEE, pair[0], 0x41, pair[1]))):
             found = decoded(text, Replacement.PRIVATE_USE_ESCAPE)
-            assert found == _private(text)
+            assert found == escaped_privately(text)
             assert encode_escaped(found, Replacement.PRIVATE_USE_ESCAPE) == text
 
 
@@ -115,7 +79,7 @@ def test_any_text_in_any_chunks(replacement: Replacement, text: bytes, data: st.
     decoder = IncrementalDecoder(Practice.EACH_UNIT, replace_with=replacement)
     items = [item for first, after in pairwise([0, *cuts, len(text)]) for item in decoder.decode(text[first:after])]
     items += decoder.decode(b"", final=True)
-    assert "".join(chr(item.code_point) for item in items) == EXPECTED[replacement](text)
+    assert "".join(chr(item.code_point) for item in items) == REPLACED[replacement](text)
 
 
 @by_escape
