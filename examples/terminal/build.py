@@ -58,8 +58,8 @@ class Top(Elaboratable):
         flash = platform.request("spi_flash_1x" if self._is_ice40 else "spi_flash", 0, dir="-")
         m.submodules.rx = rx = io.Buffer("i", platform.request("uart", 0, dir="-").rx)
         m.submodules.cipo = cipo = io.Buffer("i", flash.cipo)
-        m.d.comb += [terminal.rx.eq(rx.i), terminal.cipo.eq(cipo.i)]
-        for name, value in {"cs": terminal.cs, "copi": terminal.copi, "wp": 0, "hold": 0}.items():
+        m.d.comb += [terminal.rx.eq(rx.i), terminal.flash.cipo.eq(cipo.i)]
+        for name, value in {"cs": terminal.flash.cs, "copi": terminal.flash.copi, "wp": 0, "hold": 0}.items():
             m.submodules[name] = pin = io.Buffer("o", getattr(flash, name))
             m.d.comb += pin.o.eq(value)
         if self._is_ice40:
@@ -91,7 +91,7 @@ class Top(Elaboratable):
         )
         self._domain(m, clock, is_locked)
         m.submodules.sck = sck = io.Buffer("o", flash.clk)
-        m.d.comb += sck.o.eq(self._terminal.sck)
+        m.d.comb += sck.o.eq(self._terminal.flash.sck)
         platform.add_resources([_DVI])
         dvi = platform.request("dvi", 0, dir="-")
         for name in ("red", "green", "blue", "hsync", "vsync", "enable"):
@@ -119,7 +119,7 @@ class Top(Elaboratable):
             o_LOCK=is_locked,
         )
         self._domain(m, pixel_clock, is_locked)
-        m.submodules.sck = Instance("USRMCLK", i_USRMCLKI=self._terminal.sck, i_USRMCLKTS=Const(0))
+        m.submodules.sck = Instance("USRMCLK", i_USRMCLKI=self._terminal.flash.sck, i_USRMCLKTS=Const(0))
         m.submodules.tmds = tmds = TmdsTransmitter()
         m.d.comb += tmds.pixel.eq(self._terminal.pixel)
         hdmi = platform.request("hdmi", 0, dir="-")

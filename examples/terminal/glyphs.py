@@ -12,6 +12,9 @@ from unifont import ROWS, STRIDE
 GLYPH = data.StructLayout({"code": 16, "is_internal": 1})
 """A glyph: a code point in the flash, or a place in the block RAM."""
 
+FLASH = wiring.Signature({"cs": Out(1), "sck": Out(1), "copi": Out(1), "cipo": In(1)})
+"""The pins of a flash, SPI mode 0; `cs` is 1 while it is selected."""
+
 _WAKE, _READ = 0xAB, 0x03
 """Commands of a flash: release from power-down, in which an iCE40 leaves it, and read."""
 
@@ -29,21 +32,12 @@ class GlyphReader(wiring.Component):
     Ports:
         glyph: stream of `GLYPH`.
         bytes: stream of the bytes.
-        cs, sck, copi, cipo: the pins of the flash, SPI mode 0; `cs` is 1 while it is selected.
+        flash: the pins of the flash.
     """
 
     def __init__(self, memory: bytes, base: int) -> None:
         self._contents, self._base = memory, base
-        super().__init__(
-            {
-                "glyph": In(stream.Signature(GLYPH)),
-                "bytes": Out(stream.Signature(8)),
-                "cs": Out(1),
-                "sck": Out(1),
-                "copi": Out(1),
-                "cipo": In(1),
-            }
-        )
+        super().__init__({"glyph": In(stream.Signature(GLYPH)), "bytes": Out(stream.Signature(8)), "flash": Out(FLASH)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -61,7 +55,7 @@ class GlyphReader(wiring.Component):
         m.d.comb += [
             address.eq(self._base + glyph.code + (glyph.code << 5)),  # The stride is 33.
             internal.addr.eq(Cat(row, code)),
-            self.copi.eq(sent[-1]),
+            self.flash.copi.eq(sent[-1]),
             self.bytes.payload.eq(received),
         ]
         with m.FSM(init="SHIFT"):
@@ -76,10 +70,10 @@ class GlyphReader(wiring.Component):
                 with m.Elif(self.glyph.valid):
                     m.next = "SHIFT"
             with m.State("SHIFT"):
-                m.d.comb += self.cs.eq(1)
-                m.d.sync += self.sck.eq(~self.sck)
-                with m.If(~self.sck):
-                    m.d.sync += received.eq(Cat(self.cipo, received))
+                m.d.comb += self.flash.cs.eq(1)
+                m.d.sync += self.flash.sck.eq(~self.flash.sck)
+                with m.If(~self.flash.sck):
+                    m.d.sync += received.eq(Cat(self.flash.cipo, received))
                 with m.Else():
                     m.d.sync += [sent.eq(sent << 1), bits.eq(bits - 1)]
                     with m.If(bits == 1):
@@ -88,7 +82,7 @@ class GlyphReader(wiring.Component):
                         with m.If(~is_awake):
                             m.next = "IDLE"
             with m.State("BYTE"):
-                m.d.comb += [self.cs.eq(~is_internal), self.bytes.valid.eq(1)]
+                m.d.comb += [self.flash.cs.eq(~is_internal), self.bytes.valid.eq(1)]
                 with m.If(self.bytes.ready):
                     m.d.sync += [is_width.eq(0), bits.eq(8), left.eq(left - 1)]
                     with m.If(is_width):

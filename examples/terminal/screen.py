@@ -18,9 +18,20 @@ BLANK = GREY << 8
 """The word without pixels."""
 
 
-def times(value: Value, factor: int) -> Value:
-    """A product as a sum of shifted values."""
-    return sum((value << bit for bit in range(factor.bit_length()) if factor >> bit & 1), start=value & 0)
+WRITE = data.StructLayout({"address": 16, "word": WORD})
+
+
+def view(columns: int, lines: int) -> wiring.Signature:
+    """What the video needs of a screen of so many cells.
+
+    Members:
+        top: the uppermost line of the memory.
+        cursor_line, cursor_column: the place of the cursor, which is in no column after a glyph in the last one.
+        line, length: the number of a line of the memory, and one cycle later its length.
+    """
+    line, column = range(lines), range(columns + 1)
+    members = {"top": Out(line), "cursor_line": Out(line), "cursor_column": Out(column), "length": Out(column)}
+    return wiring.Signature({**members, "line": In(line)})
 
 
 class Screen(wiring.Component):
@@ -36,63 +47,55 @@ class Screen(wiring.Component):
     Ports:
         commands: stream of `COMMAND`.
         glyph, bytes: to a `GlyphReader`.
-        writes: stream of addresses and words.
-        top, cursor_line, cursor_column: the uppermost line, and the place of the cursor, which is in no column after a
-            glyph in the last one.
-        line, length: a line of the memory, and one cycle later its length.
+        writes: stream of `WRITE`.
+        view: see `view`.
     """
 
     def __init__(self, columns: int = 80, lines: int = 30) -> None:
         self.columns, self.lines = columns, lines
-        line, column = range(lines), range(columns + 1)
         super().__init__(
             {
                 "commands": In(stream.Signature(COMMAND)),
                 "glyph": Out(stream.Signature(GLYPH)),
                 "bytes": In(stream.Signature(8)),
-                "writes": Out(stream.Signature(data.StructLayout({"address": 16, "word": WORD}))),
-                "top": Out(line),
-                "cursor_line": Out(line),
-                "cursor_column": Out(column),
-                "line": In(line),
-                "length": Out(column),
+                "writes": Out(stream.Signature(WRITE)),
+                "view": Out(view(columns, lines)),
             }
         )
 
     def _wrapped(self, line: Value) -> Value:
         """A line of the memory from a number that is below twice the number of lines."""
-        return Mux(line >= self.lines, line - self.lines, line)[: len(self.top)]
+        return Mux(line >= self.lines, line - self.lines, line)[: len(self.view.top)]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        command, column, last = self.commands.payload, self.cursor_column, self.columns - 1
+        command, column, last = self.commands.payload, self.view.cursor_column, self.columns - 1
         row = Signal(range(self.lines))
         """The line of the cursor on the screen."""
-        m.submodules.lengths = lengths = Memory(shape=len(self.length), depth=self.lines, init=[])
+        m.submodules.lengths = lengths = Memory(shape=len(self.view.length), depth=self.lines, init=[])
         shown, own, store = lengths.read_port(), lengths.read_port(), lengths.write_port()
-        columns, length, half = Signal(2), Signal.like(self.length), Signal()
+        columns, length, half = Signal(2), Signal.like(self.view.length), Signal()
         """The columns of the glyph, the cells of the line that are written, and the column of the glyph."""
         pixel_row = Signal(range(ROWS))
         is_filling = length < column
         erased = Signal(range(self.lines + 1))
-        write, colours = self.writes.payload, Signal(COLOURS)
+        write, colours, start = self.writes.payload, Signal(COLOURS), Signal(range(self.columns * self.lines))
         end = column + columns
         m.d.comb += [
-            self.cursor_line.eq(self._wrapped(row + self.top)),
-            *(shown.addr.eq(self.line), self.length.eq(shown.data)),
-            *(own.addr.eq(self.cursor_line), store.addr.eq(self.cursor_line)),
+            self.view.cursor_line.eq(self._wrapped(row + self.view.top)),
+            *(shown.addr.eq(self.view.line), self.view.length.eq(shown.data)),
+            *(own.addr.eq(self.view.cursor_line), store.addr.eq(self.view.cursor_line)),
             self.glyph.payload.eq(command.glyph),
-            write.address.eq(
-                Cat(pixel_row, times(self.cursor_line, self.columns) + Mux(is_filling, length, column + half))
-            ),
+            write.address.eq(Cat(pixel_row, start + Mux(is_filling, length, column + half))),
             write.word.eq(Mux(is_filling, BLANK, Cat(self.bytes.payload, colours))),
         ]
+        m.d.sync += start.eq(self.view.cursor_line * self.columns)
 
         def new_line() -> None:
             m.d.sync += column.eq(0)
             with m.If(row == self.lines - 1):
-                m.d.sync += self.top.eq(self._wrapped(self.top + 1))
-                m.d.comb += [store.addr.eq(self.top), store.en.eq(1)]
+                m.d.sync += self.view.top.eq(self._wrapped(self.view.top + 1))
+                m.d.comb += [store.addr.eq(self.view.top), store.en.eq(1)]
             with m.Else():
                 m.d.sync += row.eq(row + 1)
 
@@ -132,7 +135,7 @@ class Screen(wiring.Component):
                             with m.If(command.all):
                                 m.d.sync += erased.eq(0)
             with m.State("ERASE"):  # The lines below the cursor, or all.
-                m.d.comb += [store.addr.eq(self._wrapped(erased + self.top)), store.en.eq(erased < self.lines)]
+                m.d.comb += [store.addr.eq(self._wrapped(erased + self.view.top)), store.en.eq(erased < self.lines)]
                 m.d.sync += erased.eq(erased + 1)
                 with m.If(erased == self.lines):
                     m.next = "COMMAND"

@@ -81,10 +81,10 @@ def _rtlil(terminal: Terminal) -> str:
     m = Module()
     m.domains.sync = domain = ClockDomain(reset_less=True)
     m.submodules.terminal = terminal
-    names = ("rx", "cs", "sck", "copi", "cipo")
-    pixel = terminal.pixel
+    flash, pixel = terminal.flash, terminal.pixel
     outputs = {"rgb": Cat(pixel.red, pixel.green, pixel.blue), "vsync": pixel.vsync, "enable": pixel.enable}
-    ports: dict[str, Any] = {CLOCK: domain.clk, **{name: getattr(terminal, name) for name in names}}
+    ports: dict[str, Any] = {CLOCK: domain.clk, "rx": terminal.rx, "cipo": flash.cipo}
+    ports |= {"cs": flash.cs, "sck": flash.sck, "copi": flash.copi}
     for name, value in outputs.items():
         ports[name] = Signal(len(value), name=name)
         m.d.comb += ports[name].eq(value)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
-from amaranth.lib.wiring import In, Out, connect
+from amaranth.lib.wiring import In, Out, connect, flipped
 from controls import Controls
-from glyphs import GlyphReader
+from glyphs import FLASH, GlyphReader
 from screen import Screen
 from unifont import LOST, ROWS
 from video import HORIZONTAL, PIXEL, VERTICAL, ScreenMemory, Timing, Video
@@ -38,7 +38,7 @@ class Terminal(wiring.Component):
 
     Ports:
         rx: the line of the UART.
-        cs, sck, copi, cipo: see `GlyphReader`.
+        flash: see `GlyphReader`.
         pixel: see `Video`.
     """
 
@@ -52,34 +52,30 @@ class Terminal(wiring.Component):
         vertical: Timing = VERTICAL,
         has_spram: bool = False,
     ) -> None:
-        self.video = Video(horizontal, vertical)
+        self._video = Video(horizontal, vertical)
         self._receiver = UartReceiver(divisor)
         self._reader = GlyphReader(memory, FLASH_BASE)
         self._depth, self._has_spram = depth, has_spram
-        super().__init__({"rx": In(1), "cs": Out(1), "sck": Out(1), "copi": Out(1), "cipo": In(1), "pixel": Out(PIXEL)})
+        super().__init__({"rx": In(1), "flash": Out(FLASH), "pixel": Out(PIXEL)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        columns, lines = self.video.columns, self.video.lines
-        m.submodules.receiver, m.submodules.reader, m.submodules.video = self._receiver, self._reader, self.video
+        m.submodules.receiver = self._receiver
+        m.submodules.reader = reader = self._reader
+        m.submodules.video = video = self._video
         m.submodules.buffer = buffer = SyncFIFOBuffered(width=_ENTRY.size, depth=self._depth)
         m.submodules.decoder = decoder = DecoderParameters(kind=True).build()
         m.submodules.controls = controls = Controls()
-        m.submodules.screen = screen = Screen(columns, lines)
-        m.submodules.memory = memory = ScreenMemory(columns * lines * ROWS, has_spram=self._has_spram)
+        m.submodules.screen = screen = Screen(video.columns, video.lines)
+        m.submodules.memory = memory = ScreenMemory(video.columns * video.lines * ROWS, has_spram=self._has_spram)
         connect(m, controls.commands, screen.commands)
-        connect(m, screen.glyph, self._reader.glyph)
-        connect(m, self._reader.bytes, screen.bytes)
+        connect(m, screen.glyph, reader.glyph)
+        connect(m, reader.bytes, screen.bytes)
+        connect(m, reader.flash, flipped(self.flash))
         connect(m, screen.writes, memory.writes)
-        for name in ("address", "read"):
-            m.d.comb += getattr(memory, name).eq(getattr(self.video, name))
-        for name in ("top", "cursor_line", "cursor_column", "length"):
-            m.d.comb += getattr(self.video, name).eq(getattr(screen, name))
-        m.d.comb += [
-            *(self.video.word.eq(memory.word), screen.line.eq(self.video.line), self.pixel.eq(self.video.pixel)),
-            *(self.cs.eq(self._reader.cs), self.sck.eq(self._reader.sck), self.copi.eq(self._reader.copi)),
-            *(self._reader.cipo.eq(self.cipo), self._receiver.rx.eq(self.rx)),
-        ]
+        connect(m, screen.view, video.view)
+        connect(m, video.read, memory.read)
+        m.d.comb += [self._receiver.rx.eq(self.rx), self.pixel.eq(video.pixel)]
         self._fill(m, buffer)
         self._decode(m, buffer, decoder, controls)
         return m

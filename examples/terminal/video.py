@@ -9,11 +9,15 @@ from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from screen import BLANK, WORD, times
+from screen import BLANK, WORD, WRITE, view
 from unifont import ROWS
 
 PIXEL = data.StructLayout({"red": 4, "green": 4, "blue": 4, "hsync": 1, "vsync": 1, "enable": 1})
 """A pixel; its colours are defined while `enable` is 1. The synchronisation is low-active."""
+
+
+READ = wiring.Signature({"enable": Out(1), "address": Out(16), "word": In(WORD)})
+"""A port that reads a memory: while `enable` is 1, the word at the address follows in the next cycle."""
 
 
 class Timing(NamedTuple):
@@ -41,35 +45,33 @@ class ScreenMemory(wiring.Component):
         has_spram: use the single-port memories of 16,384 words in an iCE40UP, which are not cleared.
 
     Ports:
-        writes: stream of addresses and words.
-        address, read, word: while `read` is 1, the word at `address` is at the output in the next cycle.
+        writes: stream of `WRITE`.
+        read: see `READ`.
     """
 
     def __init__(self, depth: int, *, has_spram: bool = False) -> None:
         self._depth, self._has_spram = depth, has_spram
         super().__init__(
             {
-                "writes": In(stream.Signature(data.StructLayout({"address": 16, "word": WORD}))),
-                "address": In(16),
-                "read": In(1),
-                "word": Out(WORD),
+                "writes": In(stream.Signature(WRITE)),
+                "read": In(READ),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         write = self.writes.payload
-        m.d.comb += self.writes.ready.eq(~self.read)
+        m.d.comb += self.writes.ready.eq(~self.read.enable)
         enable = self.writes.valid & self.writes.ready
         if not self._has_spram:
             m.submodules.memory = memory = Memory(shape=16, depth=self._depth, init=[])
             reader, writer = memory.read_port(), memory.write_port()
             m.d.comb += [
-                *(reader.addr.eq(self.address), reader.en.eq(self.read), self.word.eq(reader.data)),
+                *(reader.addr.eq(self.read.address), reader.en.eq(self.read.enable), self.read.word.eq(reader.data)),
                 *(writer.addr.eq(write.address), writer.data.eq(write.word), writer.en.eq(enable)),
             ]
             return m
-        address, bank = Mux(self.read, self.address, write.address), Signal(2)
+        address, bank = Mux(self.read.enable, self.read.address, write.address), Signal(2)
         m.d.sync += bank.eq(address[14:])
         for number in range(-(-self._depth >> 14)):
             word, selected = Signal(16), address[14:] == number
@@ -80,14 +82,14 @@ class ScreenMemory(wiring.Component):
                 i_DATAIN=write.word,
                 i_MASKWREN=Const(15, 4),
                 i_WREN=enable & selected,
-                i_CHIPSELECT=selected & (enable | self.read),
+                i_CHIPSELECT=selected & (enable | self.read.enable),
                 i_STANDBY=Const(0),
                 i_SLEEP=Const(0),
                 i_POWEROFF=Const(1),
                 o_DATAOUT=word,
             )
             with m.If(bank == number):
-                m.d.comb += self.word.eq(word)
+                m.d.comb += self.read.word.eq(word)
         return m
 
 
@@ -103,28 +105,15 @@ class Video(wiring.Component):
         columns, lines: the size of the screen in cells.
 
     Ports:
-        address, read, word: to a `ScreenMemory`.
-        top, cursor_line, cursor_column, line, length: to a `Screen`.
+        read: to a `ScreenMemory`.
+        view: to a `Screen`.
         pixel: a `PIXEL` in each cycle.
     """
 
     def __init__(self, horizontal: Timing = HORIZONTAL, vertical: Timing = VERTICAL) -> None:
         self._horizontal, self._vertical = horizontal, vertical
         self.columns, self.lines = horizontal.visible // 8, vertical.visible // ROWS
-        line, column = range(self.lines), range(self.columns + 1)
-        super().__init__(
-            {
-                "address": Out(16),
-                "read": Out(1),
-                "word": In(WORD),
-                "pixel": Out(PIXEL),
-                "top": In(line),
-                "cursor_line": In(line),
-                "cursor_column": In(column),
-                "line": Out(line),
-                "length": In(column),
-            }
-        )
+        super().__init__({"read": Out(READ), "view": In(view(self.columns, self.lines)), "pixel": Out(PIXEL)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -135,22 +124,20 @@ class Video(wiring.Component):
         with m.If(x == horizontal.total - 1):
             m.d.sync += [x.eq(0), y.eq(y + 1)]
             with m.If(y == vertical.total - 1):
-                m.d.sync += [y.eq(0), self.line.eq(self.top)]
+                m.d.sync += [y.eq(0), self.view.line.eq(self.view.top)]
             with m.Elif(y[:4] == ROWS - 1):
-                m.d.sync += self.line.eq(Mux(self.line == self.lines - 1, 0, self.line + 1))
+                m.d.sync += self.view.line.eq(Mux(self.view.line == self.lines - 1, 0, self.view.line + 1))
         is_cell = (x < horizontal.visible) & (y < vertical.visible)
-        next_word, word = Signal(WORD), Signal(WORD)
-        cell = Mux(column < self.length, self.word, BLANK)
-        is_cursor = (self.line == self.cursor_line) & (column == self.cursor_column)
+        word, start = Signal(WORD), Signal(range(self.columns * self.lines))
+        cell = Mux(column < self.view.length, self.read.word, BLANK)
+        is_cursor = (self.view.line == self.view.cursor_line) & (column == self.view.cursor_column)
         m.d.comb += [
-            self.address.eq(Cat(y[:4], times(self.line, self.columns) + column)),
-            self.read.eq(is_cell & (x[:3] == 0)),
+            self.read.address.eq(Cat(y[:4], start + column)),
+            self.read.enable.eq(is_cell & (x[:3] == 6)),
         ]
-        m.d.sync += word.pixels.eq(word.pixels << 1)
-        with m.If(x[:3] == 1):
-            m.d.sync += next_word.eq(cell ^ Mux(is_cursor, 0xFF, 0))
+        m.d.sync += [start.eq(self.view.line * self.columns), word.pixels.eq(word.pixels << 1)]
         with m.If(x[:3] == 7):
-            m.d.sync += word.eq(next_word)
+            m.d.sync += word.eq(cell ^ Mux(is_cursor, 0xFF, 0))
         colour = Mux(word.pixels[-1], word.colours.ink, word.colours.paper)
         first, after = 8 + horizontal.visible + horizontal.front, vertical.visible + vertical.front
         m.d.sync += [
