@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -20,7 +20,7 @@ _WAKE, _READ = 0xAB, 0x03
 
 
 class GlyphReader(wiring.Component):
-    """Sends the bytes of a glyph: the number of its columns, and 16 for each.
+    """Sends the bytes of a glyph: the number of its columns, of which only bit 1 matters, and 16 for each.
 
     A bit of the flash takes two cycles. If `bytes.ready` is always asserted, a glyph takes 34 cycles from the block
     RAM; from the flash, 353 with one column and 625 with two.
@@ -86,7 +86,7 @@ class GlyphReader(wiring.Component):
                 with m.If(self.bytes.ready):
                     m.d.sync += [is_width.eq(0), bits.eq(8), left.eq(left - 1)]
                     with m.If(is_width):
-                        m.d.sync += left.eq(received << 4)
+                        m.d.sync += left.eq(Mux(received[1], 2 * ROWS, ROWS))
                     m.next = "SHIFT"
                     with m.If(is_internal):
                         m.next = "FETCH"

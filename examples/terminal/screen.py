@@ -141,7 +141,7 @@ class Screen(wiring.Component):
                     m.next = "COMMAND"
             with m.State("WIDTH"):
                 m.d.comb += self.bytes.ready.eq(1)
-                m.d.sync += columns.eq(self.bytes.payload)
+                m.d.sync += columns.eq(Mux(self.bytes.payload[1], 2, 1))  # Also without a font in the flash.
                 with m.If(self.bytes.valid):
                     m.next = "PLACE"
             with m.State("PLACE"):

@@ -167,8 +167,11 @@ class Frames:
             self._pixels.clear()
 
 
-def simulated(text: bytes, font: Mapping[int, bytes], columns: int, lines: int) -> bytes:
-    """A frame of a small screen in Amaranth's simulator, after a text, a damaged frame and a break condition."""
+def simulated(text: bytes, font: Mapping[int, bytes], columns: int, lines: int, image: bytes = b"") -> bytes:
+    """A frame of a small screen in Amaranth's simulator, after a text, a damaged frame and a break condition.
+
+    The flash has the font, or another image.
+    """
     from amaranth.sim import Simulator
     from terminal import FLASH_BASE, Terminal
     from unifont import ascii_memory, flash_image
@@ -176,7 +179,7 @@ def simulated(text: bytes, font: Mapping[int, bytes], columns: int, lines: int) 
 
     horizontal, vertical = Timing(8 * columns, 2, 4, 6), Timing(16 * lines, 1, 1, 1)
     dut = Terminal(4, ascii_memory(font), horizontal=horizontal, vertical=vertical)
-    flash, frames = Flash(flash_image(font), FLASH_BASE), Frames(8 * columns * 16 * lines)
+    flash, frames = Flash(image or flash_image(font), FLASH_BASE), Frames(8 * columns * 16 * lines)
 
     async def surroundings(ctx: Any) -> None:
         async for _, _, cs, sck, copi, pixel in ctx.tick().sample(
@@ -219,6 +222,14 @@ def test_a_small_screen_shows_the_glyphs_of_a_text() -> None:
     lines = [[truncated, invalid, a, b, acute], [left, right, incomplete, lost]]
     cells = {(line, column): cell for line, row in enumerate(lines) for column, cell in enumerate(row)}
     assert simulated(text, font, 5, 2) == picture(cells, 5, 2, (1, 4))
+
+
+def test_a_flash_without_a_font_gives_filled_boxes() -> None:
+    font = {code: code.to_bytes(16) for code in range(0x20, 0x7F)}
+    lost = Cell(bytes(2) + bytes(255 - row for row in font[ord("L")][2:15]) + bytes(1), RED)
+    full = Cell(bytes([255] * 16))
+    cells = {(0, n): cell for n, cell in enumerate([full, full, Cell(font[ord("x")]), lost])}
+    assert simulated("éx".encode(), font, 5, 1, bytes([255] * 33 * 0x10000)) == picture(cells, 5, 1, (0, 4))
 
 
 @pytest.fixture(scope="module")
