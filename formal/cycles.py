@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Questions about a few cycles of a circuit, answered by the SAT solvers Glucose and CaDiCaL.
+"""Questions about a few cycles of a circuit, answered by the SAT solver CaDiCaL.
 
 The steps of an induction are such questions. The cycles are one graph without latches, in which equal gates of
 different cycles are one gate. So a claim that the next cycle only restates, which is common in a pipeline, needs no
@@ -23,12 +23,9 @@ _CONFLICTS = 5_000
 """Conflicts of the solver for each second of a limit. They are counted in place of time, so that an answer does not
 depend on what else the machine does."""
 
-_FEW_CONFLICTS = 200
-"""Those after which the second solver is asked."""
-
-_PUT_OFF_CONFLICTS = (300, 3_000, 30_000)
-"""Those of the second solver after which a claim is put off until all others have been tried, round by round. With more
-claims given, those that are left need fewer conflicts."""
+_PUT_OFF_CONFLICTS = (500, 3_000, 30_000)
+"""Conflicts after which a claim is put off until all others have been tried, round by round. With more claims given,
+those that are left need fewer conflicts."""
 
 
 class SolverMissingError(ToolError):
@@ -153,9 +150,7 @@ _answers = Answers()
 
 
 class _Solver:
-    """Two SAT solvers, with the gates on which some literals depend.
-
-    Most questions are answered at once: Glucose has the least to do for each. CaDiCaL is asked the others.
+    """A SAT solver, with the gates on which some literals depend.
 
     Args:
         gates: the graph.
@@ -167,8 +162,8 @@ class _Solver:
         self._gates, self._given, self._wanted = gates, [*given], [*wanted]
 
     @cached_property
-    def _solvers(self) -> list[Any]:
-        # Variable 0 is the constant 0; the solvers' first one is in its place.
+    def _solver(self) -> Any:
+        # Variable 0 is the constant 0; the solver's first one is in its place.
         clauses = [[-1], *([_number(literal)] for literal in self._given)]
         todo, seen = [literal & ~1 for literal in (*self._given, *self._wanted)], {0}
         while todo:
@@ -180,33 +175,29 @@ class _Solver:
                 gate, one, other = _number(literal), *(_number(each) for each in pair)
                 clauses += [[-gate, one], [-gate, other], [gate, -one, -other]]
                 todo += [each & ~1 for each in pair]
-        return _solvers(clauses)
+        return _solver_of(clauses)
 
     def learn(self, literals: Iterable[int]) -> None:
         """Some literals are 1."""
         self._given += (new := [*literals])
-        if "_solvers" in vars(self):
-            for solver in self._solvers:
-                for literal in new:
-                    solver.add_clause([_number(literal)])
+        if "_solver" in vars(self):
+            for literal in new:
+                self._solver.add_clause([_number(literal)])
 
     def decide(self, literals: Sequence[int], conflicts: int) -> bool | None:
         """Whether some literals are 1; those that are proved are learnt, also if others are undecided.
 
         Args:
             literals: which ones.
-            conflicts: limit of the second solver for each of them.
+            conflicts: limit for each of them.
 
         Raises:
             SolverMissingError: see `entailed`.
         """
         undecided = False
         for literal in literals:
-            found = None
-            for solver, limit in zip(self._solvers, (_FEW_CONFLICTS, conflicts), strict=True):
-                if found is None:
-                    solver.conf_budget(limit)
-                    found = solver.solve_limited(assumptions=[-_number(literal)])
+            self._solver.conf_budget(conflicts)
+            found = self._solver.solve_limited(assumptions=[-_number(literal)])
             if found:
                 return False
             if found is None:
@@ -221,9 +212,9 @@ def _number(literal: int) -> int:
     return -number if literal & 1 else number
 
 
-def _solvers(clauses: list[list[int]]) -> list[Any]:
+def _solver_of(clauses: list[list[int]]) -> Any:
     try:
-        from pysat.solvers import Cadical195, Glucose4
+        from pysat.solvers import Cadical195
     except ModuleNotFoundError:
         raise SolverMissingError("python-sat is not installed: pip install 'utf8fpga[proofs]'") from None
-    return [Glucose4(bootstrap_with=clauses), Cadical195(bootstrap_with=clauses)]
+    return Cadical195(bootstrap_with=clauses)
