@@ -138,8 +138,8 @@ def _(parameters: TranscoderParameters) -> _Kind:
             f"{parameters.name}: use a source other than UTF-32, and one lane, or wide packed output beats, a source"
             " of one decoder and no bom"
         )
-    rest = replace(parameters, from_="utf-8", to="utf-8").name.removeprefix("transcoder")
-    return _Kind(f"transcoder-{parameters.from_}-to-{parameters.to}{rest}", reason=reason)
+    words = [f"transcoder-{parameters.from_}-to-{parameters.to}", *parameters.words(without=("from_", "to"))]
+    return _Kind("-".join(words).replace(" ", "-"), reason=reason)
 
 
 @_kind_of.register
@@ -242,6 +242,8 @@ _TRANSCODERS = [
     TranscoderParameters(to="utf-16-be"),
     TranscoderParameters(from_="utf-16-be", to="utf-8"),
     TranscoderParameters(from_="utf-16-le", to="utf-16-be"),
+    TranscoderParameters(to="utf-16-le", bom=ByteOrderMark.REMOVE),
+    TranscoderParameters(from_="utf-16-be", to="utf-8", bom=ByteOrderMark.DETECT),
 ]
 _WIDE_ENCODERS = [
     EncoderParameters(to="utf-16-le", lanes=2),

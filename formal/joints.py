@@ -73,7 +73,8 @@ class ChainJoints(Joints):
         given, made = core.parameters.encodings
         sources = [core.input, *(stage.output for stage in stages)]
         targets = [*(stage.input for stage in stages), core.output]
-        orders = [given, *(None for _ in stages[1:]), made]
+        # A detector determines the byte order of its input, which is not that of the encoding.
+        orders = [None if "detector" in core.stages else given, *(None for _ in stages[1:]), made]
         pairs: Pairs = []
         for number, (source, target, order) in enumerate(zip(sources, targets, orders, strict=True)):
             is_dropped = not (number or getattr(stages[0], "accepts_null_beats", True))

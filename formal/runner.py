@@ -20,6 +20,7 @@ from utf8fpga.formal.cycles import SolverMissingError
 from utf8fpga.formal.decoder_reference import reference_of
 from utf8fpga.formal.drained_proof import prove_drained
 from utf8fpga.formal.joints import is_joined
+from utf8fpga.formal.mark_proof import prove_marks
 from utf8fpga.formal.netlist import TOP, equal_netlist
 from utf8fpga.formal.packer_proof import prove_packer
 from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves, prove_recovery
@@ -326,7 +327,7 @@ def _(core: Transcoder, question: Question) -> list[Result]:
     if is_wide(core) or question.wanted not in TRANSCODER_PROPERTIES:
         return _prove_wide(core, question) if is_wide(core) else []
     decoder = Configuration.of(core.decoder.parameters)
-    parts = (decoder.name, f"encoder to {core.parameters.target.name}")
+    parts = [decoder.name, f"encoder to {core.parameters.target.name}"]
     joined, dependent = is_joined(question.build())
     if question.wanted is Property.INDEPENDENCE:
         return [question.result("structure", not dependent)]
@@ -334,9 +335,13 @@ def _(core: Transcoder, question: Question) -> list[Result]:
         return [question.result("structure", None, note="it is not its decoder and its encoder")]
     if question.wanted is not Property.STEADY:
         name = question.configuration.name
+        follows, marks = prove_marks(question.build(), question.wanted, seconds=question.seconds)
+        if not follows:
+            return [question.result("reachability", follows, parts=marks)]
+        parts = [*marks, *parts]
         (found,) = prove(replace(decoder, name=name), question.wanted, seconds=question.seconds)
         if not found.proved:
-            return [replace(found, parts=parts[:1])]
+            return [replace(found, parts=(decoder.name,))]
     table = question.configuration.right
     proved, note = prove_encoder(question.build, question.wanted, table, seconds=question.seconds)
     return [question.result("induction", proved or None, note=note, parts=parts)]

@@ -12,13 +12,15 @@ from support.tiers import tiered
 
 from utf8fpga.formal import runner
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
+from utf8fpga.formal.mark_proof import prove_marks
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
 from utf8fpga.hdl import DecoderParameters, Transcoder, TranscoderParameters
 from utf8fpga.hdl.shift_queue import ShiftQueue
-from utf8fpga.hdl.transcoder import transcoder
+from utf8fpga.hdl.transcoder import byte_order_mark, transcoder
+from utf8fpga.hdl.transcoder.byte_order_mark import MarkRemover
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.forms import GENERALISED_UTF_8
 
@@ -85,6 +87,53 @@ def test_parts_that_are_joined_in_another_way_are_rejected(
     fault(monkeypatch)
     (result,) = prove(Configuration.of(given), Property.EQUIVALENCE)
     assert (result.proved, result.note) == (None, "it is not its decoder and its encoder")
+
+
+DETECTING = TranscoderParameters(from_="utf-16-be", to="utf-8", bom="detect")
+
+
+def marks_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    inject(
+        monkeypatch, MarkRemover, combinational(lambda stage: stage.output.payload.keep.eq(stage.input.payload.keep))
+    )
+
+
+def no_mark_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    inject(monkeypatch, MarkRemover, combinational(lambda stage: stage.output.valid.eq(stage.input.valid)))
+
+
+def marks_of_ends_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    inject(monkeypatch, MarkRemover, combinational(lambda stage: stage.output.payload.last.eq(0)))
+
+
+def marks_are_not_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(byte_order_mark, "swapped_bytes", lambda unit: unit)
+
+
+@pytest.mark.parametrize(
+    ("fault", "wanted"),
+    [
+        (None, Property.EQUIVALENCE),
+        (None, Property.POWER_UP),
+        (marks_stay, Property.EQUIVALENCE),
+        (no_mark_is_dropped, Property.EQUIVALENCE),
+        (marks_of_ends_are_lost, Property.POWER_UP),
+        (marks_are_not_detected, Property.EQUIVALENCE),
+    ],
+)
+def test_stages_for_marks_are_proved_and_those_with_a_fault_are_refuted(
+    fault: Callable[..., None] | None, wanted: Property, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if fault:
+        fault(monkeypatch)
+    proved, names = prove_marks(DETECTING.build(), wanted)
+    assert (proved, names) == (fault is None, ["detector", "remover"])
+
+
+def test_a_transcoder_is_not_proved_without_its_stages_for_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    marks_stay(monkeypatch)
+    (result,) = prove(Configuration.of(TranscoderParameters(bom="remove")), Property.EQUIVALENCE)
+    assert (result.proved, result.parts) == (False, ("remover",))
 
 
 @pytest.mark.parametrize(
