@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,11 @@ from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FOLDER, MAX_SEED, SEED, completion, json_option
 from utf8fpga.cli.output import CommandError, coloured, did_you_mean, progress, say
 from utf8fpga.cli.process import ignore_unused_circuits
+from utf8fpga.cli.record import read_answers, record_proofs
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
 from utf8fpga.formal.mutation.score import Outcome, Score
+from utf8fpga.formal.record import add_answers, is_current
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove_all
 from utf8fpga.hdl import CoreParameters, DecoderParameters
@@ -55,6 +59,12 @@ MUTATED = (
     type=FOLDER,
     help="Also write certificates of the properties that have some, which the program utf8fpga-verify checks.",
 )
+@click.option(
+    "--record",
+    type=FOLDER,
+    help="Write the answers, and the table of what is proved, into a checkout. What is recorded there of the same "
+    "circuits and statements is not proved again.",
+)
 @click.option("--traces", is_flag=True, help="Also write the waveform of each cover.")
 @click.option(
     "--mutate",
@@ -76,6 +86,7 @@ def prove(
     timeout: int,
     directory: str,
     certificates: str | None,
+    record: str | None,
     traces: bool,
     mutate: int | None,
     seed: int,
@@ -98,6 +109,7 @@ def prove(
         )
         return
     chosen = _chosen(names, parameters, MUTATED if mutate else ())
+    _reject_unrecorded(chosen, record, mutate)
     executor = chosen_executor(jobs, dask)
     if mutate:
         run_mutants(chosen, mutate, executor, seed=seed, seconds=timeout, as_json=as_json)
@@ -109,9 +121,18 @@ def prove(
             seconds=timeout,
             directory=Path(directory),
             certificates=Path(certificates) if certificates else None,
+            record=Path(record) if record else None,
             traces=traces,
             as_json=as_json,
         )
+
+
+def _reject_unrecorded(chosen: Sequence[Configuration], record: str | None, mutate: int | None) -> None:
+    """Reject options that contradict `--record`."""
+    if record and mutate:
+        raise CommandError(f"--record records proofs: leave out --mutate {mutate}")
+    if record and (unnamed := [each.name for each in chosen if each.name not in CONFIGURATIONS]):
+        raise CommandError(f"--record records what --list prints, not {unnamed[0]}")
 
 
 def list_proofs(*, as_json: bool) -> str:
@@ -130,6 +151,7 @@ def run_proofs(
     seconds: int,
     directory: Path,
     certificates: Path | None,
+    record: Path | None,
     traces: bool,
     as_json: bool,
 ) -> None:
@@ -142,6 +164,7 @@ def run_proofs(
         seconds: the time limit of the solver for one proof.
         directory: the folder for waveforms and regression tests.
         certificates: the folder for certificates, one folder for each configuration; None: none are made.
+        record: the checkout where the results are recorded; None: nowhere.
         traces: also write the waveforms of covers.
         as_json: print JSON.
     """
@@ -150,23 +173,33 @@ def run_proofs(
         raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)}){near}")
     properties = list(wanted) or list(PROPERTIES)
     ignore_unused_circuits()
-    results = []
+    answers = read_answers(record) if record else {}
+    if record:
+        chosen = [each for each in chosen if not is_current(answers, each, properties)]
+        if not chosen:
+            record_proofs(answers, record)
+            say("all of these are recorded of the circuits and the statements as they are")
+            return
+    results: list[Result] = []
     with (
         executor as workers,
         progress("proving", len(chosen) * len(properties)) as done,
     ):
-        widths = _widths([each.name for each in chosen], properties)
-        if not as_json:
+        widths = [] if as_json else _widths([each.name for each in chosen], properties)
+        if widths:
             print(aligned(_HEADS, widths), flush=True)
         wants_certificates = certificates is not None
-        for result in prove_all(
-            chosen, properties, workers, seconds=seconds, certificates=wants_certificates, done=done
-        ):
-            results.append(result)
-            if not as_json:
-                print(aligned(_cells(result), widths), flush=True)
-            _write_counterexample(result, directory, traces=traces)
-            _write_certificate(result, certificates)
+        found = prove_all(chosen, properties, workers, seconds=seconds, certificates=wants_certificates, done=done)
+        for name, of_one in groupby(found, attrgetter("configuration")):
+            first = len(results)
+            for result in of_one:
+                results.append(result)
+                _report(result, widths)
+                _write_counterexample(result, directory, traces=traces)
+                _write_certificate(result, certificates)
+            if record:
+                add_answers(answers, CONFIGURATIONS[name], properties, results[first:])
+                record_proofs(answers, record)
     if not results:
         names = ", ".join(each.name for each in chosen)
         raise CommandError(f"nothing to prove: {names} has no property {', '.join(wanted)}")
@@ -199,6 +232,12 @@ def _cells(result: Result) -> tuple[str, ...]:
     depth = str(result.depth or "-")
     verdict = coloured(result.verdict, "green" if result.proved else "red")
     return (result.configuration, result.wanted, result.method, depth, f"{result.seconds:.1f}", verdict)
+
+
+def _report(result: Result, widths: Sequence[int]) -> None:
+    """Print a line of the table, if it has widths."""
+    if widths:
+        print(aligned(_cells(result), widths), flush=True)
 
 
 def _write_counterexample(result: Result, directory: Path, *, traces: bool) -> None:

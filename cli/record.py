@@ -21,6 +21,8 @@ from utf8fpga.bench.growth import growth_block
 from utf8fpga.bench.plot import scaling_plot
 from utf8fpga.cli.demo import run_demo
 from utf8fpga.cli.output import CommandError, read_error, write_bytes
+from utf8fpga.formal.catalogue import CONFIGURATIONS
+from utf8fpga.formal.record import COMMAND, Answers, proved_table, unproved_table
 
 README_FILE = Path("README.md")
 
@@ -50,6 +52,12 @@ VERIFICATION_FILE = Path("docs", "verification-internals.md")
 
 BOARDS_FILE = Path("docs", "boards.md")
 """The page with the bitstreams of all boards, and a session with a virtual one."""
+
+ANSWERS_FILE = Path("formal", "results", "answers.json")
+"""The file with the answers of proofs."""
+
+PROVED_FILE = Path("docs", "proved.md")
+"""The page with what is proved."""
 
 PERFORMANCE_FILE = Path("docs", "performance.md")
 """The page with all figures."""
@@ -143,6 +151,7 @@ BLOCKS = {
     README_FILE: ("summary", "demo"),
     PERFORMANCE_FILE: ("limits", "figures", "scaling", "growth", "cores", "software"),
     VERIFICATION_FILE: ("engines",),
+    PROVED_FILE: ("proved", "unproved"),
     BOARDS_FILE: ("session", "boards"),
 }
 """The names of the generated blocks of each page."""
@@ -179,6 +188,26 @@ def demo_block() -> str:
     shown = printed.getvalue()
     shown = shown[shown.index("6. A virtual") : shown.rindex("\nThe demo took")].rstrip()
     return f"```text\n{shown}\n```"
+
+
+def read_answers(checkout: Path) -> Answers:
+    """The recorded answers of proofs; none if there is no such file."""
+    try:
+        text = (checkout / ANSWERS_FILE).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise read_error(str(checkout / ANSWERS_FILE), error) from None
+    answers: Answers = json.loads(text)["answers"]
+    return answers
+
+
+def record_proofs(answers: Answers, checkout: Path) -> None:
+    """Write the answers of proofs, and the tables of what is proved and what is not, into a checkout."""
+    ordered = {name: answers[name] for name in CONFIGURATIONS if name in answers}
+    content = {"command": COMMAND, "answers": ordered}
+    blocks = {(PROVED_FILE, "proved"): proved_table(answers), (PROVED_FILE, "unproved"): unproved_table()}
+    _write(checkout, blocks, {ANSWERS_FILE: content}, {})
 
 
 _SESSION = (

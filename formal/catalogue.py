@@ -25,6 +25,7 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.core import spelled
 from utf8fpga.hdl.decoder.pipeline import fastest
+from utf8fpga.hdl.decoder.practice import MARK_PRACTICES
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
 from utf8fpga.model.encoder import ByteOrderMark
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
@@ -45,6 +46,7 @@ class Configuration:
         right: the table that it is compared with, if it is not `table`.
         verilog: whether `generate` writes it, so that its netlists are compared too.
         on_request: whether it is proved only if it is named, since its proof takes minutes.
+        parameters: those of the core; None if it has none.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Configuration:
     right: EncodingTable | None = None
     verilog: bool = False
     on_request: bool = False
+    parameters: CoreParameters | None = None
 
     @staticmethod
     def of(parameters: CoreParameters, *, on_request: bool = False) -> Configuration:
@@ -76,6 +79,7 @@ class Configuration:
             parameters.expression(),
             verilog=kind.verilog,
             on_request=on_request,
+            parameters=parameters,
         )
 
     def build(self) -> Any:
@@ -299,6 +303,19 @@ _ALL = (
 
 CONFIGURATIONS = {configuration.name: configuration for configuration in _ALL}
 """The configurations of `utf8fpga prove`, by name."""
+
+UNPROVED: tuple[CoreParameters, ...] = (
+    *(DecoderParameters(practice=practice) for practice in MARK_PRACTICES if practice is not Practice.MAXIMAL_SUBPARTS),
+    TranscoderParameters(lanes=2, bom=ByteOrderMark.REMOVE),
+    TranscoderParameters(from_="utf-16-le", lanes=2, bom=ByteOrderMark.DETECT),
+    TranscoderParameters(from_="utf-32-le"),
+    TranscoderParameters(lanes=2, packed=False),
+    TranscoderParameters(lanes=2, narrow=True),
+    ValidatorParameters(report="full"),
+    ValidatorParameters(report="offset"),
+    ValidatorParameters(pass_through=True),
+)
+"""Cores that `generate` writes and of which the proofs have no reference."""
 
 PROPERTIES = (
     *(str(wanted) for wanted in Property if wanted not in (Property.TOGETHER, Property.DRAINED)),

@@ -26,6 +26,7 @@ class Result:
             are proved once in a run.
         counterexample: the counterexample of a property that fails.
         certificate: the certificate, or the reason why there is none; None if it was not requested.
+        processor: the processor time of all results of a property, in seconds, in the first of them; otherwise 0.
     """
 
     configuration: str
@@ -38,6 +39,7 @@ class Result:
     parts: tuple[str, ...] = ()
     counterexample: Counterexample | None = field(default=None, repr=False)
     certificate: Certificate | None = None
+    processor: float = 0.0
 
     @property
     def verdict(self) -> str:
@@ -51,7 +53,7 @@ class Result:
         """The result as a dictionary, for JSON."""
         names = ("configuration", "method", "depth", "proved", "note", "parts")
         given = {name: getattr(self, name) for name in names}
-        given |= {"property": self.wanted, "seconds": round(self.seconds, 1)}
+        given |= {"property": self.wanted, "seconds": round(self.seconds, 1), "processor": round(self.processor, 1)}
         if self.certificate:
             given["certificate"] = {"text": self.certificate.text, "files": [*self.certificate.files]}
         if self.counterexample:

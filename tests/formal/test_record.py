@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The recorded answers of proofs are of the current circuits and statements, and the page shows them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.command import utf8fpga
+from support.tiers import tiered
+
+from utf8fpga.cli.record import ANSWERS_FILE, PROVED_FILE, read_answers, with_block
+from utf8fpga.formal import record
+from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, UNPROVED, Configuration
+from utf8fpga.hdl import DecoderParameters
+from utf8fpga.model import InvalidArgumentError
+
+CHECKOUT = Path(__file__).parents[2]
+ANSWERS = read_answers(CHECKOUT)
+
+SMALL = ("serial-0", "encoder", "transcoder-utf-8-to-utf-8", "remover-1", "validator-verdict", "refresh")
+"""A configuration of each kind of core."""
+
+
+@pytest.mark.smoke
+def test_the_page_shows_the_recorded_answers() -> None:
+    page = (CHECKOUT / PROVED_FILE).read_text(encoding="utf-8")
+    assert with_block(page, "proved", record.proved_table(ANSWERS)) == page
+    assert with_block(page, "unproved", record.unproved_table()) == page
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("name", tiered({name: name for name in ANSWERS}, SMALL))
+def test_the_answer_is_of_the_current_circuit_and_statement(name: str) -> None:
+    found = record.digests(CONFIGURATIONS[name])
+    assert {key: ANSWERS[name][key] for key in found} == found, f"the circuit has changed: {record.COMMAND}"
+
+
+@pytest.mark.smoke
+def test_all_default_configurations_are_recorded() -> None:
+    assert [each.name for each in CONFIGURATIONS.values() if not each.on_request and each.name not in ANSWERS] == []
+    assert all({*each["proved"], *each["open"]} == set(PROPERTIES) for each in ANSWERS.values())
+
+
+def test_an_answer_of_another_circuit_or_statement_is_not_current(monkeypatch: pytest.MonkeyPatch) -> None:
+    serial = CONFIGURATIONS["serial-0"]
+    assert record.is_current(ANSWERS, serial, PROPERTIES)
+    other = Configuration.of(DecoderParameters(replacement=False))
+    assert not record.is_current(ANSWERS, replace(other, name="serial-0"), PROPERTIES)
+    monkeypatch.setattr(record, "_STATED_FOR_ALL", ("helpers", "netlist", "properties"))
+    assert not record.is_current(ANSWERS, serial, PROPERTIES)
+
+
+@pytest.mark.parametrize(
+    ("other", "is_same"),
+    [
+        ('def f(a):\n    """Other."""\n    return g(a, 1)  # Other.\n', True),
+        ("def f(a):\n    return g(\n        a,\n        1,\n    )\n", True),
+        ("def f(a):\n    return g(a, 2)\n", False),
+        ("def f(a):\n    pass\nreturn g(a, 1)\n", False),
+        ('def f(a):\n    return g(a, "1")\n', False),
+    ],
+    ids=["comments", "lines", "value", "indentation", "string"],
+)
+def test_comments_and_lines_are_not_part_of_a_statement(other: str, is_same: bool) -> None:
+    text = 'def f(a):\n    """One."""\n    # One.\n    return g(a, 1)\n'
+    assert (record.source_lines(text) == record.source_lines(other)) is is_same
+
+
+@pytest.mark.parametrize("parameters", UNPROVED, ids=lambda each: each.name)
+def test_a_core_without_a_proof_is_refused(parameters: object) -> None:
+    with pytest.raises(InvalidArgumentError, match="the proofs have no reference for"):
+        Configuration.of(parameters)
+
+
+def checkout(folder: Path) -> Path:
+    for name in ("README.md", "docs"):
+        copy = shutil.copytree if (CHECKOUT / name).is_dir() else shutil.copy
+        copy(CHECKOUT / name, folder / name)
+    return folder
+
+
+def test_proofs_are_recorded_once(tmp_path: Path) -> None:
+    command = ["prove", "serial-0", "--property", "steady", "--record", str(checkout(tmp_path)), "--jobs", "1"]
+    (tmp_path / ANSWERS_FILE).parent.mkdir(parents=True)
+    assert b"1 of 1 hold" in utf8fpga(*command).stdout
+    answers = json.loads((tmp_path / ANSWERS_FILE).read_text(encoding="utf-8"))["answers"]
+    assert list(answers) == ["serial-0"]
+    assert list(answers["serial-0"]["proved"]) == ["steady"]
+    assert "`steady`" in (tmp_path / PROVED_FILE).read_text(encoding="utf-8")
+    again = utf8fpga(*command)
+    assert (again.stdout, again.returncode) == (b"", 0)
+    assert again.stderr == b"all of these are recorded of the circuits and the statements as they are\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--lanes", "5"], "--record records what --list prints, not packed-5"),
+        (["--mutate", "1"], "--record records proofs: leave out --mutate 1"),
+    ],
+)
+def test_other_options_are_rejected(arguments: list[str], message: str) -> None:
+    done = utf8fpga("prove", *arguments, "--record", str(CHECKOUT))
+    assert (done.returncode, done.stderr) == (2, f"utf8fpga: {message}\n".encode())
