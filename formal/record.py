@@ -18,7 +18,7 @@ from typing import Any
 
 from amaranth.back import rtlil
 
-from utf8fpga.formal.catalogue import CONFIGURATIONS, UNPROVED, Configuration
+from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, UNPROVED, Configuration
 from utf8fpga.formal.report import Result
 from utf8fpga.hdl import logic_digest
 from utf8fpga.hdl.toolchain import present_version
@@ -171,7 +171,8 @@ def _outcome(answer: Mapping[str, Any] | None) -> tuple[str, str]:
     """What is proved and what is not."""
     if answer is None:
         return "-", "not recorded"
-    left = [f"`{name}`" + (f": {why}" if why != _NO_PROOF else "") for name, why in answer["open"].items()]
+    found = {name: "not recorded" for name in PROPERTIES if name not in answer["proved"]} | answer["open"]
+    left = [f"`{name}`" + (f": {why}" if why != _NO_PROOF else "") for name, why in found.items()]
     return ", ".join(f"`{name}`" for name in answer["proved"]) if left else "all", ", ".join(left) or "-"
 
 

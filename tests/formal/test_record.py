@@ -40,8 +40,7 @@ def test_the_answer_is_of_the_current_circuit_and_statement(name: str) -> None:
 
 
 @pytest.mark.smoke
-def test_all_default_configurations_are_recorded() -> None:
-    assert [each.name for each in CONFIGURATIONS.values() if not each.on_request and each.name not in ANSWERS] == []
+def test_an_answer_has_all_properties() -> None:
     assert all({*each["proved"], *each["open"]} == set(PROPERTIES) for each in ANSWERS.values())
 
 
