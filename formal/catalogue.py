@@ -31,6 +31,7 @@ from utf8fpga.model.encoder import ByteOrderMark
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.properties import CharacterProperty
+from utf8fpga.model.replacement import Replacement
 from utf8fpga.model.table import Composition
 
 
@@ -135,7 +136,7 @@ def _(parameters: TranscoderParameters) -> _Kind:
     is_plain = parameters.packed and not parameters.narrow and parameters.bom is ByteOrderMark.KEEP
     is_plain = is_plain and not isinstance(parameters.given.form, Composition)
     if parameters.works_in_place:
-        return _Kind(f"sanitizer-{parameters.from_}-{parameters.replace_with}")
+        return _Kind(f"sanitizer-{parameters.from_}-{parameters.replace_with}", verilog=True)
     reason = ""
     if parameters.decoder is None or not (parameters.lanes == 1 or is_plain):
         reason = (
@@ -239,6 +240,13 @@ _ENCODERS = [
     EncoderParameters(to="utf-16-be", narrow=True),
     EncoderParameters(to="cesu-8"),
     EncoderParameters(to="modified-utf-8", items=True),
+    EncoderParameters(unescape=Replacement.SURROGATE_ESCAPE),
+    EncoderParameters(unescape=Replacement.PRIVATE_USE_ESCAPE),
+]
+_EACH_UNIT = [
+    DecoderParameters(practice=Practice.EACH_UNIT, replace_with=replacement)
+    for replacement in Replacement
+    if replacement is not Replacement.REPLACEMENT_CHARACTER
 ]
 _TRANSCODERS = [
     TranscoderParameters(),
@@ -248,6 +256,8 @@ _TRANSCODERS = [
     TranscoderParameters(from_="utf-16-le", to="utf-16-be"),
     TranscoderParameters(to="utf-16-le", bom=ByteOrderMark.REMOVE),
     TranscoderParameters(from_="utf-16-be", to="utf-8", bom=ByteOrderMark.DETECT),
+    TranscoderParameters(replace_with=Replacement.QUESTION_MARK),
+    TranscoderParameters(replace_with=Replacement.PRIVATE_USE_ESCAPE),
 ]
 _WIDE_ENCODERS = [
     EncoderParameters(to="utf-16-le", lanes=2),
@@ -297,7 +307,10 @@ def _refreshed_from(table: EncodingTable, *, pipeline: int, most: int) -> Refres
 _ALL = (
     *map(Configuration.of, (*_all_serial(), *_all_parallel())),
     *(Configuration.of(parameters, on_request=True) for parameters in (*_WIDE, *_WIDE_ENCODERS)),
-    *map(Configuration.of, (*_all_packed(), *_COMPACT, *_ENCODERS, *_TRANSCODERS, *_REMOVERS, *_FLUSHING, *_TAPS)),
+    *map(
+        Configuration.of,
+        (*_all_packed(), *_COMPACT, *_EACH_UNIT, *_ENCODERS, *_TRANSCODERS, *_REMOVERS, *_FLUSHING, *_TAPS),
+    ),
     *_all_refreshed(),
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from utf8fpga.formal.encoder_reference import EncoderReference
+from utf8fpga.formal.invariants.each_unit import is_consistent
 from utf8fpga.formal.reference import CoreReference, Event, FiniteReference, Followed, PassReference
 from utf8fpga.formal.reference_dfa import Reference, causes, event_layout, flag_of
 from utf8fpga.hdl import (
@@ -118,10 +119,15 @@ class EachUnitReference(DecoderReference):
     def __init__(self, decoder: Any, table: EncodingTable) -> None:
         super().__init__(decoder, decoder.parameters.replace_with.without_escapes(table))
         self.forgets, self.events_per_symbol = None, 2 * (table.longest - 1)
+        self._stages = decoder.stages
+
+    def is_consistent(self) -> Value:
+        """See `CoreReference.is_consistent`."""
+        return is_consistent(self._stages["marker"], self._reference, self._stages["decoder"])
 
     def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
         """See `CoreReference.follow`."""
-        reference = Reference(m, self.table, symbols, last, accepted)
+        self._reference = reference = Reference(m, self.table, symbols, last, accepted)
         points = self._parameters.replace_with.code_points
         events = []
         for expected, units in zip(reference.events, reference.units, strict=True):
@@ -150,19 +156,25 @@ class InPlaceReference(EncoderReference):
     """The reference of a sanitizer in place: each unit is output, or what replaces it.
 
     Args:
-        parameters: those of the sanitizer.
+        core: the sanitizer.
+        parameters: its parameters.
         table: the table that it is compared with; default: its own.
     """
 
-    def __init__(self, parameters: TranscoderParameters, table: EncodingTable | None) -> None:
+    def __init__(self, core: Any, parameters: TranscoderParameters, table: EncodingTable | None) -> None:
         super().__init__(parameters.target, table)
+        self._marker = core.stages["marker"]
         self._replacement = parameters.replace_with
         self.events_per_symbol = 3 * self._table.longest
+
+    def is_consistent(self) -> Value:
+        """See `CoreReference.is_consistent`."""
+        return is_consistent(self._marker, self._reference)
 
     def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
         """See `CoreReference.follow`."""
         units = [(self.in_order(symbol), keep) for symbol, keep in symbols]
-        reference = Reference(m, self._table, units, last, accepted)
+        self._reference = reference = Reference(m, self._table, units, last, accepted)
         (made,) = self._table.encode(self._replacement.code_points.first)
         events = []
         for expected, given in zip(reference.events, reference.units, strict=True):
@@ -182,7 +194,7 @@ def _of_decoder(decoder: Any, table: EncodingTable) -> DecoderReference:
 
 _REFERENCES: dict[type[CoreParameters], Callable[[Any, Any, EncodingTable | None], CoreReference]] = {
     DecoderParameters: lambda core, parameters, table: _of_decoder(core, table or parameters.table),
-    TranscoderParameters: lambda core, parameters, table: InPlaceReference(parameters, table),
+    TranscoderParameters: lambda core, parameters, table: InPlaceReference(core, parameters, table),
     EncoderParameters: lambda core, parameters, table: EncoderReference(parameters.target, table, parameters.unescape),
     RemoverParameters: lambda core, parameters, table: PassReference(core),
 }

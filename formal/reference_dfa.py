@@ -174,7 +174,9 @@ class Reference(_Machine):
 
     Attributes:
         events: in order, the events of the beat at the input if it is accepted; those that occur are `valid`.
+        table: the table.
         state: the number of the DFA's state before the beat.
+        count, open_units: of the open sequence before the beat, the number of its units, and these.
         state_after: the number of its state after the units of the beat, even if the text ends with it.
     """
 
@@ -182,11 +184,11 @@ class Reference(_Machine):
         self, m: Module, table: EncodingTable, units: Sequence[tuple[Value, Value]], last: Value, accepted: Value
     ) -> None:
         super().__init__(m, table)
-        self.state = Signal(self._states, name="ref_state")
-        count = Signal(range(table.longest + 1), name="ref_count")
-        open_units = [Signal(table.unit_width, name=f"ref_unit{n}") for n in range(table.longest - 1)]
+        self.table, self.state = table, Signal(self._states, name="ref_state")
+        self.count = Signal(range(table.longest + 1), name="ref_count")
+        self.open_units = [Signal(table.unit_width, name=f"ref_unit{n}") for n in range(table.longest - 1)]
 
-        place: _Place = _Place(self.state, count, open_units)
+        place: _Place = _Place(self.state, self.count, self.open_units)
         for unit, keep in units:
             place = self._unit(place, unit, keep)
         self.state_after = place.state
@@ -196,8 +198,8 @@ class Reference(_Machine):
         with m.If(accepted):
             m.d.sync += [
                 self.state.eq(Mux(last, START, place.state)),
-                count.eq(Mux(last, 0, place.count)),
-                *(kept.eq(unit) for kept, unit in zip(open_units, place.units, strict=True)),
+                self.count.eq(Mux(last, 0, place.count)),
+                *(kept.eq(unit) for kept, unit in zip(self.open_units, place.units, strict=True)),
             ]
 
 

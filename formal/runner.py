@@ -188,7 +188,9 @@ def _(core: Chain, question: Question) -> list[Result]:
 @_prove.register(EachUnitDecoder)
 @_prove.register(InPlaceSanitizer)
 def _(core: Chain, question: Question) -> list[Result]:
-    """As a whole: the stages are small, and the second one assumes what the first one guarantees."""
+    """As a whole, since the second stage assumes what the first one guarantees."""
+    if question.wanted in (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.LATENCY):
+        return [_prove_by_drain(question, gapless=False)]
     return _prove.dispatch(object)(core, question)
 
 
@@ -317,7 +319,7 @@ def _(core: Encoder, question: Question) -> list[Result]:
         return _prove_wide(core, question, also=(Property.STALL,))
     gapless = bool(core.encoder.is_narrow)
     if question.is_of_units:
-        return [_prove_encoder(question, gapless=gapless)] if core.lanes == 1 else []
+        return [_prove_by_drain(question, gapless=gapless)] if core.lanes == 1 else []
     proved = [Property.STEADY, Property.LATENCY, Property.INDEPENDENCE, *([] if gapless else [Property.STALL])]
     return [_prove_whole(question)] if question.wanted in proved else []
 
@@ -348,8 +350,8 @@ def _(core: Transcoder, question: Question) -> list[Result]:
     return [question.result("induction", proved or None, note=note, parts=parts)]
 
 
-def _prove_encoder(question: Question, *, gapless: bool) -> Result:
-    """The proof that an encoder follows the rows of its table."""
+def _prove_by_drain(question: Question, *, gapless: bool) -> Result:
+    """The proof that an encoder, or a core with a `UnitMarker`, follows the rows of its table."""
     table = question.configuration.right
     proved, note = prove_drained(question.build, question.wanted, table, gapless=gapless, seconds=question.seconds)
     result = question.result("induction", proved or None, note=note)

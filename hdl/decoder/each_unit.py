@@ -43,6 +43,10 @@ class UnitMarker(wiring.Component):
 
     Attributes:
         table, replacement: as given.
+        valid: bit k: there are more than k units, the oldest in entry 0.
+        entries: units with `keep` and `last`.
+        is_open, errors: bit k: the unit of entry k is in the open sequence; it is ill-formed, or open.
+        remaining, code, lead: the state of the open sequence, see `SerialControl`.
 
     Ports:
         input: stream of `beat_layout`, code units, one lane.
@@ -57,9 +61,20 @@ class UnitMarker(wiring.Component):
     reset_cycles = stall_cycles = 0
 
     def __init__(self, table: EncodingTable, replacement: Replacement | None = None) -> None:
-        self.table, self.replacement, self._control = table, replacement, SerialControl.of(table)
-        width = table.unit_width
-        self._entry = data.StructLayout({"unit": width, "keep": 1, "last": 1})
+        self.table, self.replacement = table, replacement
+        self._control = control = SerialControl.of(table)
+        width, room, comments = table.unit_width, table.longest, control.comments
+        entry = data.StructLayout({"unit": width, "keep": 1, "last": 1})
+        self.entries: list[Any] = [Signal(entry, name=f"entry_{n}", reset_less=True) for n in range(room)]
+        self.valid = commented(Signal(room), "Bit k: there are more than k units, the oldest in entry 0.")
+        self.is_open = commented(Signal(room), "Bit k: the unit of entry k is in the open sequence.")
+        self.errors = commented(Signal(room), "Bit k: the unit of entry k is ill-formed, or is_open.")
+        self.remaining = commented(
+            Signal(control.longest - 1),
+            f"Bit k: the open sequence needs more than k units; all 0 where none is open: {comments['needs']}.",
+        )
+        self.code = commented(Signal(control.code_bits, name="restricts", reset_less=True), comments["code"])
+        self.lead = commented(Signal(control.payload_bits, reset_less=True), "The low bits of the lead.")
         super().__init__({"input": In(beat_stream(width, 1)), "output": Out(beat_stream(unit_layout(width), 1))})
 
     @property
@@ -75,9 +90,7 @@ class UnitMarker(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         source, output, room = self.input, self.output, self.table.longest
-        valid = commented(Signal(room, name="valid"), "Bit k: there are more than k units, the oldest in entry 0.")
-        is_open = commented(Signal(room, name="is_open"), "Bit k: the unit of entry k is in the open sequence.")
-        errors = commented(Signal(room, name="errors"), "Bit k: the unit of entry k is ill-formed, or is_open.")
+        valid, is_open, errors, entries = self.valid, self.is_open, self.errors, self.entries
         leaves = Signal()
         left = named(m, "left", Mux(leaves, valid >> 1, valid), "The entries after the oldest unit has been output.")
         accepts = Signal()
@@ -96,7 +109,6 @@ class UnitMarker(wiring.Component):
         unit = Cat(beat.symbols[0], beat.keep, beat.last)
         opens = named(m, "opens", stays | self._opened, "The unit is in a sequence that needs more.")
         fails = beat.keep & ~(whole | ends)
-        entries: list[Any] = [Signal(self._entry, name=f"entry_{n}", reset_less=True) for n in range(room)]
         for n, entry in enumerate(entries):
             shifted = [(Value.cast(entries[n + 1]), keeps_open[n + 1], keeps_error[n + 1])] if n + 1 < room else []
             arrives = (unit, opens, fails)
@@ -132,13 +144,7 @@ class UnitMarker(wiring.Component):
             Whether the unit at the input is a whole sequence, ends the open one, or continues it so that it needs more.
         """
         control, beat = self._control, self.input.payload
-        unit, comments = beat.symbols[0], control.comments
-        remaining = commented(
-            Signal(control.longest - 1, name="remaining"),
-            f"Bit k: the open sequence needs more than k units; all 0 where none is open: {comments['needs']}.",
-        )
-        code = commented(Signal(control.code_bits, name="restricts", reset_less=True), comments["code"])
-        lead = commented(Signal(control.payload_bits, name="lead", reset_less=True), "The low bits of the lead.")
+        unit, remaining, code, lead = beat.symbols[0], self.remaining, self.code, self.lead
         context = control.context(unit, remaining, code, lead)
         continued = named(
             m,
@@ -178,6 +184,7 @@ class MarkedDecoder(wiring.Component):
 
     Attributes:
         table, replacement: as given.
+        remaining: bit k: the sequence needs more than k units.
 
     Ports:
         input: stream of `beat_layout` with symbols of `unit_layout`, one lane, without null beats.
@@ -191,7 +198,9 @@ class MarkedDecoder(wiring.Component):
     latency = drain_cycles = 1
 
     def __init__(self, table: EncodingTable, replacement: Replacement) -> None:
-        self.table, self.replacement, self._control = table, replacement, SerialControl.of(table)
+        self.table, self.replacement = table, replacement
+        self._control = control = SerialControl.of(table)
+        self.remaining = commented(Signal(control.longest - 1), "Bit k: the sequence needs more than k units.")
         super().__init__(
             {
                 "input": In(beat_stream(unit_layout(table.unit_width), 1)),
@@ -207,9 +216,7 @@ class MarkedDecoder(wiring.Component):
         item = Signal(output.payload.shape(), reset_less=True)
         full = commented(Signal(name="full"), "There is an item at the output.")
         needs = control.needs_more_than
-        remaining = commented(
-            Signal(control.longest - 1, name="remaining"), "Bit k: the sequence needs more than k units."
-        )
+        remaining = self.remaining
         starts = control.is_lead(unit)
         needed = Cat(starts, *(starts & more(unit) for more in needs[1:]))
         after = named(m, "after", Mux(error | ~beat.keep, 0, needed | (remaining >> 1)))

@@ -105,7 +105,7 @@ class SerialControl:
         """Bits of the constraint code."""
         if self.reads_lead:
             return 1 if self._constrained else 0
-        return max(map(self._code, self._open_states)).bit_length()
+        return max(map(self.code_of, self._open_states)).bit_length()
 
     @cached_property
     def payload_bits(self) -> int:
@@ -185,7 +185,8 @@ class SerialControl:
             if state in self._constrained
         )
 
-    def _code(self, state: int) -> int:
+    def code_of(self, state: int) -> int:
+        """The constraint code of an open state."""
         if self.reads_lead:
             return int(state in self._constrained)
         alike = [other for other in self._open_states if self._remaining(other) == self._remaining(state)]
@@ -198,7 +199,7 @@ class SerialControl:
         if self.reads_lead and state in self._constrained:
             mask = (1 << self.payload_bits) - 1
             payloads = sorted({unit & mask for unit, to in self.leads.items() if to == state})
-        low = (1 << self._remaining(state)) - 1 | self._code(state) << self.longest - 1
+        low = (1 << self._remaining(state)) - 1 | self.code_of(state) << self.longest - 1
         return [low | payload << self.longest - 1 + self.code_bits for payload in payloads]
 
     # Functions of the unit.
@@ -248,7 +249,7 @@ class SerialControl:
 
     @cached_property
     def _code_after_unit(self) -> tuple[Function, ...]:
-        wanted = {unit: self._code(state) for unit, state in self.leads.items()}
+        wanted = {unit: self.code_of(state) for unit, state in self.leads.items()}
         if self.reads_lead:
             wanted |= dict.fromkeys(self.trails, 0)
         return self._word_of_unit(wanted, self.code_bits)
@@ -362,7 +363,7 @@ class SerialControl:
             return [unit for unit in self.allowed[state] if self.dfa.step(state, unit) != START]
 
         return self._of_context(
-            staying_open, lambda state, unit: self._code(self.dfa.step(state, unit)), self.code_bits
+            staying_open, lambda state, unit: self.code_of(self.dfa.step(state, unit)), self.code_bits
         )
 
     def code_after_trail(self, context: Value) -> Value:

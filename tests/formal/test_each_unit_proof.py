@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The proofs of cores that replace each ill-formed unit by something else than U+FFFD."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from amaranth.hdl import Const, Value
+from support.faults import combinational, inject, registered
+from support.tiers import tiered
+
+from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
+from utf8fpga.formal.properties import Property
+from utf8fpga.formal.runner import prove
+from utf8fpga.hdl import DecoderParameters, TranscoderParameters
+from utf8fpga.hdl.decoder import each_unit
+from utf8fpga.hdl.decoder.each_unit import MarkedDecoder, UnitMarker
+
+SANITIZER = TranscoderParameters(replace_with="question-mark")
+ESCAPE = DecoderParameters(practice="each-unit", replace_with="surrogate-escape")
+NAMES = [name for name in CONFIGURATIONS if name.startswith(("serial-0-each-unit", "sanitizer"))]
+WANTED = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.LATENCY)
+PROVED = {
+    f"{name}-{wanted}": (name, wanted) for name in NAMES for wanted in (*WANTED, Property.STALL, Property.INDEPENDENCE)
+}
+QUICK = [f"sanitizer-utf-8-question-mark-{Property.POWER_UP}"]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize(("name", "wanted"), tiered(PROVED, QUICK, tier=pytest.mark.proof))
+def test_proved(name: str, wanted: Property) -> None:
+    (result,) = prove(CONFIGURATIONS[name], wanted)
+    assert result.proved, result.note
+
+
+def test_every_replacement_is_in_the_catalogue() -> None:
+    assert len(NAMES) == 5
+
+
+def marks_of_other_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(each_unit, "mark", lambda replacement, unit: Const(replacement.code_points.first))
+
+
+def a_break_completes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A character of one unit makes the open sequence before it well-formed."""
+
+    def when(marker: UnitMarker) -> Value:
+        return marker.input.valid & ~marker.input.payload.symbols[0][7]
+
+    inject(monkeypatch, UnitMarker, registered(lambda marker: marker.errors.eq(0), when=when))
+
+
+def ends_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    inject(monkeypatch, UnitMarker, combinational(lambda marker: marker.output.payload.last.eq(0)))
+
+
+def marks_are_not_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = combinational(lambda decoder: decoder.output.payload.symbols[0].error.eq(0))
+    inject(monkeypatch, MarkedDecoder, fault)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fault"),
+    [
+        (ESCAPE, marks_of_other_units),
+        (ESCAPE, marks_are_not_flagged),
+        (SANITIZER, a_break_completes),
+        (SANITIZER, ends_are_lost),
+    ],
+)
+def test_faults_are_refuted(
+    parameters: DecoderParameters | TranscoderParameters,
+    fault: Callable[[pytest.MonkeyPatch], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fault(monkeypatch)
+    (result,) = prove(Configuration.of(parameters), Property.EQUIVALENCE)
+    assert result.proved is False
+    assert result.counterexample is not None
+    assert result.counterexample.reproduced
+
+
+def test_a_latency_that_is_too_low_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(UnitMarker, "latency", 3)
+    (result,) = prove(Configuration.of(SANITIZER), Property.LATENCY)
+    assert result.proved is False
