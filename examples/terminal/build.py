@@ -15,11 +15,11 @@ from amaranth.build import Attrs, Pins, Resource, Subsignal
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Elaboratable, Instance, Module, Signal
 from amaranth.lib import io
 from amaranth.lib.cdc import ResetSynchronizer
-from terminal import FLASH_BASE, Terminal
-from tmds import TmdsTransmitter
-from unifont import ascii_memory, flash_image, read_font
 
 from utf8fpga.boards.catalog import find_board
+from utf8fpga.boards.terminal.terminal import FLASH_BASE, Terminal
+from utf8fpga.boards.terminal.tmds import TmdsTransmitter
+from utf8fpga.boards.terminal.unifont import ascii_memory, flash_image, read_font
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 DIVISOR = 25

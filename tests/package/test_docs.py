@@ -139,7 +139,6 @@ MARKERS = {
     "utf8fpga simulate --soak": "slow",
     'utf8fpga simulate --hex "C3 A9 FF" --engine netlist': "slow",
     "LANES=16 python examples/cocotb/run.py": "slow",
-    "python examples/terminal/simulate.py": "slow",
     "python examples/terminal/build.py": "build",
     "SIM=verilator LANES=1 python examples/cocotb/run.py": "build",
     "utf8fpga table --documents": "slow",
@@ -307,7 +306,7 @@ def prepare(folder: Path, lines: list[str]) -> None:
     ):
         if any(re.search(words, line) for line in lines) and not shutil.which(program):
             pytest.skip(f"{program} is not installed")
-    if any("examples/terminal" in line for line in lines) and not UNIFONT.exists():
+    if any("terminal" in line or "--screen" in line for line in lines) and not UNIFONT.exists():
         pytest.skip("GNU Unifont is not installed")
     for words, module in EXTRAS.items():
         if any(words in line for line in lines):

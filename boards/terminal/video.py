@@ -9,8 +9,9 @@ from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from screen import BLANK, WORD, WRITE, view
-from unifont import ROWS
+
+from utf8fpga.boards.terminal.screen import BLANK, WORD, WRITE, view
+from utf8fpga.boards.terminal.unifont import ROWS
 
 PIXEL = data.StructLayout({"red": 4, "green": 4, "blue": 4, "hsync": 1, "vsync": 1, "enable": 1})
 """A pixel; its colours are defined while `enable` is 1. The synchronisation is low-active."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from support.builds import needs_tools
+from support.command import utf8fpga
 from support.engines import requires_compiler
 from support.processes import run
 
@@ -21,6 +22,7 @@ from utf8fpga.model import decode
 
 CHECKOUT = Path(__file__).parents[2]
 EXAMPLE = CHECKOUT / "examples" / "terminal"
+PICTURE = CHECKOUT / "docs" / "pictures" / "terminal.png"
 
 GREY, RED = 7, 9
 PALETTE = [
@@ -41,14 +43,6 @@ LETTERS = {
     "TRUNCATED": "T",
     "INCOMPLETE": "E",
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _modules() -> Iterator[None]:
-    """The modules of the example in the search path."""
-    sys.path.insert(0, str(EXAMPLE))
-    yield
-    sys.path.remove(str(EXAMPLE))
 
 
 class Cell(NamedTuple):
@@ -173,9 +167,10 @@ def simulated(text: bytes, font: Mapping[int, bytes], columns: int, lines: int, 
     The flash has the font, or another image.
     """
     from amaranth.sim import Simulator
-    from terminal import FLASH_BASE, Terminal
-    from unifont import ascii_memory, flash_image
-    from video import Timing
+
+    from utf8fpga.boards.terminal.terminal import FLASH_BASE, Terminal
+    from utf8fpga.boards.terminal.unifont import ascii_memory, flash_image
+    from utf8fpga.boards.terminal.video import Timing
 
     horizontal, vertical = Timing(8 * columns, 2, 4, 6), Timing(16 * lines, 1, 1, 1)
     dut = Terminal(4, ascii_memory(font), horizontal=horizontal, vertical=vertical)
@@ -234,7 +229,7 @@ def test_a_flash_without_a_font_gives_filled_boxes() -> None:
 
 @pytest.fixture(scope="module")
 def font() -> dict[int, bytes]:
-    from unifont import read_font
+    from utf8fpga.boards.terminal.unifont import read_font
 
     try:
         return read_font()
@@ -244,7 +239,7 @@ def font() -> dict[int, bytes]:
 
 @pytest.fixture
 def terminal(font: dict[int, bytes]) -> Any:
-    from simulate import SimulatedTerminal
+    from utf8fpga.boards.terminal.simulated import SimulatedTerminal
 
     return SimulatedTerminal(font)
 
@@ -272,11 +267,18 @@ def spram() -> str:
     return str(rtlil.convert(m, name="SB_SPRAM256KA", ports=ports, emit_src=False))
 
 
+def pixels_of(image: Path) -> bytes:
+    """The pixels of a picture of 640 pixels in a row, each as three bytes."""
+    text = image.read_bytes()
+    rows = zlib.decompress(text[text.index(b"IDAT") + 4 : -16])
+    return b"".join(rows[start + 1 : start + 1921] for start in range(0, len(rows), 1921))
+
+
 @requires_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("is_ice40", [False, True])
 def test_the_sample_is_decoded_as_by_cpython(is_ice40: bool, font: dict[int, bytes]) -> None:
-    from simulate import SimulatedTerminal
+    from utf8fpga.boards.terminal.simulated import SimulatedTerminal
 
     terminal = SimulatedTerminal(font, spram() if is_ice40 else "")
     sample = (EXAMPLE / "sample.txt").read_bytes()
@@ -285,10 +287,31 @@ def test_the_sample_is_decoded_as_by_cpython(is_ice40: bool, font: dict[int, byt
     frame = terminal.frame()
     cells, cursor = lines_of(sample, font)
     assert frame == picture(cells, 80, 30, cursor)
-    # The picture of the page is this frame.
-    committed = (CHECKOUT / "docs" / "pictures" / "terminal.png").read_bytes()
-    chunks = zlib.decompress(committed[committed.index(b"IDAT") + 4 : -12 - 4])
-    assert b"".join(chunks[start + 1 : start + 1921] for start in range(0, len(chunks), 1921)) == frame
+    assert pixels_of(PICTURE) == frame
+
+
+@requires_compiler
+@pytest.mark.slow
+@pytest.mark.usefixtures("font")
+def test_talk_writes_the_picture_of_the_page(tmp_path: Path) -> None:
+    sample = EXAMPLE / "sample.txt"
+    assert utf8fpga("talk", "virtual:ulx3s", sample, "--screen", cwd=tmp_path).returncode == 0
+    assert pixels_of(tmp_path / "screen.png") == pixels_of(PICTURE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["virtual:ecp5-5g-evn"], "port 'virtual:ecp5-5g-evn' has no screen: use virtual:ulx3s or virtual:icebreaker"),
+        (
+            ["virtual:ulx3s", "--check"],
+            "--screen shows pixels: leave out --check, --items, --units, --form and the core's options",
+        ),
+    ],
+)
+def test_talk_rejects_a_screen_that_is_not_possible(arguments: list[str], message: str) -> None:
+    done = utf8fpga("talk", *arguments, "--screen")
+    assert (done.returncode, done.stderr.decode()) == (2, f"utf8fpga: {message}\n")
 
 
 # Controls, against pyte.
@@ -391,7 +414,8 @@ def decoded(symbol: int) -> int:
 @pytest.mark.smoke
 def test_tmds_is_balanced_and_decodes_to_the_pixels() -> None:
     from amaranth.sim import Simulator
-    from tmds import TmdsTransmitter
+
+    from utf8fpga.boards.terminal.tmds import TmdsTransmitter
 
     dut = TmdsTransmitter()
     chance = random.Random(2)

@@ -1,27 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Simulates the terminal: sends a text to its UART, and writes a frame of its screen as PNG.
-
-``python examples/terminal/simulate.py TEXT FRAME``
-
-With ``-`` as text, standard input is sent as it arrives, and the file is replaced after each part of it.
-"""
+"""The terminal in simulation: bytes to its UART, and frames of its screen as PNG."""
 
 from __future__ import annotations
 
 import ctypes
 import struct
-import sys
 import zlib
 from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Module, Signal
-from terminal import FLASH_BASE, Terminal
-from unifont import Font, ascii_memory, flash_image, read_font
-from video import HORIZONTAL, VERTICAL
 
-from utf8fpga.hdl.toolchain import ToolError
+from utf8fpga.boards.terminal.terminal import FLASH_BASE, Terminal
+from utf8fpga.boards.terminal.unifont import Font, ascii_memory, flash_image
+from utf8fpga.boards.terminal.video import HORIZONTAL, VERTICAL
 from utf8fpga.sim.engines.gates import CLOCK
 from utf8fpga.sim.engines.native import Rtlil, default_cache, library
 
@@ -48,7 +41,7 @@ class SimulatedTerminal:
             Rtlil(_rtlil(Terminal(DIVISOR, ascii_memory(font), has_spram=bool(spram))) + spram),
             "".join(f"#define {name} {value}\n" for name, value in definitions.items()),
             default_cache(),
-            driver=Path(__file__).with_name("simulate.c"),
+            driver=Path(__file__).with_name("terminal.c"),
         )
         self._library.terminal_size.restype = ctypes.c_uint64
         self._state = ctypes.create_string_buffer(self._library.terminal_size())
@@ -77,7 +70,7 @@ class SimulatedTerminal:
 
 
 def _rtlil(terminal: Terminal) -> str:
-    """The terminal as RTLIL with the ports that ``simulate.c`` names."""
+    """The terminal as RTLIL with the ports that ``terminal.c`` names."""
     m = Module()
     m.domains.sync = domain = ClockDomain(reset_less=True)
     m.submodules.terminal = terminal
@@ -99,29 +92,3 @@ def png(pixels: bytes, width: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
     )
-
-
-def main(text: str, frame: str) -> None:
-    """Write the frame after each part of a text that can be read."""
-    terminal = SimulatedTerminal(read_font())
-
-    def show() -> None:
-        written = Path(f"{frame}.part")
-        written.write_bytes(png(terminal.frame(), terminal.width))
-        written.replace(frame)  # A viewer that follows the file sees whole ones only.
-
-    with sys.stdin.buffer if text == "-" else Path(text).open("rb") as file:
-        while part := file.read1(1 << 16):
-            terminal.send(part)
-            show()
-    terminal.end()
-    show()
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(f"usage: python {sys.argv[0]} TEXT|- FRAME")
-    try:
-        main(*sys.argv[1:])
-    except (ToolError, OSError) as error:
-        sys.exit(str(error))

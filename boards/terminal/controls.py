@@ -6,8 +6,9 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
-from glyphs import GLYPH
-from unifont import MISSING
+
+from utf8fpga.boards.terminal.glyphs import GLYPH
+from utf8fpga.boards.terminal.unifont import MISSING
 
 ITEM = data.StructLayout({"code_point": 21, "cause": 4})
 """An item: its code point, or if `cause` is not 0, the number of an `ErrorKind`, or LOST."""
@@ -21,7 +22,7 @@ _PEN = data.StructLayout({"ink": 4, "paper": 4, "is_bold": 1, "is_inverse": 1})
 _INITIAL = {"ink": GREY}
 
 
-class Command(enum.Enum, shape=3):
+class Command(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclass takes the shape
     """A command for the screen."""
 
     WRITE = 0

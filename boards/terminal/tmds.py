@@ -7,7 +7,8 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
-from video import PIXEL
+
+from utf8fpga.boards.terminal.video import PIXEL
 
 _CONTROL = (0b1101010100, 0b0010101011, 0b0101010100, 0b1010101011)
 """The symbols of the control bits C1 and C0."""

@@ -7,12 +7,12 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
-from controls import Controls
-from glyphs import FLASH, GlyphReader
-from screen import Screen
-from unifont import LOST, ROWS
-from video import HORIZONTAL, PIXEL, VERTICAL, ScreenMemory, Timing, Video
 
+from utf8fpga.boards.terminal.controls import Controls
+from utf8fpga.boards.terminal.glyphs import FLASH, GlyphReader
+from utf8fpga.boards.terminal.screen import Screen
+from utf8fpga.boards.terminal.unifont import LOST, ROWS
+from utf8fpga.boards.terminal.video import HORIZONTAL, PIXEL, VERTICAL, ScreenMemory, Timing, Video
 from utf8fpga.boards.uart import UartReceiver
 from utf8fpga.hdl import DecoderParameters
 

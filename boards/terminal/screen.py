@@ -7,9 +7,10 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from controls import COLOURS, COMMAND, GREY, Command
-from glyphs import GLYPH
-from unifont import ROWS
+
+from utf8fpga.boards.terminal.controls import COLOURS, COMMAND, GREY, Command
+from utf8fpga.boards.terminal.glyphs import GLYPH
+from utf8fpga.boards.terminal.unifont import ROWS
 
 WORD = data.StructLayout({"pixels": 8, "colours": COLOURS})
 """A row of a cell: 8 pixels, the left one in the high bit; those that are 1 have the colour of the ink."""
