@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from itertools import groupby
 from operator import attrgetter
@@ -21,7 +21,7 @@ from utf8fpga.cli.record import read_answers, record_proofs
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
 from utf8fpga.formal.mutation.score import Outcome, Score
-from utf8fpga.formal.record import add_answers, is_current
+from utf8fpga.formal.record import Answers, add_answers, is_current
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove_all
 from utf8fpga.hdl import CoreParameters, DecoderParameters
@@ -198,19 +198,35 @@ def run_proofs(
                 _write_counterexample(result, directory, traces=traces)
                 _write_certificate(result, certificates)
             if record:
-                add_answers(answers, CONFIGURATIONS[name], properties, results[first:])
-                record_proofs(answers, record)
+                _record(record, answers, [CONFIGURATIONS[name]], properties, results[first:])
+    if record:
+        names = {result.configuration for result in results}
+        _record(record, answers, [each for each in chosen if each.name not in names], properties, [])
     if not results:
-        names = ", ".join(each.name for each in chosen)
-        raise CommandError(f"nothing to prove: {names} has no property {', '.join(wanted)}")
+        of_all = ", ".join(each.name for each in chosen)
+        raise CommandError(f"nothing to prove: {of_all} has no property {', '.join(wanted)}")
+    _conclude(results, as_json=as_json)
+
+
+def _record(
+    checkout: Path,
+    answers: Answers,
+    configurations: Iterable[Configuration],
+    properties: Collection[str],
+    results: Sequence[Result],
+) -> None:
+    """Record the results of some properties of configurations; none of a configuration without results is proved."""
+    for each in configurations:
+        add_answers(answers, each, properties, results)
+    record_proofs(answers, checkout)
+
+
+def _conclude(results: Sequence[Result], *, as_json: bool) -> None:
+    """Print how many properties hold, or all results as JSON; raise an error unless all hold."""
     if as_json:
         click.echo(json.dumps([result.as_dict() for result in results], indent=2))
     else:
         click.echo(f"{sum(bool(r.proved) for r in results)} of {len(results)} hold, {_SAID}")
-    _raise_unless_proved(results)
-
-
-def _raise_unless_proved(results: Sequence[Result]) -> None:
     if failed := [result for result in results if not result.proved]:
         first = f"{failed[0].configuration} {failed[0].wanted}"
         if failed[0].proved is None and failed[0].note:

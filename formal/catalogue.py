@@ -333,5 +333,6 @@ UNPROVED: tuple[CoreParameters, ...] = (
 PROPERTIES = (
     *(str(wanted) for wanted in Property if wanted not in (Property.TOGETHER, Property.DRAINED)),
     *(f"netlist-{family}" for family in FAMILIES),
+    "verilog",
 )
 """Every property by its name."""

@@ -22,7 +22,7 @@ from utf8fpga.formal.decoder_reference import reference_of
 from utf8fpga.formal.drained_proof import prove_drained
 from utf8fpga.formal.joints import is_joined
 from utf8fpga.formal.mark_proof import prove_marks
-from utf8fpga.formal.netlist import TOP, equal_netlist
+from utf8fpga.formal.netlist import TOP, equal_netlist, equal_verilog
 from utf8fpga.formal.packer_proof import prove_packer
 from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves, prove_recovery
 from utf8fpga.formal.periodic_reset_proof import prove_refresh
@@ -42,6 +42,8 @@ from utf8fpga.hdl import (
     Remover,
     Transcoder,
     axi_rtlil,
+    axi_verilog,
+    module_name,
 )
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.chain import Chain
@@ -73,6 +75,8 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
         raise InvalidArgumentError(f"unknown property {wanted!r} (known: {', '.join(PROPERTIES)})")
     if wanted.startswith("netlist-"):
         return _prove_netlist(configuration, wanted) if configuration.verilog else []
+    if wanted == "verilog":
+        return _prove_verilog(configuration)
     question = Question(configuration, Property(wanted), seconds)
     try:
         return _prove(configuration.build(), question)
@@ -418,9 +422,23 @@ def _power_up_by_reset(question: Question) -> Result | None:
 def _prove_netlist(configuration: Configuration, wanted: str) -> list[Result]:
     started = time.monotonic()
     design = axi_rtlil(configuration.build(), TOP)
-    verdict = equal_netlist(design, wanted.removeprefix("netlist-"))
+    return [_of_verdict(configuration, wanted, equal_netlist(design, wanted.removeprefix("netlist-")), started)]
+
+
+def _prove_verilog(configuration: Configuration) -> list[Result]:
+    """Of cores whose netlists are compared, and of other ones than decoders that are as narrow."""
+    parameters, started = configuration.parameters, time.monotonic()
+    is_other = parameters is not None and parameters.core != "decoder" and getattr(parameters, "lanes", 1) <= 2
+    if not (configuration.verilog or is_other):
+        return []
+    core = configuration.build()
+    verdict = equal_verilog(axi_rtlil(core), axi_verilog(core), module_name(core))
+    return [_of_verdict(configuration, "verilog", verdict, started)]
+
+
+def _of_verdict(configuration: Configuration, wanted: str, verdict: Verdict, started: float) -> Result:
     method = "trace" if verdict.proved is False else "reachability"
-    return [Result(configuration.name, wanted, method, verdict.depth, time.monotonic() - started, verdict.proved)]
+    return Result(configuration.name, wanted, method, verdict.depth, time.monotonic() - started, verdict.proved)
 
 
 def _cover(core: Any, question: Question) -> list[Result]:

@@ -95,6 +95,14 @@ def test_proofs_are_recorded_once(tmp_path: Path) -> None:
     assert again.stderr == b"all of these are recorded of the circuits and the statements as they are\n"
 
 
+def test_what_has_no_proof_is_recorded_as_such(tmp_path: Path) -> None:
+    (checkout(tmp_path) / ANSWERS_FILE).parent.mkdir(parents=True)
+    names = ["refresh", "remover-1"]
+    utf8fpga("prove", *names, "--property", "steady", "--record", str(tmp_path), "--jobs", "1")
+    answers = read_answers(tmp_path)
+    assert {name: answers[name]["open"] for name in names} == {"refresh": {"steady": "no proof"}, "remover-1": {}}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
