@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -105,9 +105,12 @@ class Terminal(wiring.Component):
             source.valid.eq(buffer.r_rdy & ~is_ending),
             buffer.r_en.eq(source.ready & ~is_ending),
         ]
-        loses = Signal()
+        loses, was_losing = Signal(), Signal()
+        """Whether bytes were lost at this end, which may leave the decoder in the cycle in which it arrives."""
+        m.d.comb += loses.eq(Mux(is_ending, was_losing, entry.byte != 0))
+        m.d.sync += was_losing.eq(loses)
         with m.If(source.valid & source.ready & entry.ends):
-            m.d.sync += [is_ending.eq(1), loses.eq(entry.byte != 0)]
+            m.d.sync += is_ending.eq(1)
         # The register in front of the controls has room in every other cycle, which shortens the paths.
         item, symbol, is_held = controls.items.payload, output.payload.symbols[0], controls.items.valid
         with m.If(is_held):

@@ -161,8 +161,13 @@ class Frames:
             self._pixels.clear()
 
 
+def frames_of(text: bytes) -> list[int]:
+    """The bits of a text on the line of a UART."""
+    return [bit for byte in text for bit in (0, *(byte >> n & 1 for n in range(8)), 1)]
+
+
 def simulated(text: bytes, font: Mapping[int, bytes], columns: int, lines: int, image: bytes = b"") -> bytes:
-    """A frame of a small screen in Amaranth's simulator, after a text, a damaged frame and a break condition.
+    """A frame of a small screen in Amaranth's simulator, after a text, a damaged frame, a break condition and z.
 
     The flash has the font, or another image.
     """
@@ -184,9 +189,8 @@ def simulated(text: bytes, font: Mapping[int, bytes], columns: int, lines: int, 
             frames.add(pixel)
 
     async def host(ctx: Any) -> None:
-        bits = [bit for byte in text for bit in (0, *(byte >> n & 1 for n in range(8)), 1)]
-        damaged = [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1]
-        for bit in [1] * 40 + bits + damaged + [0] * 12:
+        damaged, broken = [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1], [0] * 12 + [1]
+        for bit in [1] * 40 + frames_of(text) + damaged + broken + frames_of(b"z"):
             ctx.set(dut.rx, bit)
             await ctx.tick().repeat(4)
         ctx.set(dut.rx, 1)
@@ -214,17 +218,17 @@ def test_a_small_screen_shows_the_glyphs_of_a_text() -> None:
     a, b, acute, left, right = (
         Cell(pixels, 4) for pixels in (font[0x61], font[0x62], font[0xE9], font[0x65E5][:16], font[0x65E5][16:])
     )
-    lines = [[truncated, invalid, a, b, acute], [left, right, incomplete, lost]]
+    lines = [[truncated, invalid, a, b, acute], [left, right, incomplete, lost, Cell(font[0x7A], 4)]]
     cells = {(line, column): cell for line, row in enumerate(lines) for column, cell in enumerate(row)}
-    assert simulated(text, font, 5, 2) == picture(cells, 5, 2, (1, 4))
+    assert simulated(text, font, 5, 2) == picture(cells, 5, 2, (1, 5))
 
 
 def test_a_flash_without_a_font_gives_filled_boxes() -> None:
     font = {code: code.to_bytes(16) for code in range(0x20, 0x7F)}
     lost = Cell(bytes(2) + bytes(255 - row for row in font[ord("L")][2:15]) + bytes(1), RED)
     full = Cell(bytes([255] * 16))
-    cells = {(0, n): cell for n, cell in enumerate([full, full, Cell(font[ord("x")]), lost])}
-    assert simulated("éx".encode(), font, 5, 1, bytes([255] * 33 * 0x10000)) == picture(cells, 5, 1, (0, 4))
+    cells = {(0, n): cell for n, cell in enumerate([full, full, Cell(font[ord("x")]), lost, Cell(font[ord("z")])])}
+    assert simulated("éx".encode(), font, 5, 1, bytes([255] * 33 * 0x10000)) == picture(cells, 5, 1, (0, 5))
 
 
 @pytest.fixture(scope="module")
