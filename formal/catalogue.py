@@ -258,6 +258,7 @@ _TRANSCODERS = [
     TranscoderParameters(from_="utf-16-be", to="utf-8", bom=ByteOrderMark.DETECT),
     TranscoderParameters(replace_with=Replacement.QUESTION_MARK),
     TranscoderParameters(replace_with=Replacement.PRIVATE_USE_ESCAPE),
+    TranscoderParameters(unescape=Replacement.PRIVATE_USE_ESCAPE),
 ]
 _WIDE_ENCODERS = [
     EncoderParameters(to="utf-16-le", lanes=2),

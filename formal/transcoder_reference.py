@@ -32,6 +32,7 @@ class ItemEncoder(wiring.Component):
         encoding: the encoding of the output.
         source: the table of the decoder.
         has_plain_marks: see `TranscoderParameters`.
+        escape: the escape that is undone; None: none.
 
     Ports:
         input: stream of items, as at the output of the decoder.
@@ -45,6 +46,7 @@ class ItemEncoder(wiring.Component):
         assert transcoder.lanes == 1
         self.encoder, self.encoding = transcoder.encoder, transcoder.parameters.target
         self.source = source_table(transcoder.parameters.given)
+        self.escape = transcoder.parameters.unescape
         self.has_plain_marks = transcoder.parameters.has_plain_marks
         self._mark = transcoder.parameters.replace_with.code_points.first
         self.latency, self.drain_cycles = self.encoder.latency, self.encoder.drain_cycles
@@ -104,7 +106,7 @@ class ItemReference(EncoderReference):
     """
 
     def __init__(self, core: ItemEncoder, table: EncodingTable | None = None) -> None:
-        super().__init__(core.encoding, table)
+        super().__init__(core.encoding, table, core.escape)
         self._core, self._encoder = core, core.encoder
 
     def given(self, symbol: Any) -> tuple[Value, Value]:

@@ -139,6 +139,6 @@ def prove_units(
 
     def parts() -> tuple[EncoderStages, EncoderReference]:
         core = build()
-        return core.encoder.stages, EncoderReference(core.parameters.target, table)
+        return core.encoder.stages, EncoderReference(core.parameters.target, table, core.parameters.unescape)
 
     return prove_stages(parts, source, power_up=wanted is Property.POWER_UP, seconds=seconds)

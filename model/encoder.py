@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -43,7 +43,11 @@ class CodeUnit(NamedTuple):
     error: bool
 
 
-def _encoded(encoding: Encoding, code_point: int, length: int, error: bool) -> list[CodeUnit]:
+def _encoded(
+    encoding: Encoding, code_point: int, length: int, error: bool, escaped: Container[int] = ()
+) -> list[CodeUnit]:
+    if code_point in escaped:
+        return [CodeUnit(length, code_point & 0xFF, error)]
     try:
         units = encoding.form.encode(code_point)
     except ValueError:
@@ -80,18 +84,16 @@ class GoldenEncoder:
     ) -> None:
         self._encoding, self._source = encoding, source
         self._flag = 0 if flag is None else 1 << flag
-        self._bytes = unescape.code_points if unescape else ()
+        self._escaped = unescape.code_points if unescape else ()
 
     def process(self, symbols: Iterable[int], final: bool = False) -> list[CodeUnit]:
         """See `Golden.process`."""
         source = self._source
         words = symbols if source is None else map(source.swapped, symbols)
-        return [unit for word in words for unit in self._units(word & ~self._flag, bool(word & self._flag))]
-
-    def _units(self, code_point: int, error: bool) -> list[CodeUnit]:
-        if code_point in self._bytes:
-            return [CodeUnit(1, code_point & 0xFF, error)]
-        return _encoded(self._encoding, code_point, 1, error)
+        flag, escaped = self._flag, self._escaped
+        return [
+            unit for word in words for unit in _encoded(self._encoding, word & ~flag, 1, bool(word & flag), escaped)
+        ]
 
     def getstate(self) -> None:
         """There is one state."""
@@ -108,6 +110,7 @@ class GoldenTranscoder:
         source: the encoding of the input.
         target: the encoding of the output.
         mark: what becomes of a byte order mark. The first code unit with a length also stands for a removed mark.
+        unescape: the escape whose code points become bytes again; default: none.
 
     >>> from utf8fpga.model import IncrementalDecoder
     >>> from utf8fpga.model.encodings import ENCODINGS
@@ -123,7 +126,9 @@ class GoldenTranscoder:
         source: Encoding,
         target: Encoding,
         mark: ByteOrderMark = ByteOrderMark.KEEP,
+        unescape: Replacement | None = None,
     ) -> None:
+        self._escaped = unescape.code_points if unescape else ()
         self._decoder, self._source, self._target, self._mark = decoder, source, target, mark
         self._begin()
 
@@ -142,7 +147,7 @@ class GoldenTranscoder:
                 self._removed = item.length
             else:
                 length = item.length + self._removed
-                found += _encoded(self._target, item.code_point, length, item.error is not None)
+                found += _encoded(self._target, item.code_point, length, item.error is not None, self._escaped)
                 self._removed = 0
             self._is_first = False
         if final:

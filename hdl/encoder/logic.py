@@ -73,16 +73,18 @@ class EncoderLogic:
 
     @staticmethod
     @lru_cache(maxsize=32)
-    def behind(source: EncodingTable, table: EncodingTable, *, marks: bool = False) -> EncoderLogic:
+    def behind(
+        source: EncodingTable, table: EncodingTable, *, marks: bool = False, escape: Replacement | None = None
+    ) -> EncoderLogic:
         """The functions for a table behind a decoder.
 
         Args:
             source: the form that is decoded: its code points occur, and U+FFFD.
             table: the encoding form.
-            marks: see the class.
+            marks, escape: see the class.
         """
         points = [*(row.code_points for row in source.rows), Range(REPLACEMENT_CHARACTER, REPLACEMENT_CHARACTER)]
-        return EncoderLogic(table, _merged(points), marks)
+        return EncoderLogic(table, _merged(points), marks, escape)
 
     @staticmethod
     @lru_cache(maxsize=32)

@@ -31,6 +31,7 @@ class UnitParameters(CoreParameters):
         packed: the units of an output beat are contiguous from lane 0 (default), or in order with gaps (sparse).
         narrow: an output beat has as many lanes as an input beat, and the input waits while more units than these are
             made of it; otherwise there are lanes for all units that a beat may become.
+        unescape: the escape that is undone, one of `ESCAPES`; for encodings of bytes. Default: none.
     """
 
     to: str = field(default="utf-8", metadata=option("The encoding of the output.", choices=tuple(ENCODINGS)))
@@ -48,6 +49,15 @@ class UnitParameters(CoreParameters):
             "As many units per output beat as input symbols: the input waits where the text grows. Default: room for"
             " all units that an input beat may become.",
             flags=("--narrow", "--wide"),
+        ),
+    )
+
+    unescape: Replacement | None = field(
+        default=None,
+        metadata=option(
+            "Code points of this escape, of a decoder with --replace-with, become bytes again. Default: none.",
+            choices=tuple(each.value for each in ESCAPES),
+            named=True,
         ),
     )
 
@@ -73,6 +83,16 @@ class UnitParameters(CoreParameters):
     def _check_narrow(self, lanes: int) -> None:
         if lanes > 1 and self.narrow and not self.packed:
             raise InvalidArgumentError("narrow output beats are packed: leave out --sparse, or use --wide")
+
+    def _check_unescape(self) -> None:
+        if self.unescape is not None:
+            object.__setattr__(self, "unescape", escape := checked_escape(self.unescape))
+            if self.target.unit_bytes > 1 or isinstance(self.target.form, Composition):
+                raise InvalidArgumentError(f"unescape {escape} is for bytes of one table, not {self.to}: use utf-8")
+            escape.without_escapes(self.target.form)
+
+    def _unescape_notes(self) -> list[str]:
+        return [f"{self.unescape.shown} are output as the bytes 80..FF."] if self.unescape else []
 
     def comparable(self, symbol: CodeUnit) -> OutputUnit:
         """The unit without the number of input symbols."""
@@ -101,7 +121,7 @@ class EncoderParameters(UnitParameters):
         packed: see `UnitParameters`; with one lane True.
         narrow: see `UnitParameters`.
         items: words are the items of a decoder, with the flag `error` in ``s_axis_tuser``.
-        unescape: the escape that is undone, one of `ESCAPES`; for encodings of bytes. Default: none.
+        unescape: see `UnitParameters`.
 
     Raises:
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
@@ -120,25 +140,13 @@ class EncoderParameters(UnitParameters):
             "Words are the items of a decoder, whose error flags are passed on. Default: UTF-32.", flags=("--items", "")
         ),
     )
-    unescape: Replacement | None = field(
-        default=None,
-        metadata=option(
-            "Code points of this escape, of a decoder with --replace-with, become bytes again. Default: none.",
-            choices=tuple(each.value for each in ESCAPES),
-            named=True,
-        ),
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         encoding_named(self.to)
         self._check_narrow(self.lanes)
         object.__setattr__(self, "packed", self.packed or self.lanes == 1)
-        if self.unescape is not None:
-            object.__setattr__(self, "unescape", escape := checked_escape(self.unescape))
-            if self.target.unit_bytes > 1 or isinstance(self.target.form, Composition):
-                raise InvalidArgumentError(f"unescape {escape} is for bytes of one table, not {self.to}: use utf-8")
-            escape.without_escapes(self.target.form)
+        self._check_unescape()
 
     def build(self) -> Encoder:
         """The circuit."""
@@ -165,7 +173,4 @@ class EncoderParameters(UnitParameters):
 
     def notes(self) -> list[str]:
         """What becomes of words that are no code points."""
-        lines = ["A word that is no code point of the form is encoded as U+FFFD."]
-        if self.unescape is not None:
-            lines.insert(0, f"{self.unescape.shown} are output as the bytes 80..FF.")
-        return lines
+        return [*self._unescape_notes(), "A word that is no code point of the form is encoded as U+FFFD."]

@@ -35,6 +35,7 @@ class TranscoderParameters(UnitParameters):
         lanes: input units per beat, 1 to 256.
         packed: see `UnitParameters`; with one lane True.
         narrow: see `UnitParameters`; with one lane True.
+        unescape: see `UnitParameters`.
         pipeline: register stages of the decoder, see `DecoderParameters`; None for UTF-32, which needs none. With one
             lane and 2 the encoder has register stages, too.
         replace_with: what each ill-formed code unit is replaced by; default: one U+FFFD for each maximal subpart.
@@ -100,6 +101,7 @@ class TranscoderParameters(UnitParameters):
             object.__setattr__(self, "packed", True)
             object.__setattr__(self, "narrow", True)
         self._check_replacement()
+        self._check_unescape()
         decoder = self.decoder
         if decoder is None and self.pipeline is not None:
             raise InvalidArgumentError(f"{self.from_} needs no decoder: leave out pipeline {self.pipeline}")
@@ -117,10 +119,23 @@ class TranscoderParameters(UnitParameters):
         if isinstance(self.given.form, Composition) or source_table(self.given).longest == 1:
             raise InvalidArgumentError(f"replace_with {chosen} is for a source of one decoder, not {self.from_}")
 
+    def _check_unescape(self) -> None:
+        super()._check_unescape()
+        if (escape := self.unescape) is None:
+            return
+        if not self.has_plain_marks:
+            raise InvalidArgumentError(f"unescape undoes what replace_with {self.replace_with} does: leave out one")
+        if not any(row.code_points.overlaps(escape.code_points) for row in self.given.table.rows):
+            raise InvalidArgumentError(f"unescape {escape} has no effect, since {self.from_} has no {escape.shown}")
+
     @property
     def has_plain_marks(self) -> bool:
         """Whether there is U+FFFD for each maximal subpart."""
         return self.replace_with is Replacement.REPLACEMENT_CHARACTER
+
+    @property
+    def _practice(self) -> Practice:
+        return Practice.MAXIMAL_SUBPARTS if self.has_plain_marks else Practice.EACH_UNIT
 
     @property
     def works_in_place(self) -> bool:
@@ -139,13 +154,12 @@ class TranscoderParameters(UnitParameters):
         table = source_table(self.given)
         if table.longest == 1:
             return None
-        practice = Practice.MAXIMAL_SUBPARTS if self.has_plain_marks else Practice.EACH_UNIT
         return DecoderParameters(
             table=table,
             lanes=self.lanes,
             packed=False,
             pipeline=self.pipeline,
-            practice=practice,
+            practice=self._practice,
             replace_with=self.replace_with,
         )
 
@@ -162,11 +176,12 @@ class TranscoderParameters(UnitParameters):
     def golden(self) -> GoldenTranscoder:
         """The golden transcoder."""
         form = self.given.form
+        decoder: GoldenDecoder
         if isinstance(form, Composition):
-            return GoldenTranscoder(GoldenComposedDecoder(form), self.given, self.target, self.bom)
-        practice = Practice.MAXIMAL_SUBPARTS if self.has_plain_marks else Practice.EACH_UNIT
-        decoder = GoldenDecoder(IncrementalDecoder(practice, form, replace_with=self.replace_with))
-        return GoldenTranscoder(decoder, self.given, self.target, self.bom)
+            decoder = GoldenComposedDecoder(form)
+        else:
+            decoder = GoldenDecoder(IncrementalDecoder(self._practice, form, replace_with=self.replace_with))
+        return GoldenTranscoder(decoder, self.given, self.target, self.bom, self.unescape)
 
     @property
     def input_table(self) -> EncodingTable | None:
@@ -196,6 +211,7 @@ class TranscoderParameters(UnitParameters):
         lines = ["There is one U+FFFD for each maximal subpart of an ill-formed subsequence (D93b)."]
         if not self.has_plain_marks:
             lines = [f"Each code unit of an ill-formed subsequence becomes {self.replace_with.shown}."]
+        lines += self._unescape_notes()
         if self.bom is ByteOrderMark.DETECT:
             lines.append("U+FEFF at the beginning of a packet selects the byte order of the packet, and is removed;")
             lines.append(f"without it the order is that of {self.from_}.")

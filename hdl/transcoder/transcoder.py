@@ -70,7 +70,8 @@ def _from_order(encoding: Encoding, *, drops_null_beats: bool = False) -> Join:
 
 class Transcoder(Chain):
     """A decoder and an encoder, joined: one U+FFFD per maximal subpart (D93b), or per ill-formed unit what the
-    parameters say, and one for each code point without a sequence in the form of the output.
+    parameters say, and one for each code point without a sequence in the form of the output. With `unescape` the code
+    points of an escape are the bytes that they stand for.
 
     An item whose sequence has several units in the input occupies as many lanes, of which all but the last are empty.
     So its units get the output lanes of its last lane and of the lane before that, and an output beat has as many lanes
@@ -105,7 +106,7 @@ class Transcoder(Chain):
         replacement, table = lanes > 1 or not parameters.has_plain_marks, source_table(source)
         symbol: Any = WORD_BITS
         if (decoder := parameters.decoder) is None:
-            logic = EncoderLogic.of_bits(target.table, table.unit_width)
+            logic = EncoderLogic.of_bits(target.table, table.unit_width, parameters.unescape)
         else:
             if isinstance(source.form, Composition):
                 # The units of an item are those of the second decoder.
@@ -114,7 +115,7 @@ class Transcoder(Chain):
             else:
                 self.decoder = replace(decoder, replacement=replacement).build()
             symbol = item_layout(table)
-            logic = EncoderLogic.behind(table, target.table, marks=not replacement)
+            logic = EncoderLogic.behind(table, target.table, marks=not replacement, escape=parameters.unescape)
         self.slots = slots = slots_for(logic, table if self.decoder else None)
         self.encoder: UnitQueue | ParallelEncoder
         if lanes == 1 and parameters.pipeline != PIPELINES[-1]:

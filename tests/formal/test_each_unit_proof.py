@@ -13,9 +13,10 @@ from support.tiers import tiered
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.runner import prove
-from utf8fpga.hdl import DecoderParameters, TranscoderParameters
+from utf8fpga.hdl import CoreParameters, DecoderParameters, EncoderParameters, TranscoderParameters
 from utf8fpga.hdl.decoder import each_unit
 from utf8fpga.hdl.decoder.each_unit import MarkedDecoder, UnitMarker
+from utf8fpga.hdl.encoder.logic import ESCAPED, EncoderLogic
 
 SANITIZER = TranscoderParameters(replace_with="question-mark")
 ESCAPE = DecoderParameters(practice="each-unit", replace_with="surrogate-escape")
@@ -60,6 +61,15 @@ def marks_are_not_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
     inject(monkeypatch, MarkedDecoder, fault)
 
 
+def escaped_bytes_are_below_80(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = EncoderLogic._source
+
+    def source(logic: EncoderLogic, each: int, place: int, bit: int) -> tuple[str, int, int]:
+        return ("constant", 0, 0) if (each, bit) == (ESCAPED, 7) else found(logic, each, place, bit)
+
+    monkeypatch.setattr(EncoderLogic, "_source", source)
+
+
 @pytest.mark.parametrize(
     ("parameters", "fault"),
     [
@@ -67,10 +77,11 @@ def marks_are_not_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
         (ESCAPE, marks_are_not_flagged),
         (SANITIZER, a_break_completes),
         (SANITIZER, ends_are_lost),
+        (EncoderParameters(narrow=True, unescape="surrogate-escape"), escaped_bytes_are_below_80),
     ],
 )
 def test_faults_are_refuted(
-    parameters: DecoderParameters | TranscoderParameters,
+    parameters: CoreParameters,
     fault: Callable[[pytest.MonkeyPatch], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

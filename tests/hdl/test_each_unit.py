@@ -97,6 +97,21 @@ def test_transcoders(replacement: str, to: str, given: list[bytes], patterns: di
     assert found == [encoded_by_cpython(REPLACED[Replacement(replacement)](text), to) for text in given]
 
 
+@pytest.mark.parametrize("lanes", [1, 4])
+@pytest.mark.parametrize("stored", ["utf-8", "utf-16-be"])
+@given(given=texts, patterns=stream_patterns())
+def test_a_transcoder_undoes_what_another_one_does(
+    lanes: int, stored: str, given: list[bytes], patterns: dict[str, Any]
+) -> None:
+    escaped = [REPLACED[Replacement.PRIVATE_USE_ESCAPE](text).encode(stored) for text in given]
+    size = ENCODINGS[stored].unit_bytes
+    units = [[int.from_bytes(each[at : at + size], "little") for at in range(0, len(each), size)] for each in escaped]
+    simulation = transcoder(from_=stored, unescape="private-use-escape", lanes=lanes)
+    run = simulation.run(units, **patterns)
+    assert [bytes(unit.value for unit in made) for made in run.texts] == given
+    assert run.texts == [simulation.expected(each) for each in units]
+
+
 @given(given=st.lists(st.binary(max_size=40), max_size=3), patterns=stream_patterns())
 def test_a_sanitizer_in_place_keeps_the_length(given: list[bytes], patterns: dict[str, Any]) -> None:
     simulation = transcoder(replace_with="substitute")

@@ -267,6 +267,14 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
             "replace_with 'surrogate-escape' is not one of replacement-character, question-mark, substitute,"
             " private-use-escape",
         ),
+        (
+            {"replace_with": "substitute", "unescape": "private-use-escape"},
+            "unescape undoes what replace_with substitute does: leave out one",
+        ),
+        (
+            {"unescape": "surrogate-escape"},
+            "unescape surrogate-escape has no effect, since utf-8 has no U+DC80..U+DCFF",
+        ),
         ({"replace_with": "substitute", "lanes": 4}, "replace_with substitute is for one lane, not 4"),
         (
             {"replace_with": "substitute", "pipeline": 2},
