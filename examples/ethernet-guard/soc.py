@@ -31,7 +31,7 @@ from migen import Cat, ClockDomain, ClockSignal, If, Instance, Mux, ResetSignal,
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 FREQUENCY = 62_500_000
-"""Of the system clock. Four bytes per cycle are twice the rate of Gigabit Ethernet."""
+"""Of the system clock. Four bytes per cycle are 250 MB/s; LiteEth needs 53 MHz for the shortest frames at line rate."""
 MAC_ADDRESS = 0x10E2D5000000
 ADDRESS, COLLECTOR = "192.168.1.50", "192.168.1.100"
 FILLED_WORDS = 5
@@ -125,7 +125,10 @@ class GuardSoC(SoCMini):
         self.ethernet = ethernet = LiteEthUDPIPCore(
             phy, MAC_ADDRESS, convert_ip(ADDRESS), frequency, dw=8 * LANES, with_sys_datapath=True
         )
-        self.etherbone = LiteEthEtherbone(ethernet.udp, REGISTERS_PORT, buffer_depth=16)
+        # A domain of its own, whose clock is the same one, has queues that cut the paths from transmitter to receiver.
+        self.cd_registers = ClockDomain()
+        self.comb += [self.cd_registers.clk.eq(ClockSignal()), self.cd_registers.rst.eq(ResetSignal())]
+        self.etherbone = LiteEthEtherbone(ethernet.udp, REGISTERS_PORT, buffer_depth=16, cd="registers")
         self.bus.add_master(name="etherbone", master=self.etherbone.wishbone.bus)
         self.guard = GuardedPort(platform, ethernet.udp.crossbar.get_port(SYSLOG_PORT, dw=8 * LANES), guard, folder)
 
@@ -163,38 +166,36 @@ def build(board: str, guard: Guard, folder: Path) -> list[str]:
     for line in (gateware / "build_guard.sh").read_text().splitlines():
         tool, *words = shlex.split(line, comments=True) or [""]
         if tool in ("yosys", "nextpnr-ecp5", "ecppack"):
+            words += ["--log", "nextpnr.log"] * (tool == "nextpnr-ecp5")
             printed[tool] = run_tool(tool, words, directory=gateware)
-    (gateware / "nextpnr.log").write_text(printed["nextpnr-ecp5"])
     clocks = dict(re.findall(r"Max frequency for clock +'(.+?)': (.+)", printed["nextpnr-ecp5"]))
     used = re.findall(r"(TRELLIS_COMB|TRELLIS_FF|TRELLIS_RAMW|DP16KD): +(\d+/ *\d+)", printed["nextpnr-ecp5"])
     return [*(f"{name}: {count}" for name, count in used), *(f"{name}: {rate}" for name, rate in clocks.items())]
 
 
-def arguments(description: str) -> argparse.ArgumentParser:
-    """The options of the guard."""
-    parser = argparse.ArgumentParser(description=description)
+def parsed(parser: argparse.ArgumentParser) -> tuple[argparse.Namespace, Guard]:
+    """The options, and the guard that those of them select which are added here."""
     parser.add_argument("--policy", choices=[each.name.lower() for each in Policy], default="repair")
     parser.add_argument("--limit", type=int, default=1472, metavar="BYTES", help="of a datagram that is sent, at most")
     parser.add_argument("--words", type=int, default=4096, help="that each memory holds, of four bytes")
-    return parser
-
-
-def guard_of(options: argparse.Namespace) -> Guard:
-    """The guard that the options select."""
-    return Guard(Policy[options.policy.upper()], limit=options.limit, words=options.words)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("build"), help="for generated files")
+    options = parser.parse_intermixed_args()
+    logging.disable(logging.INFO)
+    try:
+        return options, Guard(Policy[options.policy.upper()], limit=options.limit, words=options.words)
+    except ValueError as error:
+        parser.exit(2, f"{error}\n")
 
 
 def main() -> int:
-    parser = arguments("Builds the bitstream of the guard.")
+    parser = argparse.ArgumentParser(description="Builds the bitstream of the guard.")
     parser.add_argument("board", choices=BOARDS)
-    parser.add_argument("folder", type=Path, nargs="?", default=Path("build"))
-    options = parser.parse_args()
-    logging.disable(logging.INFO)
+    options, guard = parsed(parser)
     try:
-        print(*build(options.board, guard_of(options), options.folder), sep="\n")
-    except (ToolError, ValueError) as error:
+        print(*build(options.board, guard, options.folder), sep="\n")
+    except ToolError as error:
         print(error, file=sys.stderr)
-        return 1 if isinstance(error, ToolError) else 2
+        return 1
     return 0
 
 

@@ -24,6 +24,7 @@ import simulate
 from guard import COUNTERS, Guard, Policy
 
 CHECKOUT = Path(__file__).parents[2]
+EXAMPLE = CHECKOUT / "examples" / "ethernet-guard"
 
 pytestmark = [
     pytest.mark.slow,
@@ -91,6 +92,7 @@ def test_a_missing_datagram_is_noticed(network: Any, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(simulate, "expected", lambda policy, text: (514, text))
     with pytest.raises(ValueError, match="datagram 3 is "):
         simulate.at_line_rate(network, Policy.REPAIR, 10)
+    network.run([], wait=simulate.DRAIN)
 
 
 def test_what_the_output_cannot_take_is_lost_whole(network: Any) -> None:
@@ -108,6 +110,14 @@ def test_what_the_output_cannot_take_is_lost_whole(network: Any) -> None:
     assert 0 < counts["lost"] == len(texts) - len(arrived)
 
 
+@pytest.mark.parametrize("program", [["simulate.py"], ["soc.py", "5a-75b"]], ids=" ".join)
+def test_wrong_options_end_with_one_line(program: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, EXAMPLE / program[0], *program[1:], "--limit", "1471", tmp_path / "made"]
+    done = run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "limit 1471 is not a multiple of 4 in 4..16384\n")
+    assert not (tmp_path / "made").exists()
+
+
 def has_tap() -> bool:
     """Whether this process may have a network namespace with a TAP device of its own."""
     if not shutil.which("unshare") or not shutil.which("ip"):
@@ -119,7 +129,7 @@ def has_tap() -> bool:
 @pytest.mark.skipif(not has_tap(), reason="TAP devices in network namespaces are not allowed here")
 def test_linux_as_peer_prints_what_the_page_shows(tmp_path: Path) -> None:
     page = (CHECKOUT / "docs" / "ethernet-guard.md").read_text(encoding="utf-8")
-    command = [sys.executable, CHECKOUT / "examples" / "ethernet-guard" / "simulate.py", tmp_path]
+    command = [sys.executable, EXAMPLE / "simulate.py", tmp_path]
     done = run(command, capture_output=True, text=True, encoding="utf-8", timeout=1000)
     shown = re.search(r"```text\n(sent .*?)```", page, re.DOTALL)
     assert shown is not None
