@@ -278,11 +278,9 @@ SUMMARY = (
     ("serial, smallest", "hx8k", {"title": "smallest"}),
     ("serial, fastest", "hx8k", {"title": "pipelined"}),
     ("parallel, 4 lanes, sparse", "ecp5-85k", {"lanes": 4, "packed": False}),
-    ("parallel, 16 lanes, sparse", "ecp5-85k", {"lanes": 16, "packed": False}),
     ("parallel, 64 lanes, sparse", "ecp5-85k", {"lanes": 64, "packed": False}),
     ("parallel, 64 lanes, sparse", "ecp5-85k-8", {"lanes": 64, "packed": False}),
     ("parallel, 16 lanes, packed", "ecp5-85k", {"lanes": 16, "packed": True}),
-    ("parallel, 16 lanes, packed", "ecp5-85k-8", {"lanes": 16, "packed": True}),
 )
 """The rows of `summary_table`: a title, the device, and the values that select the figure."""
 
