@@ -138,22 +138,24 @@ class Store(wiring.Component):
                 m.d.sync += write.eq(first)
 
     def _read(self, m: Module, port: Any, packets: Any, read: Signal) -> None:
-        beat, sent = self.output.payload, Signal(14)
-        about = data.View(self.about, packets.r_data)
-        left = Signal(16)
+        beat, left, about = self.output.payload, Signal(16), Signal(self.about)
+        loads = ~self.output.valid | (self.output.ready & beat.last)
         # The word at the position is read in each cycle, so that it is there when its packet is.
         m.d.comb += [
-            left.eq(about.length - (sent << 2)),
-            self.output.valid.eq(packets.r_rdy),
             Value.cast(beat.symbols).eq(port.data),
             beat.keep.eq(Cat(left > lane for lane in range(LANES))),
             beat.last.eq(left <= LANES),
             beat.extra.eq(about),
             port.addr.eq(read),
+            packets.r_en.eq(loads),
         ]
         with m.If(self.output.valid & self.output.ready):
-            m.d.comb += [port.addr.eq(read + beat.keep[0]), packets.r_en.eq(beat.last)]
-            m.d.sync += [read.eq(read + beat.keep[0]), sent.eq(Mux(beat.last, 0, sent + 1))]
+            m.d.comb += port.addr.eq(read + beat.keep[0])
+            m.d.sync += [read.eq(read + beat.keep[0]), left.eq(left - LANES)]
+        # What is known of a packet is in registers, since the output of a memory is late.
+        with m.If(loads):
+            loaded = data.View(self.about, packets.r_data)
+            m.d.sync += [self.output.valid.eq(packets.r_rdy), about.eq(loaded), left.eq(loaded.length)]
 
 
 class Guard(wiring.Component):

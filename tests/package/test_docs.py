@@ -102,6 +102,12 @@ python docs/pictures/draw.py
 python docs/conformance/software.py
 # it fetches repositories; test_conformance_hardware.py checks its tables
 python docs/conformance/hardware.py sources
+# test_ethernet_guard_soc.py runs it where TAP devices are allowed
+python examples/ethernet-guard/simulate.py guard
+# it takes minutes; test_ethernet_guard_soc.py sends less
+python examples/ethernet-guard/simulate.py --datagrams 1000000 guard
+# it takes minutes, and its exit status is 1 until the clocks are met
+python examples/ethernet-guard/soc.py 5a-75b board
 # it writes to a checkout; test_notebook.py compares the outputs
 python tests/support/notebook.py examples/notebook.ipynb
 # it writes to a checkout; test_readme.py records into a copy
@@ -141,6 +147,7 @@ MARKERS = {
     "LANES=16 python examples/cocotb/run.py": "slow",
     "python examples/terminal/build.py": "build",
     "SIM=verilator LANES=1 python examples/cocotb/run.py": "build",
+    "python examples/ethernet-guard/simulate.py": "slow",
     "utf8fpga table --documents": "slow",
     "utf8fpga talk": "slow",
     "utf8fpga prove --list": "",
@@ -152,6 +159,7 @@ EXTRAS = {
     "examples/tiny-tapeout": "cocotb",
     "examples/terminal": "amaranth_boards",
     "fusesoc ": "fusesoc",
+    "examples/ethernet-guard": "liteeth",
     "examples/litex": "litex",
 }
 """The modules that commands with these words require, which the extra `test` does not install."""
@@ -474,6 +482,7 @@ def options_of(command: str) -> set[str]:
     return names | {word for name, how in of_cores for word in how.flags or (option_word(name),) if word}
 
 
+OF_EXAMPLES = {"--datagrams", "--policy", "--words"}
 OF_OTHER_PROGRAMS = {"--drat", "--keep", "--sample", "--budget", "--keep-going", "--nthreads", *pytest_plugin.OPTIONS}
 """Options of utf8fpga-verify, of pytest and of its plugin here, of sphinx-build and of Dask's workers."""
 
@@ -482,7 +491,7 @@ OF_OTHER_PROGRAMS = {"--drat", "--keep", "--sample", "--budget", "--keep-going",
 def test_options_in_the_text_exist(page: str, span: str) -> None:
     words = span.removeprefix("utf8fpga ").split()
     known = options_of(words[0]) if words[0] in COMMANDS else {o for name in COMMANDS for o in options_of(name)}
-    assert {word for word in words if word.startswith("--")} <= known | OF_OTHER_PROGRAMS, page
+    assert {word for word in words if word.startswith("--")} <= known | OF_EXAMPLES | OF_OTHER_PROGRAMS, page
 
 
 def test_extras_in_the_pages_exist() -> None:

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "ethernet-guard"
 
 from guard import COUNTERS, Guard, Policy
 
-QUIET = 120
+QUIET = 200
 """Cycles without an output after which there will be none: a datagram of 256 bytes takes less."""
 
 
@@ -208,7 +208,7 @@ def test_datagrams_without_room_are_lost_whole_and_counted() -> None:
 
 
 def test_datagram_that_is_longer_than_the_memory_is_lost() -> None:
-    outcome = pass_through(Guard(words=64, limit=64), [b"a" * 257, b"b" * 256, b"c"], pauses=(0.9, 0))
+    outcome = pass_through(Guard(words=64, limit=64), [b"a" * 257, b"b" * 252, b"c"], pauses=(0.7, 0))
     assert [each.text for each in outcome.sent] == [b"b" * 64, b"c"]
     assert outcome.counts["lost"] == outcome.counts["cut"] == 1
 
