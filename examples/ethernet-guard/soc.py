@@ -140,7 +140,7 @@ class Clocks(LiteXModule):
         self.cd_sys = ClockDomain()
         self.pll = ECP5PLL()
         self.pll.register_clkin(platform.request(platform.default_clk_name), 1e9 / platform.default_clk_period)
-        self.pll.create_clkout(self.cd_sys, frequency, margin=0)
+        self.pll.create_clkout(self.cd_sys, frequency, margin=1e-6)
 
 
 BOARDS = {"5a-75b": colorlight_5a_75b.Platform, "butterstick": gsd_butterstick.Platform}
@@ -155,7 +155,9 @@ def build(board: str, guard: Guard, folder: Path) -> list[str]:
         ToolError: a tool is not installed, or failed, which nextpnr does if a clock is too slow.
     """
     platform, gateware = BOARDS[board](toolchain="trellis"), folder.resolve() / "gateware"
-    phy = LiteEthPHYRGMII(platform.request("eth_clocks"), platform.request("eth"))
+    pads = platform.request("eth_clocks")
+    platform.add_period_constraint(pads.rx, 1e9 / 125e6)
+    phy = LiteEthPHYRGMII(pads, platform.request("eth"))
     soc = GuardSoC(platform, phy, guard, gateware)
     soc.crg = Clocks(platform, FREQUENCY)
     builder = Builder(soc, output_dir=str(folder), csr_csv=str(folder / "csr.csv"), compile_software=False)

@@ -118,6 +118,14 @@ def test_wrong_options_end_with_one_line(program: list[str], tmp_path: Path) -> 
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.build
+def test_the_figures_of_the_page_are_those_of_the_tools(tmp_path: Path) -> None:
+    done = run(
+        [sys.executable, EXAMPLE / "soc.py", "butterstick", tmp_path], capture_output=True, text=True, check=True
+    )
+    assert done.stdout in (CHECKOUT / "docs" / "ethernet-guard.md").read_text(encoding="utf-8")
+
+
 def has_tap() -> bool:
     """Whether this process may have a network namespace with a TAP device of its own."""
     if not shutil.which("unshare") or not shutil.which("ip"):
