@@ -47,7 +47,7 @@ def _encoded(
     encoding: Encoding, code_point: int, length: int, error: bool, escaped: Container[int] = ()
 ) -> list[CodeUnit]:
     if code_point in escaped:
-        return [CodeUnit(length, code_point & 0xFF, error)]
+        return [CodeUnit(length, code_point % 256, error)]
     try:
         units = encoding.form.encode(code_point)
     except ValueError:

@@ -90,7 +90,8 @@ ESCAPES = (Replacement.SURROGATE_ESCAPE, Replacement.PRIVATE_USE_ESCAPE)
 
 @lru_cache(maxsize=32)
 def _without_escapes(escape: Replacement, table: EncodingTable) -> EncodingTable:
-    if table.unit_width != 8 or not all(any(row.matches([unit]) for row in table.rows) for unit in range(0x80)):
+    others = range(len(escape.code_points))
+    if table.unit_width != 8 or not all(any(row.matches([unit]) for row in table.rows) for unit in others):
         raise InvalidArgumentError(f"{escape} is for ill-formed bytes 80..FF, but not all of {table.name} are")
     rows = tuple(part for row in table.rows for part in _without(row, escape.code_points))
     if rows == table.rows:
@@ -133,7 +134,7 @@ def encode_escaped(
     points = map(ord, code_points) if isinstance(code_points, str) else code_points
     if not isinstance(points, Iterable):
         return encode(points)  # Raises.
-    return b"".join(bytes([point & 0xFF]) if point in block else encode([point], reduced) for point in points)
+    return b"".join(bytes([point % 256]) if point in block else encode([point], reduced) for point in points)
 
 
 def checked_escape(escape: Replacement | str) -> Replacement:
