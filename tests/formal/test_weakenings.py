@@ -39,6 +39,7 @@ from utf8fpga.formal.invariants.buffer import Start, _RegisterBench
 from utf8fpga.formal.invariants.window import _Bench
 from utf8fpga.formal.item_lanes import ItemLanes, prove_item_lanes
 from utf8fpga.formal.joints import ChainJoints, Joints, is_joined
+from utf8fpga.formal.mark_proof import MarkProof, prove_marks
 from utf8fpga.formal.netlist import _equal, equal_verilog
 from utf8fpga.formal.packer_monitors import PackerMonitors
 from utf8fpga.formal.packer_proof import NARROW, PackerKind
@@ -73,6 +74,8 @@ from utf8fpga.hdl.encoder.stages import EncoderStages
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.hdl.transcoder import byte_order_mark
+from utf8fpga.hdl.transcoder.byte_order_mark import MarkRemover
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.hdl.validator.parameters import ValidatorParameters
 from utf8fpga.hdl.validator.verdict import VerdictTap
@@ -834,6 +837,41 @@ def netlist(_: pytest.MonkeyPatch) -> bool | None:
 
 NETLIST = {"clocks": Weakening(_equal, "if not _one_clock(text):", "if False:", netlist)}
 
+
+def marks(fault: Callable[[pytest.MonkeyPatch], None]) -> Callable[[pytest.MonkeyPatch], bool | None]:
+    """Whether the stages for byte order marks are proved, with a fault in one of them."""
+
+    def proves(monkeypatch: pytest.MonkeyPatch) -> bool | None:
+        fault(monkeypatch)
+        core = TranscoderParameters(from_="utf-16-be", to="utf-8", bom="detect").build()
+        return prove_marks(core, Property.EQUIVALENCE)[0]
+
+    return proves
+
+
+def no_order_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(byte_order_mark, "swapped_bytes", lambda unit: unit)
+
+
+def ends_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    inject(monkeypatch, MarkRemover, combinational(lambda stage: stage.output.payload.last.eq(0)))
+
+
+def marks_are_empty_beats(monkeypatch: pytest.MonkeyPatch) -> None:
+    inject(monkeypatch, MarkRemover, combinational(lambda stage: stage.output.valid.eq(stage.input.valid)))
+
+
+MARKS = {
+    "symbols": Weakening(
+        MarkProof.elaborate,
+        "same = same & (~kept | (Value.cast(found) == Value.cast(expected)))",
+        "pass",
+        marks(no_order_is_detected),
+    ),
+    "ends": Weakening(MarkProof.elaborate, " & (output.payload.last == last)", "", marks(ends_are_lost)),
+    "beats": Weakening(MarkProof.elaborate, "(output.valid != shown) | ", "", marks(marks_are_empty_beats)),
+}
+
 WEAKENINGS: dict[str, Weakening] = {
     f"{each.module.split('.')[-1]}: {name}": each
     for group in (
@@ -853,6 +891,7 @@ WEAKENINGS: dict[str, Weakening] = {
         RECOVERY,
         FOREIGN,
         NETLIST,
+        MARKS,
     )
     for name, each in group.items()
 }

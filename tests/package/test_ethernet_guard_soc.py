@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -131,7 +130,7 @@ def has_tap() -> bool:
     if not shutil.which("unshare") or not shutil.which("ip"):
         return False
     command = ["unshare", "-rn", "ip", "tuntap", "add", "dev", "tap0", "mode", "tap"]
-    return subprocess.run(command, capture_output=True).returncode == 0
+    return run(command, capture_output=True).returncode == 0
 
 
 def shown(start: str) -> str:

@@ -60,7 +60,7 @@ def variants(kind: type[CoreParameters]) -> Iterator[CoreParameters]:
         else:
             values = list(how.choices) or [True, False]
         for value in values:
-            for others in ({}, {"lanes": 2}, {"lanes": 4}, {"pass_through": True}):
+            for others in ({}, {"lanes": 2}, {"lanes": 4}, {"pass_through": True}, {"practice": Practice.EACH_UNIT}):
                 with suppress(InvalidArgumentError, TypeError):
                     chosen = CATALOGUE[value] if name == "table" else (value,) if how.several else value
                     found = kind(**{**others, name: chosen})
