@@ -41,16 +41,24 @@ def read_font() -> dict[int, bytes]:
     """The font in the file that UNIFONT names, in the format of `unifont.hex`; default: that of Debian's package."""
     path = Path(os.environ.get("UNIFONT", "/usr/share/unifont/unifont.hex"))
     try:
-        lines = path.read_text(encoding="ascii").split()
+        font = dict(map(_glyph, path.read_text(encoding="ascii").split()))
     except OSError as error:
         raise ToolError(f"GNU Unifont: {path}: {error.strerror}: apt install unifont, or set UNIFONT") from None
-    font = {}
-    for line in lines:
-        code, _, digits = line.partition(":")
-        rows = bytes.fromhex(digits)
-        width = len(rows) // ROWS
-        font[int(code, 16)] = b"".join(rows[column::width] for column in range(width))
+    except ValueError:
+        font = {}
+    if not font.keys() >= set(range(0x20, 0x7F)):
+        raise ToolError(f"GNU Unifont: {path} is not a unifont.hex with the glyphs of ASCII: set UNIFONT to one")
     return font
+
+
+def _glyph(line: str) -> tuple[int, bytes]:
+    """The code point and the columns of the glyph in a line such as ``0041:0000000018242442427E424242420000``."""
+    code, _, digits = line.partition(":")
+    rows = bytes.fromhex(digits)
+    width = {ROWS: 1, 2 * ROWS: 2}.get(len(rows))
+    if width is None:
+        raise ValueError(f"a glyph of {len(rows)} bytes")
+    return int(code, 16), b"".join(rows[column::width] for column in range(width))
 
 
 def sign(letter: bytes) -> bytes:

@@ -241,6 +241,18 @@ def font() -> dict[int, bytes]:
         pytest.skip(str(error))
 
 
+@pytest.mark.parametrize("contents", [b"", b"root:x:0:0\n", b"0041:00\n", b"\xff\xfe", b"A" * 16])
+def test_a_file_without_the_font_is_rejected(contents: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from utf8fpga.boards.terminal.unifont import read_font
+
+    path = tmp_path / "unifont.hex"
+    path.write_bytes(contents)
+    monkeypatch.setenv("UNIFONT", str(path))
+    message = f"GNU Unifont: {path} is not a unifont.hex with the glyphs of ASCII: set UNIFONT to one"
+    with pytest.raises(ToolError, match=f"^{re.escape(message)}$"):
+        read_font()
+
+
 @pytest.fixture
 def terminal(font: dict[int, bytes]) -> Any:
     from utf8fpga.boards.terminal.simulated import SimulatedTerminal
