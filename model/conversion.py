@@ -21,7 +21,7 @@ from utf8fpga.model.dfa import checked_unit
 from utf8fpga.model.errors import ErrorKind
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import UTF_16, UTF_32
-from utf8fpga.model.table import Composition, EncodingTable, spell
+from utf8fpga.model.table import Composition, EncodingTable, checked_form, spell
 
 
 class ConversionError(InvalidArgumentError):
@@ -66,7 +66,7 @@ def convert(
     Raises:
         ConversionError: there is an error, and `errors` is ``"strict"``. The kind of a code point
             that `target` lacks is OUT_OF_RANGE above the last one of `target`, else SURROGATE.
-        TypeError: `units` is a string or not iterable.
+        TypeError: `units` is a string or not iterable, or `source` or `target` is no encoding form.
         ValueError: a code unit is outside the width of `source`; `errors` is neither of the two
             values; or it is ``"replace"`` and `target` has no U+FFFD.
 
@@ -79,6 +79,7 @@ def convert(
     """
     if errors not in ("strict", "replace"):
         raise InvalidArgumentError(f"errors is {errors!r}: it must be 'strict' or 'replace'")
+    checked_form(target)
     replacement = target.encode(REPLACEMENT_CHARACTER) if errors == "replace" else None
     text = kept(units)
     converted: list[int] = []

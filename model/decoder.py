@@ -16,7 +16,7 @@ from utf8fpga.model.dfa import DFA, REJECT, START, checked_unit
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.table import Composition, EncodingTable, Row, checked_table
+from utf8fpga.model.table import Composition, EncodingTable, Row, checked_form, checked_table
 
 REPLACEMENT_CHARACTER = 0xFFFD
 """The code point of an ill-formed item."""
@@ -300,9 +300,10 @@ def kept(data: Iterable[int]) -> Sequence[int]:
     >>> kept(iter([0x41, 0x42]))
     (65, 66)
     """
-    if isinstance(data, str | bytes | bytearray) or not isinstance(data, Iterable):
+    if isinstance(data, str | bytes | bytearray):
         return cast("Sequence[int]", data)
-    return tuple(data)
+    content = _of_buffer(data)
+    return tuple(content) if isinstance(content, Iterable) else cast("Sequence[int]", data)
 
 
 def decode(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> Iterator[Item]:
@@ -364,13 +365,13 @@ def encode_units(code_points: str | Iterable[int], table: EncodingTable | Compos
         table: the encoding form or composition; default: UTF-8.
 
     Raises:
-        TypeError: `code_points` is neither a string nor iterable.
+        TypeError: `code_points` is neither a string nor iterable, or `table` is no encoding form.
         ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8.
     """
     if not isinstance(code_points, Iterable):
         raise TypeError(f"code points must be a string or an iterable of integers, not {type(code_points).__name__}")
     points = map(ord, code_points) if isinstance(code_points, str) else code_points
-    return tuple(chain.from_iterable(map(_encoder(table), points)))
+    return tuple(chain.from_iterable(map(_encoder(checked_form(table)), points)))
 
 
 @lru_cache(maxsize=32)
@@ -421,14 +422,14 @@ def encode(code_points: str | Iterable[int], table: EncodingTable | Composition 
         table: the encoding form or composition; default: UTF-8 (D92).
 
     Raises:
-        TypeError: `code_points` is neither a string nor iterable.
+        TypeError: `code_points` is neither a string nor iterable, or `table` is no encoding form.
         ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8; or
             the code units of the table are not bytes.
 
     >>> encode([0x4D, 0x430, 0x4E8C, 0x10302]).hex(" ")
     '4d d0 b0 e4 ba 8c f0 90 8c 82'
     """
-    if table.unit_width != 8:
+    if checked_form(table).unit_width != 8:
         raise InvalidArgumentError(
             f"{table.name} has code units of {table.unit_width} bits, not bytes: encode_units returns them"
         )

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from operator import index
 from typing import NamedTuple
 
 from utf8fpga.model.decoder import Item, decode, kept
@@ -111,11 +112,8 @@ def show(
     chosen = [Practice(practice) for practice in practices] or [Practice.MAXIMAL_SUBPARTS]
     items = {practice.value: _items(units, practice, table) for practice in chosen}
     shown, digits = min(len(units), SHOWN_UNITS), -(-table.unit_width // 4)
-    return Display(
-        tuple(f"{unit:0{digits}X}" for unit in units[:shown]),
-        len(units) - shown,
-        {name: tuple(_spans(each, shown)) for name, each in items.items()},
-    )
+    spans = {name: tuple(_spans(each, shown)) for name, each in items.items()}  # Checks the units.
+    return Display(tuple(f"{index(unit):0{digits}X}" for unit in units[:shown]), len(units) - shown, spans)
 
 
 def _items(units: Iterable[int], practice: Practice, table: EncodingTable | Composition) -> Iterator[Item]:

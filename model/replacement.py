@@ -21,7 +21,7 @@ from functools import lru_cache
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, encode
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.table import EncodingTable, Range, Row
+from utf8fpga.model.table import EncodingTable, Range, Row, checked_table
 
 
 class Replacement(StrEnum):
@@ -73,7 +73,7 @@ class Replacement(StrEnum):
         >>> print(*Replacement.PRIVATE_USE_ESCAPE.without_escapes(TABLE_3_7).rows[5:7], sep=", ")
         U+E000..U+EF7F as EE 80..BD 80..BF, U+F000..U+FFFF as EF 80..BF 80..BF
         """
-        return _without_escapes(self, table) if self in ESCAPES else table
+        return _without_escapes(self, checked_table(table)) if self in ESCAPES else table
 
 
 _FIRST = {
@@ -121,7 +121,7 @@ def encode_escaped(
         table: the encoding form; default: UTF-8.
 
     Raises:
-        TypeError: `code_points` is neither a string nor iterable.
+        TypeError: `code_points` is neither a string nor iterable, or `table` is not an `EncodingTable`.
         ValueError: a code point has no sequence; or `escape` is none of `ESCAPES`.
 
     >>> encode_escaped("n\\udcc3\\uef80", "surrogate-escape").hex(" ")

@@ -487,6 +487,11 @@ def checked_table(table: object) -> EncodingTable:
     raise TypeError(f"an EncodingTable is required, not {type(table).__name__}")
 
 
+def checked_form(form: EncodingTable | Composition) -> EncodingTable | Composition:
+    """`form` if it is an `EncodingTable` or a `Composition`; otherwise a TypeError."""
+    return form if isinstance(form, Composition) else checked_table(form)
+
+
 def spell(units: Sequence[int], unit_width: int) -> str:
     """Code units in the notation of the standard: hexadecimal, with the number of digits of the unit width.
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from ctypes import c_uint8, c_uint16
 from itertools import cycle, islice, product, takewhile
 from mmap import mmap
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,8 +21,8 @@ from support import oracle
 from support.oracle import BOUNDARY, items_of, plain, refusal
 from support.processes import run
 
-from utf8fpga.model import EncodingTable, ErrorKind, InvalidArgumentError, convert, partition
-from utf8fpga.model.decoder import Decoder, Item, decode, is_well_formed
+from utf8fpga.model import EncodingTable, ErrorKind, InvalidArgumentError, convert, encode_escaped, partition, show
+from utf8fpga.model.decoder import Decoder, Item, decode, encode, encode_units, is_well_formed
 from utf8fpga.model.forms import TABLE_3_7, UTF_16, UTF_32
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 
@@ -349,6 +350,25 @@ def test_buffer_of_another_format_is_rejected(data: object, kind: type[Exception
     assert refusal(kind, lambda: list(decode(data))) == message
     assert refusal(kind, is_well_formed, data) == message
     assert refusal(kind, IncrementalDecoder().decode, data) == message
+    for call in (partition, show, lambda units: convert(units, TABLE_3_7, UTF_16)):
+        assert refusal(kind, lambda call=call: list(call(data))) == message
+
+
+NO_TABLE: dict[str, Callable[[Any], object]] = {
+    "decode": lambda table: decode(b"A", table),
+    "is_well_formed": lambda table: is_well_formed(b"A", table),
+    "encode": lambda table: encode("A", table),
+    "encode_units": lambda table: encode_units("", table),
+    "encode_escaped": lambda table: encode_escaped("A", "private-use-escape", table),
+    "convert_from": lambda table: convert(b"A", table, TABLE_3_7),
+    "convert_to": lambda table: convert(b"", TABLE_3_7, table),
+}
+
+
+@pytest.mark.parametrize("call", NO_TABLE.values(), ids=NO_TABLE)
+def test_a_name_in_place_of_a_table_is_rejected(call: Callable[[Any], object]) -> None:
+    assert refusal(TypeError, call, "utf-8") == "an EncodingTable is required, not str"
+    assert refusal(TypeError, call, None) == "an EncodingTable is required, not NoneType"
 
 
 @pytest.mark.parametrize("offset", [1 << 32, (1 << 63) - 1])
