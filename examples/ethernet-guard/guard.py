@@ -14,7 +14,7 @@ from amaranth.lib import data, enum, fifo, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl import CoreParameters, RemoverParameters, TranscoderParameters, ValidatorParameters
-from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.beats import beat_layout, lanes_of
 
 LANES = 4
 MAX_WORDS = 8192
@@ -168,7 +168,8 @@ class Guard(wiring.Component):
         limit: bytes of an output datagram, at most, a multiple of four; longer ones are cut after a character.
         words: words of four bytes that each of the two memories holds, a power of two.
         extra: bits of the number that accompanies a datagram.
-        core: the core; default: that of the policy. Its output units have a value and a flag `error`.
+        core: the core, with four lanes at both sides; default: that of the policy. Its output units have a value and a
+            flag `error`.
 
     Ports:
         input: beats with `extra`; that of the last beat counts.
@@ -193,6 +194,9 @@ class Guard(wiring.Component):
         if limit not in range(LANES, LANES * words + 1, LANES):
             raise ValueError(f"limit {limit} is not a multiple of {LANES} in {LANES}..{LANES * words}")
         self.policy, self.core = policy, core or policy.core()
+        self._core = self.core.build()
+        if (sides := (lanes_of(self._core.input), lanes_of(self._core.output))) != (LANES, LANES):
+            raise ValueError(f"core {self.core.name} has {sides[0]} lanes in and {sides[1]} out, not {LANES}")
         packets = words // 16
         self.front = Store(words, packets, extra, loses=True)
         about = data.StructLayout({"ill_formed": 1, "extra": extra})
@@ -209,7 +213,7 @@ class Guard(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.front, m.submodules.back = front, back = self.front, self.back
-        m.submodules.core = core = self.core.build()
+        m.submodules.core = core = self._core
         # Output beats of the core need not be full.
         m.submodules.remover = remover = RemoverParameters(lanes=LANES, user=1).build()
         m.submodules.extras = extras = fifo.SyncFIFOBuffered(width=len(Value.cast(self.input.payload.extra)), depth=64)

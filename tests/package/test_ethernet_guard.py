@@ -16,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "ethernet-guard"
 
 from guard import COUNTERS, Guard, Policy
 
+from utf8fpga.hdl import TranscoderParameters
+
 QUIET = 200
 """Cycles without an output after which there will be none: a datagram of 256 bytes takes less."""
 
@@ -224,3 +226,15 @@ def test_datagram_that_is_longer_than_the_memory_is_lost() -> None:
 def test_wrong_sizes_are_rejected(values: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         Guard(**values)
+
+
+def test_another_core_of_four_lanes_replaces_that_of_the_policy() -> None:
+    texts = [b"\xef\xbb\xbf", b"\xef\xbb\xbfcaf\xe9", b"", *texts_of(20, 9, seed=5)]
+    outcome = pass_through(Guard(core=TranscoderParameters(lanes=4, narrow=True, bom="remove"), words=1024), texts)
+    expected = [text.decode("utf-8", "replace").removeprefix("\ufeff").encode() for text in texts]
+    assert [each.text for each in outcome.sent] == expected
+
+
+def test_a_core_with_other_lanes_is_rejected() -> None:
+    with pytest.raises(ValueError, match=r"^core transcoder-4 has 4 lanes in and 12 out, not 4$"):
+        Guard(core=TranscoderParameters(lanes=4))
