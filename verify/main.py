@@ -81,6 +81,8 @@ class Circuit:
         _, inputs, latches, outputs, gates = (int(word) for word in header.split()[1:])
         ends = [0, inputs, inputs + latches, inputs + latches + outputs, inputs + latches + outputs + gates]
         rows = [[int(word) for word in line.split()] for line in lines[: ends[-1]]]
+        if len(rows) != ends[-1]:
+            raise RejectedError(f"the circuit ends after {len(rows)} of the {ends[-1]} lines that its header announces")
         names = {key: rest.split() for key, _, rest in (line.partition(" ") for line in lines[ends[-1] :])}
 
         def named(kind: str, number: int) -> list[str]:
@@ -387,9 +389,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     # The programs of a virtual environment are found without activating it.
     os.environ["PATH"] = f"{os.environ.get('PATH', '')}{os.pathsep}{Path(sys.executable).parent}"
-    for command in filter(None, (given.solver, given.drat, given.yosys)):
-        if not shutil.which(shlex.split(command)[0]):
-            parser.error(f"there is no program {shlex.split(command)[0]!r}")
+    for command in (given.solver, *filter(None, [given.drat]), given.yosys):
+        try:
+            program = next(iter(shlex.split(command)), "")
+        except ValueError as error:
+            parser.error(f"{command!r} is not a command: {error}")
+        if not shutil.which(program):
+            parser.error(f"there is no program {program!r}")
+    if given.keep:
+        try:
+            given.keep.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            parser.error(f"--keep {str(given.keep)!r}: {error.strerror}")
     folders = sorted(each.parent for each in given.folder.rglob("core.v"))
     if not folders:
         parser.error(f"there is no certificate in {str(given.folder)!r}")

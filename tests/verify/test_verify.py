@@ -223,6 +223,29 @@ def test_a_program_that_is_missing_is_named(folder: Path, capsys: pytest.Capture
     assert "there is no program 'no-such-solver'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--solver", " "), "there is no program ''"),
+        (("--solver", "'minisat"), '"\'minisat" is not a command: No closing quotation'),
+        (("--solver", f"{sys.executable} -V", "--yosys", ""), "there is no program ''"),
+        (("--solver", f"{sys.executable} -V", "--keep", f"{__file__}/kept"), "kept': Not a directory"),
+    ],
+)
+def test_wrong_options_end_with_status_2(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        verifier.main([str(folder), *options])
+    assert message in capsys.readouterr().err
+
+
+def test_a_circuit_that_is_cut_short_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changed(folder / "circuit.aag", lambda text: "\n".join(text.splitlines()[:20]))
+    (found,) = rejected(folder, capsys)
+    assert re.fullmatch(r"circuit: the circuit ends after 19 of the \d+ lines that its header announces", found)
+
+
 def test_prove_says_which_properties_have_certificates(tmp_path: Path) -> None:
     names = ("steady", "independence", "recovery")
     options = [word for name in names for word in ("--property", name)]
