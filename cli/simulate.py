@@ -188,6 +188,8 @@ def _reject_without_soak(seed: int | None, dask: str | None) -> None:
 def _check_gaps(pattern: Sequence[bool], parameters: CoreParameters) -> None:
     if any(pattern) and not parameters.accepts_gaps:
         gaps = "".join(str(int(is_gap)) for is_gap in pattern)
+        if getattr(parameters, "lanes", 1) == 1:
+            raise CommandError(f"--gaps {gaps} is for several lanes: with one lane, use --null-beats")
         raise CommandError(f"--gaps {gaps} is for cores that accept gaps: leave it out, or use --compact-input")
 
 

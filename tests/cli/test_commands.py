@@ -600,6 +600,8 @@ line-break, all; did you mean surrogate?
     bench --plot - --cache cache | --plot - is standard output, to which the figures are written: name a file
     simulate --lanes 2 --hex 41 --gaps 01 | \
 --gaps 01 is for cores that accept gaps: leave it out, or use --compact-input
+    simulate --compact-input --hex 41 --gaps 01 | --gaps 01 is for several lanes: with one lane, use --null-beats
+    simulate remover --lanes 1 --hex 41 --gaps 01 | --gaps 01 is for several lanes: with one lane, use --null-beats
     simulate remover --hex 41 --gaps 11 | --gaps '11' must be 0s and 1s with at least one 0
     simulate remover --soak 1kB --gaps 01 | --soak and --gaps cannot be combined: leave out one of them
     simulate remover --width 4 --hex '0F 10' | \
