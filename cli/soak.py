@@ -24,6 +24,8 @@ _AMOUNTS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
 def soak_limit(text: str) -> tuple[float | None, int | None]:
     """The seconds or the number of bytes that a value of ``--soak`` denotes."""
     found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([a-zA-Z]{1,2})", text)
+    if found and found[2] in {**_TIMES, **_AMOUNTS} and float(found[1]) == 0:
+        raise CommandError(f"--soak {text!r} compares nothing: give more than 0")
     if found and found[2] in _TIMES:
         return float(found[1]) * _TIMES[found[2]], None
     if found and found[2] in _AMOUNTS:

@@ -603,6 +603,8 @@ line-break, all; did you mean surrogate?
     simulate --compact-input --hex 41 --gaps 01 | --gaps 01 is for several lanes: with one lane, use --null-beats
     simulate remover --lanes 1 --hex 41 --gaps 01 | --gaps 01 is for several lanes: with one lane, use --null-beats
     simulate remover --hex 41 --gaps 11 | --gaps '11' must be 0s and 1s with at least one 0
+    simulate --soak 0kB | --soak '0kB' compares nothing: give more than 0
+    simulate --soak 0.0m | --soak '0.0m' compares nothing: give more than 0
     simulate remover --soak 1kB --gaps 01 | --soak and --gaps cannot be combined: leave out one of them
     simulate remover --width 4 --hex '0F 10' | \
 code unit 16 at offset 1 of text 0 is not an integer of 4 bits: give one in 0..0xf
