@@ -12,15 +12,14 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from inspect import isclass
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Protocol, get_args, get_type_hints
+from typing import Any, ClassVar, Protocol, get_args, get_origin, get_type_hints
 
 from amaranth.hdl import Elaboratable
 from amaranth.lib import stream
 from amaranth.lib.wiring import Signature
 
-from utf8fpga.model import EncodingTable, InvalidArgumentError, forms
+from utf8fpga.model import CATALOGUE, EncodingTable, InvalidArgumentError, forms
 from utf8fpga.model.encodings import Encoding, encoding_word
 from utf8fpga.model.golden import BulkGolden, Golden
 from utf8fpga.model.table import checked_table
@@ -128,7 +127,8 @@ class CoreParameters:
     A field whose default depends on other fields may be None in the call of the constructor; the object has its value.
     So equal cores have equal parameters.
 
-    The type of each value, and the range of its `Option`, are checked here. A subclass that redefines `__post_init__`
+    The type of each value, and the range or the choices of its `Option`, are checked here; a word becomes the member of
+    its enumeration. A subclass that redefines `__post_init__`
     calls this one first.
 
     Raises:
@@ -144,11 +144,20 @@ class CoreParameters:
 
     def __post_init__(self) -> None:
         check_types(self)
+        own: type = type(self)
         for name, how in self.options().items():
             lowest, highest = how.range or (None, None)
             value = getattr(self, name)
             if lowest is not None and highest is not None and value is not None and not lowest <= value <= highest:
                 raise InvalidArgumentError(f"{name} {value} is not in {lowest}..{highest}")
+            if how.choices and not how.several and isinstance(value, str):
+                if value not in how.choices:
+                    raise InvalidArgumentError(f"{name} {str(value)!r} is not one of {', '.join(how.choices)}")
+                self._set(name, _kinds(own)[name][0](value))
+
+    def _set(self, name: str, value: object) -> None:
+        """Set a field, of which the value in the call of the constructor was another one."""
+        object.__setattr__(self, name, value)
 
     @classmethod
     def options(cls) -> dict[str, Option]:
@@ -347,6 +356,29 @@ class CoreParameters:
         return None
 
 
+class TableParameters(CoreParameters):
+    """The parameters of a core whose input symbols are code units of a table; `input_noun` is that of such a core."""
+
+    input_noun: ClassVar[str] = "code unit"
+    table: EncodingTable
+
+    @property
+    def input_table(self) -> EncodingTable:
+        """The table."""
+        return self.table
+
+    @property
+    def absent_symbol(self) -> int:
+        """A unit that continues a sequence, if the core does not ignore it."""
+        return max(self.table.rows, key=lambda row: len(row.units)).units[-1].last
+
+    @property
+    def obstacle(self) -> str:
+        """A table outside the catalogue, which no option selects."""
+        known = CATALOGUE.get(self.table.name) == self.table
+        return "" if known else f"no option selects the table {self.table.name}"
+
+
 def check_types(values: Any) -> None:
     """Check the type of the value of each field of a dataclass.
 
@@ -359,7 +391,7 @@ def check_types(values: Any) -> None:
         value = getattr(values, name)
         if kind is EncodingTable:
             checked_table(value)
-        elif kind not in _TYPE_NAMES or (value is None and is_optional):
+        elif (kind := str if issubclass(kind, str) else kind) not in _TYPE_NAMES or (value is None and is_optional):
             continue
         # A Boolean value is an integer in Python.
         elif not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
@@ -372,14 +404,18 @@ _TYPE_NAMES = {int: "an integer", bool: "True or False", str: "a string"}
 
 @cache
 def _kinds(parameters: type) -> dict[str, tuple[type, bool]]:
-    """The type of each field, with `str` for enumerations of strings, and whether its value may be None."""
+    """The type of each field, without its arguments, and whether its value may be None."""
     found, hints = {}, get_type_hints(parameters)
     for each in fields(parameters):
         hint = hints[each.name]
         kind, *others = get_args(hint) if isinstance(hint, UnionType) else [hint]
-        is_word = isclass(kind) and issubclass(kind, str)
-        found[each.name] = (str if is_word else kind, NoneType in others)
+        found[each.name] = get_origin(kind) or kind, NoneType in others
     return found
+
+
+def several(number: int, noun: str) -> str:
+    """A number and a noun, in the plural unless the number is 1."""
+    return f"{number} {noun}{'s' if number != 1 else ''}"
 
 
 def spelled(table: EncodingTable) -> str:

@@ -12,7 +12,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective
-from utf8fpga.hdl.core import CoreParameters, option
+from utf8fpga.hdl.core import CoreParameters, option, several
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model.remover import GoldenRemover
@@ -65,7 +65,7 @@ class RemoverParameters(CoreParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "flush", self.flush and self.lanes > 1)
+        self._set("flush", self.flush and self.lanes > 1)
 
     def build(self) -> Remover:
         """The circuit."""
@@ -106,7 +106,7 @@ class RemoverParameters(CoreParameters):
 
     def description(self) -> list[str]:
         """What becomes of symbols, and the sizes."""
-        lanes = f"{self.lanes} symbol{'s' if self.lanes > 1 else ''}"
+        lanes = several(self.lanes, "symbol")
         user = f" and {self.user} of tuser" if self.user else ""
         return [f"Null-word remover, {lanes} per cycle, each with {self.width} bits of data{user}."]
 

@@ -155,7 +155,7 @@ class UnitMarker(wiring.Component):
         further = Cat(remaining[1:], Const(0, 1)) & continued.replicate(len(remaining))
         closes = beat.last | ~control.may_stay_open(unit)
         starts = control.opens(unit)
-        needed = Cat(starts, *(starts & more(unit) for more in control.needs_more_than[1:]))
+        needed = Cat(control.needed(starts, unit))
         after_lead = control.code_after_unit(unit)
         after = after_lead if control.reads_lead else Mux(continued, control.code_after_trail(context), after_lead)
         self._opened = starts & ~closes
@@ -215,10 +215,8 @@ class MarkedDecoder(wiring.Component):
         unit, error = beat.symbols[0].unit, beat.symbols[0].error
         item = Signal(output.payload.shape(), reset_less=True)
         full = commented(Signal(name="full"), "There is an item at the output.")
-        needs = control.needs_more_than
         remaining = self.remaining
-        starts = control.is_lead(unit)
-        needed = Cat(starts, *(starts & more(unit) for more in needs[1:]))
+        needed = Cat(control.needed(control.is_lead(unit), unit))
         after = named(m, "after", Mux(error | ~beat.keep, 0, needed | (remaining >> 1)))
         code_point = item.symbols[0].code_point
         whole = Cat(control.accumulate(code_point, unit, len(code_point), leads=True, singles=True))

@@ -11,7 +11,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_stream
-from utf8fpga.hdl.core import Core, CoreParameters, option, written
+from utf8fpga.hdl.core import Core, TableParameters, option, several, written
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
 from utf8fpga.hdl.decoder.packed import CompactDecoder, PackedDecoder
@@ -75,7 +75,7 @@ class FlaggedWord(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecoderParameters(CoreParameters):
+class DecoderParameters(TableParameters):
     """The parameters of a decoder.
 
     Attributes:
@@ -114,7 +114,6 @@ class DecoderParameters(CoreParameters):
     """
 
     core: ClassVar[str] = "decoder"
-    input_noun: ClassVar[str] = "code unit"
 
     table: EncodingTable = field(
         default=TABLE_3_7, kw_only=False, metadata=option("The encoding form.", choices=_TABLES)
@@ -206,9 +205,7 @@ class DecoderParameters(CoreParameters):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set("architecture", self.architecture or ("serial" if self.lanes == 1 else "parallel"))
-        if self.architecture not in ARCHITECTURES:
-            raise InvalidArgumentError(f"architecture {self.architecture!r} is not one of {', '.join(ARCHITECTURES)}")
-        self._set("practice", self._checked_practice())
+        self._check_practice()
         self._set("properties", chosen_properties(self.properties))
         self._check_serial() if self.architecture == "serial" else self._check_parallel()
         self._check_replacement()
@@ -218,26 +215,16 @@ class DecoderParameters(CoreParameters):
                 f"refresh {self.refresh} would not reset the remover of compact_input: leave out one of them"
             )
 
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
-
-    def _checked_practice(self) -> Practice:
-        if self.practice not in MARK_PRACTICES:
+    def _check_practice(self) -> None:
+        if self.practice is not Practice.MAXIMAL_SUBPARTS and self.architecture != "serial":
+            raise InvalidArgumentError(f"practice {self.practice} is for the serial decoder: use one lane")
+        if self.practice in MERGING_PRACTICES and self.length:
             raise InvalidArgumentError(
-                f"practice {str(self.practice)!r} is not one for hardware: {', '.join(MARK_PRACTICES)}"
+                f"practice {self.practice} outputs a mark before its length is known: leave out length"
             )
-        practice = Practice(self.practice)
-        if practice is not Practice.MAXIMAL_SUBPARTS and self.architecture != "serial":
-            raise InvalidArgumentError(f"practice {practice} is for the serial decoder: use one lane")
-        if practice in MERGING_PRACTICES and self.length:
-            raise InvalidArgumentError(
-                f"practice {practice} outputs a mark before its length is known: leave out length"
-            )
-        return practice
 
     def _check_replacement(self) -> None:
-        chosen = Replacement(self.replace_with)
-        self._set("replace_with", chosen)
+        chosen = self.replace_with
         if self.has_plain_marks:
             return
         check_replacement(self.practice, chosen)
@@ -352,11 +339,6 @@ class DecoderParameters(CoreParameters):
         """True with `compact_input`."""
         return self.compact_input
 
-    @property
-    def input_table(self) -> EncodingTable:
-        """The table."""
-        return self.table
-
     def comparable(self, symbol: Item | FlaggedItem) -> Item | FlaggedItem | Word | FlaggedWord:
         """The item if the decoder has the fields `kind` and `length`, otherwise a `Word`."""
         if self.kind and self.length:
@@ -389,17 +371,6 @@ class DecoderParameters(CoreParameters):
             return self
         return replace(self, kind=True, length=self.practice not in MERGING_PRACTICES)
 
-    @property
-    def absent_symbol(self) -> int:
-        """A unit that continues a sequence, if the decoder does not ignore it."""
-        return max(self.table.rows, key=lambda row: len(row.units)).units[-1].last
-
-    @property
-    def obstacle(self) -> str:
-        """A table outside the catalogue, which no option selects."""
-        known = CATALOGUE.get(self.table.name) == self.table
-        return "" if known else f"no option selects the table {self.table.name}"
-
     def label(self, symbol: Item | FlaggedItem | Word | FlaggedWord) -> str:
         """The code point; of an ill-formed item the cause of its error, or ``error`` if the item has no cause.
 
@@ -419,8 +390,7 @@ class DecoderParameters(CoreParameters):
     @property
     def title(self) -> str:
         """Architecture, lanes and pipeline, and the parameters that differ from their defaults."""
-        lanes = f"{self.lanes} lane{'s' if self.lanes > 1 else ''}"
-        words = [f"{self.architecture}", lanes, f"pipeline {self.pipeline}"]
+        words = [f"{self.architecture}", several(self.lanes, "lane"), f"pipeline {self.pipeline}"]
         if self.lanes > 1:
             words.append("packed" if self.packed else "sparse")
         return ", ".join([*words, *self.words(without=("architecture", "lanes", "pipeline", "packed"))])
@@ -432,7 +402,7 @@ class DecoderParameters(CoreParameters):
 
     def description(self) -> list[str]:
         """The table, the architecture and the other parameters."""
-        units = f"{self.lanes} code unit{'s' if self.lanes > 1 else ''}"
+        units = several(self.lanes, "code unit")
         return [
             f"{self.table.name} decoder, {self.architecture}, {units} per cycle, {self.practice};",
             f"pipeline {self.pipeline}, buffer {self.buffer or 'none'}, refresh {self.refresh or 'none'}.",

@@ -528,8 +528,7 @@ class _Slot:
         if not control.reads_lead:
             code = Mux(continued, control.code_after_trail(self.context(control, unit)), code)
         with m.If(enable):
-            for k in range(needed):
-                starts = opens & control.needs_more_than[k](unit) if k else opens
+            for k, starts in enumerate(control.needed(opens, unit)):
                 goes_on = continued & self.remaining[k + 1] if k + 1 < needed else Const(0, 1)
                 m.d.sync += self.remaining[k].eq(starts | goes_on)
             m.d.sync += [self.code.eq(code), self.error.eq(~self.completed & arriving.keep)]

@@ -247,6 +247,10 @@ class SerialControl:
             for k in range(self.longest - 1)
         )
 
+    def needed(self, opens: Value, unit: Value) -> list[Value]:
+        """The bits of `remaining` after a unit that opens a sequence if `opens` is 1."""
+        return [opens, *(opens & more(unit) for more in self.needs_more_than[1:])]
+
     @cached_property
     def _code_after_unit(self) -> tuple[Function, ...]:
         wanted = {unit: self.code_of(state) for unit, state in self.leads.items()}

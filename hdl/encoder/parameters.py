@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from utf8fpga.hdl.core import CoreParameters, option
+from utf8fpga.hdl.core import CoreParameters, option, several
 from utf8fpga.hdl.encoder.encoder import Encoder
 from utf8fpga.hdl.encoder.logic import WORD_BITS
 from utf8fpga.hdl.payloads import OutputUnit
@@ -15,7 +15,7 @@ from utf8fpga.model import UTF_32, EncodingTable
 from utf8fpga.model.encoder import CodeUnit, GoldenEncoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.replacement import ESCAPES, Replacement, checked_escape
+from utf8fpga.model.replacement import ESCAPES, Replacement
 from utf8fpga.model.table import Composition, spell
 
 MAX_ENCODER_LANES = 64
@@ -85,8 +85,7 @@ class UnitParameters(CoreParameters):
             raise InvalidArgumentError("narrow output beats are packed: leave out --sparse, or use --wide")
 
     def _check_unescape(self) -> None:
-        if self.unescape is not None:
-            object.__setattr__(self, "unescape", escape := checked_escape(self.unescape))
+        if (escape := self.unescape) is not None:
             if self.target.unit_bytes > 1 or isinstance(self.target.form, Composition):
                 raise InvalidArgumentError(f"unescape {escape} is for bytes of one table, not {self.to}: use utf-8")
             escape.without_escapes(self.target.form)
@@ -143,9 +142,8 @@ class EncoderParameters(UnitParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        encoding_named(self.to)
         self._check_narrow(self.lanes)
-        object.__setattr__(self, "packed", self.packed or self.lanes == 1)
+        self._set("packed", self.packed or self.lanes == 1)
         self._check_unescape()
 
     def build(self) -> Encoder:
@@ -168,7 +166,7 @@ class EncoderParameters(UnitParameters):
 
     def description(self) -> list[str]:
         """The encoding and the sizes."""
-        words = f"{self.lanes} word{'s' if self.lanes > 1 else ''}"
+        words = several(self.lanes, "word")
         return [f"{self.target.form.name} encoder, {words} per cycle.", f"Generated from: {self.target.form.source}."]
 
     def notes(self) -> list[str]:

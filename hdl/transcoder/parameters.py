@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from amaranth.lib import stream
 
-from utf8fpga.hdl.core import option
+from utf8fpga.hdl.core import option, several
 from utf8fpga.hdl.decoder.parameters import MAX_LANES, DecoderParameters
 from utf8fpga.hdl.encoder.parameters import UnitParameters
 from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer, Transcoder, source_table
@@ -89,29 +89,21 @@ class TranscoderParameters(UnitParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        encoding_named(self.to)
-        encoding_named(self.from_)
-        if self.bom not in list(ByteOrderMark):
-            raise InvalidArgumentError(f"bom {self.bom!r} is not one of {', '.join(ByteOrderMark)}")
-        object.__setattr__(self, "bom", ByteOrderMark(self.bom))
         if self.bom is ByteOrderMark.DETECT and self.given.unit_bytes == 1:
             raise InvalidArgumentError(f"{self.from_} has no byte order to detect: use bom {ByteOrderMark.REMOVE}")
         self._check_narrow(self.lanes)
         if self.lanes == 1:
-            object.__setattr__(self, "packed", True)
-            object.__setattr__(self, "narrow", True)
+            self._set("packed", True)
+            self._set("narrow", True)
         self._check_replacement()
         self._check_unescape()
         decoder = self.decoder
         if decoder is None and self.pipeline is not None:
             raise InvalidArgumentError(f"{self.from_} needs no decoder: leave out pipeline {self.pipeline}")
-        object.__setattr__(self, "pipeline", decoder and decoder.pipeline)
+        self._set("pipeline", decoder and decoder.pipeline)
 
     def _check_replacement(self) -> None:
-        if self.replace_with not in _REPLACEMENTS:
-            raise InvalidArgumentError(f"replace_with {self.replace_with!r} is not one of {', '.join(_REPLACEMENTS)}")
-        chosen = Replacement(self.replace_with)
-        object.__setattr__(self, "replace_with", chosen)
+        chosen = self.replace_with
         if self.has_plain_marks:
             return
         if self.lanes != 1:
@@ -199,7 +191,7 @@ class TranscoderParameters(UnitParameters):
 
     def description(self) -> list[str]:
         """The encodings and the sizes."""
-        units = f"{self.lanes} code unit{'s' if self.lanes > 1 else ''}"
+        units = several(self.lanes, "code unit")
         return [
             f"{self.given.form.name} to {self.target.form.name} transcoder, {units} per cycle.",
             f"Generated from: {self.given.form.source};",

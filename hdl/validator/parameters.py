@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
-from utf8fpga.hdl.core import CoreParameters, option
+from utf8fpga.hdl.core import TableParameters, option, several
 from utf8fpga.hdl.payloads import OutputUnit
 from utf8fpga.hdl.validator.pass_through import PassThrough
 from utf8fpga.hdl.validator.report import REPORTS
@@ -40,7 +40,7 @@ _BYTE_TABLES = tuple(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidatorParameters(CoreParameters):
+class ValidatorParameters(TableParameters):
     """The parameters of a validator.
 
     Attributes:
@@ -65,7 +65,6 @@ class ValidatorParameters(CoreParameters):
     """
 
     core: ClassVar[str] = "validator"
-    input_noun: ClassVar[str] = "code unit"
 
     table: EncodingTable = field(default=TABLE_3_7, metadata=option("The encoding form.", choices=_BYTE_TABLES))
     lanes: int = field(default=1, metadata=option("Bytes per beat.", range=(1, MAX_TAP_LANES)))
@@ -105,13 +104,11 @@ class ValidatorParameters(CoreParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.report not in REPORTS:
-            raise InvalidArgumentError(f"report {self.report!r} is not one of {', '.join(REPORTS)}")
         checked_limit(self.limit, self.table)
         if self.limit is not None and not self.pass_through:
             raise InvalidArgumentError(f"limit {self.limit} is for a pass-through: a tap cannot cut packets")
         if self.report == REPORTS[0]:
-            object.__setattr__(self, "counters", COUNTER_WIDTH)
+            self._set("counters", COUNTER_WIDTH)
 
     def tap(self) -> AnyTap:
         """The tap by itself, without the stream of reports.
@@ -178,22 +175,6 @@ class ValidatorParameters(CoreParameters):
             *(fields.get(name, 0) for name in ValidatorReport._fields[3:]),
         )
 
-    @property
-    def input_table(self) -> EncodingTable:
-        """The table."""
-        return self.table
-
-    @property
-    def absent_symbol(self) -> int:
-        """A unit that continues a sequence, if the validator does not ignore it."""
-        return max(self.table.rows, key=lambda row: len(row.units)).units[-1].last
-
-    @property
-    def obstacle(self) -> str:
-        """A table outside the catalogue, which no option selects."""
-        known = CATALOGUE.get(self.table.name) == self.table
-        return "" if known else f"no option selects the table {self.table.name}"
-
     def label(self, symbol: Any) -> str:
         """The unit in hexadecimal, or the verdict, with the cause and the offset if the report has them."""
         if self.pass_through:
@@ -216,7 +197,7 @@ class ValidatorParameters(CoreParameters):
 
     def description(self) -> list[str]:
         """The table, the lanes and what is reported."""
-        units = f"{self.lanes} code unit{'s' if self.lanes > 1 else ''}"
+        units = several(self.lanes, "code unit")
         numbers = "" if self.report == REPORTS[0] else f", numbers of {self.counters} bits that saturate"
         place = "through which a stream goes" if self.pass_through else "a tap beside a stream"
         cut = [] if self.limit is None else [f"Packets are cut to {self.limit} code units at most, between items."]

@@ -189,11 +189,11 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
             {"lanes": 4, "packed": False, "buffer": "packer"},
             "buffer packer is for packed decoders of several lanes: leave it out",
         ),
-        ({"lanes": 4, "buffer": "x"}, "buffer 'x' is not one of registers, memory, slices"),
+        ({"lanes": 4, "buffer": "x"}, "buffer 'x' is not one of registers, memory, slices, packer"),
         ({"lanes": 2, "practice": Practice.EACH_UNIT}, "practice each-unit is for the serial decoder: use one lane"),
         (
             {"practice": Practice.START_OF_A_SEQUENCE},
-            "practice 'start-of-a-sequence' is not one for hardware: maximal-subparts, each-unit, whole-subsequence,"
+            "practice 'start-of-a-sequence' is not one of maximal-subparts, each-unit, whole-subsequence,"
             " malformed-sequence, first-error",
         ),
         (
@@ -239,12 +239,12 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
     "encoder": [
         ({"lanes": 0}, "lanes 0 is not in 1..64"),
         ({"lanes": 65}, "lanes 65 is not in 1..64"),
-        ({"to": "latin-1"}, f"encoding 'latin-1' is not one of {', '.join(ENCODINGS)}"),
+        ({"to": "latin-1"}, f"to 'latin-1' is not one of {', '.join(ENCODINGS)}"),
         (
             {"lanes": 2, "narrow": True, "packed": False},
             "narrow output beats are packed: leave out --sparse, or use --wide",
         ),
-        ({"unescape": "substitute"}, "'substitute' is no escape: use surrogate-escape or private-use-escape"),
+        ({"unescape": "substitute"}, "unescape 'substitute' is not one of surrogate-escape, private-use-escape"),
         *(
             (
                 {"unescape": "surrogate-escape", "to": to},
@@ -259,7 +259,7 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"from_": "utf-32-le", "pipeline": 1}, "utf-32-le needs no decoder: leave out pipeline 1"),
         (
             {"from_": "utf-7"},
-            "encoding 'utf-7' is not one of utf-8, utf-16-le, utf-16-be, utf-32-le, utf-32-be, utf-8-of-rfc-2279,"
+            "from_ 'utf-7' is not one of utf-8, utf-16-le, utf-16-be, utf-32-le, utf-32-be, utf-8-of-rfc-2279,"
             " generalised-utf-8, cesu-8, modified-utf-8",
         ),
         (
