@@ -413,11 +413,6 @@ def _kinds(parameters: type) -> dict[str, tuple[type, bool]]:
     return found
 
 
-def several(number: int, noun: str) -> str:
-    """A number and a noun, in the plural unless the number is 1."""
-    return f"{number} {noun}{'s' if number != 1 else ''}"
-
-
 def spelled(table: EncodingTable) -> str:
     """The name of a table in `utf8fpga.model.forms`.
 

@@ -12,10 +12,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective
-from utf8fpga.hdl.core import CoreParameters, option, several
+from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model.remover import GoldenRemover
+from utf8fpga.model.render import counted
 
 MAX_REMOVER_LANES = 64
 """Upper bound on the lanes of a remover."""
@@ -106,7 +107,7 @@ class RemoverParameters(CoreParameters):
 
     def description(self) -> list[str]:
         """What becomes of symbols, and the sizes."""
-        lanes = several(self.lanes, "symbol")
+        lanes = counted(self.lanes, "symbol")
         user = f" and {self.user} of tuser" if self.user else ""
         return [f"Null-word remover, {lanes} per cycle, each with {self.width} bits of data{user}."]
 

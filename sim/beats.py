@@ -14,6 +14,7 @@ from amaranth.lib import data
 from utf8fpga.hdl import Core, CoreParameters, parameters_of
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model.render import counted
 
 _PATIENCE = 64
 """Lower bound on the result of `patience_of`."""
@@ -83,7 +84,7 @@ def symbols_from(parts: Iterable[bytes], width: int) -> Iterator[int]:
         left, offset = data[whole:], offset + whole
     if left:
         raise InvalidArgumentError(
-            f"{len(left)} byte{'s' if len(left) > 1 else ''} at offset {offset} of the input, but a symbol of"
+            f"{counted(len(left), 'byte')} at offset {offset} of the input, but a symbol of"
             f" {width} bits has {size} bytes"
         )
 

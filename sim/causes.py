@@ -40,6 +40,7 @@ from utf8fpga.sim.report import (
     Report,
     Row,
     Throughput,
+    well_formed,
 )
 
 _BLOCK = 1024
@@ -88,15 +89,17 @@ class _Text(NamedTuple):
         return self.cause in ErrorKind.__members__
 
 
-def _well_formed(length: int) -> str:
-    return f"well-formed, {length} byte{'s' if length > 1 else ''}"
-
-
 def _causes() -> Iterator[str]:
     """The causes of single texts in the order of the table."""
     yield EMPTY
-    yield from map(_well_formed, range(1, TABLE_3_7.longest + 1))
+    yield from map(well_formed, range(1, TABLE_3_7.longest + 1))
     yield from (kind.name for kind in ErrorKind)
+
+
+def patterns(pauses: tuple[str, str]) -> dict[str, list[bool]]:
+    """The arguments of `ForeignSimulation.run` for patterns of pauses."""
+    given, taken = ([digit == "1" for digit in pattern] for pattern in pauses)
+    return {"input_pauses": given, "output_pauses": taken}
 
 
 def _has_handshake(ports: CheckedPorts) -> bool:
@@ -164,7 +167,7 @@ def _text(text: bytes, practice: Practice, final: bool) -> _Text:
         assert error is not None
         is_open = whole[-1].error is ErrorKind.INCOMPLETE
         return _Text(error.name, text, items, max(0, len(items) - 1 - marks[-1]), is_open)
-    return _Text(_well_formed(max(item.length for item in items)) if items else EMPTY, text, items, 0, False)
+    return _Text(well_formed(max(item.length for item in items)) if items else EMPTY, text, items, 0, False)
 
 
 def _parts(text: bytes) -> Iterator[bytes]:
@@ -186,7 +189,7 @@ def _blocks() -> list[tuple[str, range]]:
     for row in TABLE_3_7.rows:
         points = row.code_points
         for first in range(points.first, points.last + 1, _BLOCK):
-            blocks.append((_well_formed(len(row.units)), range(first, min(first + _BLOCK, points.last + 1))))
+            blocks.append((well_formed(len(row.units)), range(first, min(first + _BLOCK, points.last + 1))))
     return blocks
 
 
@@ -196,13 +199,19 @@ def _block_bytes() -> list[bytes]:
     return ["".join(map(chr, points)).encode() for _, points in _blocks()]
 
 
-class _Tally:
-    """The rows of a report while it is made."""
+class Tally:
+    """The rows of a report while it is made.
 
-    def __init__(self) -> None:
+    Args:
+        output: what the core should output.
+    """
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
         self._counts: dict[str, int] = defaultdict(int)
         self._failed: dict[str, int] = defaultdict(int)
-        self._shortest: dict[str, Run] = {}
+        self.shortest: dict[str, Run] = {}
+        """By cause the shortest run that differs."""
         self._not_checked: dict[str, str] = {}
         self._defects: dict[Defect, Run] = {}
 
@@ -211,10 +220,19 @@ class _Tally:
         if defect not in self._defects or run.size < self._defects[defect].size:
             self._defects[defect] = run
 
-    def findings(self, output: Output) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding]:
         for defect in Defect:
             if found := self._defects.get(defect):
-                yield Finding(defect, output.failure(found))
+                yield Finding(defect, self._output.failure(found))
+
+    def judge(self, run: Run) -> bool:
+        """Whether the words of a run are correct; the ends of its texts then count with their own cause."""
+        is_correct, has_ends = self._output.judge(run)
+        if is_correct and self._output.has_last:
+            self.add(ENDS, None if has_ends else run)
+            if not has_ends:
+                self.note(Defect.END, run)
+        return is_correct
 
     def add(self, cause: str, failed: Run | None) -> None:
         """Count a run, which is given if it differs."""
@@ -225,21 +243,22 @@ class _Tally:
 
     def prefer(self, cause: str, failed: Run) -> None:
         """Replace the shortest run of a cause that differs, if there is none shorter."""
-        if cause not in self._shortest or failed.size < self._shortest[cause].size:
-            self._shortest[cause] = failed
+        if cause not in self.shortest or failed.size < self.shortest[cause].size:
+            self.shortest[cause] = failed
 
     def skip(self, cause: str, reason: str) -> None:
         """State why there is no run for a cause, if there is none."""
         self._not_checked[cause] = reason
 
-    def rows(self, causes: Iterable[str], output: Output) -> Iterator[Row]:
-        for cause in causes:
+    def rows(self, causes: Iterable[str] = ()) -> Iterator[Row]:
+        """The rows of these causes; default: those that were counted, the ends of texts last."""
+        for cause in causes or sorted(self._counts, key=lambda cause: cause == ENDS):
             count = self._counts[cause]
             reason = (
                 "" if count else self._not_checked.get(cause, "each of its texts contains a shorter one that differs")
             )
-            found = self._shortest.get(cause)
-            yield Row(cause, count, self._failed[cause], found and output.failure(found), reason)
+            found = self.shortest.get(cause)
+            yield Row(cause, count, self._failed[cause], found and self._output.failure(found), reason)
 
 
 _OF_SEVERAL = {BACK_TO_BACK: Defect.LEAKS}
@@ -254,7 +273,7 @@ class _Check:
         self._final = core.ports.has_end
         self._is_validator = core.ports.kind == "validator"
         self._output = Output(core.ports)
-        self._tally = _Tally()
+        self._tally = Tally(self._output)
         self._correct: dict[bytes, array[int]] = {}
         """By text that is correct alone its expected words."""
         self._differing: dict[bytes, _Text] = {}
@@ -276,11 +295,11 @@ class _Check:
         return Report(
             name=self._core.name,
             practice=self._practice,
-            defects=tuple(self._tally.findings(self._output)),
+            defects=tuple(self._tally.findings()),
             accepted=tuple(self._accepted_by_cause()),
             ill_formed=len(self._ill_formed),
             agreement=self._agreement(),
-            rows=tuple(self._tally.rows(row_names(self._core.ports), self._output)),
+            rows=tuple(self._tally.rows(row_names(self._core.ports))),
             best=best,
             worst=worst,
         )
@@ -304,7 +323,7 @@ class _Check:
         outcomes = self._run([(each.text,) for each in texts])
         for each, outcome in zip(texts, outcomes, strict=True):
             run = output.run((each.text,), [output.words(each.items)], outcome)
-            is_correct = self._is_correct(run)
+            is_correct = self._tally.judge(run)
             part = None
             if is_correct:
                 self._correct[each.text] = run.expected
@@ -320,15 +339,6 @@ class _Check:
             if each.tail and not self._is_validator and part in (None, each):
                 lost = not is_correct and not output.resynchronises(run, each.items[-each.tail :])
                 tally.add(RESYNCHRONISATION, run if lost else None)
-
-    def _is_correct(self, run: Run) -> bool:
-        """Whether the words of a run are correct; the ends of its texts then count with their own cause."""
-        is_correct, has_ends = self._output.judge(run)
-        if is_correct and self._output.has_last:
-            self._tally.add(ENDS, None if has_ends else run)
-            if not has_ends:
-                self._tally.note(Defect.END, run)
-        return is_correct
 
     def _note(self, text: _Text, run: Run) -> None:
         """Record the defect of a text that differs and has no part that does."""
@@ -398,7 +408,7 @@ class _Check:
         outcomes = self._run([(text,) for text in _block_bytes()])
         for (cause, points), text, outcome in zip(_blocks(), _block_bytes(), outcomes, strict=True):
             run = self._output.run((text,), [self._output.of_points(points)], outcome)
-            is_correct = self._is_correct(run)
+            is_correct = self._tally.judge(run)
             self._tally.add(cause, None if is_correct else run)
             if not is_correct and cause not in searched:
                 searched.add(cause)
@@ -444,11 +454,10 @@ class _Check:
         return self._output.run(texts, [self._correct[text] for text in texts], outcome, pauses)
 
     def _compare(self, cause: str, runs: Sequence[tuple[bytes, ...]], pauses: tuple[str, str] = ("0", "0")) -> None:
-        given, taken = ([digit == "1" for digit in pattern] for pattern in pauses)
-        outcomes = self._run(runs, input_pauses=given, output_pauses=taken)
+        outcomes = self._run(runs, **patterns(pauses))
         for texts, outcome in zip(runs, outcomes, strict=True):
             run = self._expected(texts, outcome, pauses)
-            is_correct = self._is_correct(run)
+            is_correct = self._tally.judge(run)
             self._tally.add(cause, None if is_correct else run)
             if not is_correct:
                 self._tally.note(self._output.defect_by_reason(outcome, _OF_SEVERAL.get(cause, Defect.PAUSES)), run)

@@ -8,17 +8,17 @@ Then follow pairs of texts, and texts with pauses, of those that are correct alo
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, chain, product
+from collections.abc import Callable, Sequence
+from itertools import chain, product
 
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, ErrorKind, Practice
 from utf8fpga.model.encoder import GoldenEncoder
 from utf8fpga.model.encodings import encoding_named
-from utf8fpga.sim.causes import STEPS
+from utf8fpga.sim.causes import STEPS, Tally, patterns
 from utf8fpga.sim.foreign import ERROR, ForeignSimulation, Outcome
-from utf8fpga.sim.report import BACK_TO_BACK, ENDS, RESYNCHRONISATION, Defect, Failure, Finding, Report, Row, Throughput
+from utf8fpga.sim.judgement import Output
+from utf8fpga.sim.report import BACK_TO_BACK, ENDS, RESYNCHRONISATION, Defect, Report, Throughput, well_formed
 
 _Text = tuple[int, ...]
 
@@ -29,83 +29,36 @@ _PAUSES = (("10", "0"), ("0", "1110"), ("110", "1001"), ("01101001", "1101000"))
 """Patterns of pauses at the input and at the output; 1 is a pause."""
 
 
-@dataclass(frozen=True)
-class EncoderFailure(Failure):
-    """A run in which an encoder differs; `texts` are its words as UTF-32, big-endian."""
-
-    @property
-    def input(self) -> str:
-        """The words in hexadecimal, with ``|`` between texts, and the pauses."""
-        words = [
-            " ".join(f"{int.from_bytes(text[n : n + 4], 'big'):04X}" for n in range(0, len(text), 4))
-            for text in self.texts
-        ]
-        return ", ".join([" | ".join(words), *super().input.split(", ")[1:]])
-
-
 class _Check:
     def __init__(self, core: ForeignCore) -> None:
         self._core, self._run = core, ForeignSimulation(core).run
         self._golden = GoldenEncoder(encoding_named("utf-8"))
-        self._has_error, self._has_last = "error" in core.ports.output, "last" in core.ports.output
+        self._flag = ERROR if "error" in core.ports.output else 0
         # The mark stands alone if it has no bytes of its own, or if these are arbitrary.
         self._mark = core.ports.marks == "separate" or not core.ports.replacement
-        self.rows: dict[str, Row] = {}
+        self._output = Output(core.ports)
+        self.tally = Tally(self._output)
         self.correct: list[_Text] = []
 
-    def words(self, text: Sequence[int]) -> list[int]:
+    def words(self, text: Sequence[int]) -> array[int]:
         """The expected words."""
-        flag = ERROR * self._has_error
         units = [self._golden.process([point]) for point in text]
-        if self._mark:
-            return list(
-                chain.from_iterable(
-                    [REPLACEMENT_CHARACTER | flag] if some[0].error else [unit.value for unit in some] for some in units
-                )
-            )
-        return [unit.value | flag * unit.error for unit in chain.from_iterable(units)]
+        mark, found = REPLACEMENT_CHARACTER | self._flag, array("Q")
+        for some in units:
+            is_alone = self._mark and some[0].error
+            found.extend([mark] if is_alone else [unit.value | self._flag * unit.error for unit in some])
+        return found
 
     def compare(self, cause: str, runs: Sequence[Sequence[_Text]], pauses: tuple[str, str] = ("0", "0")) -> list[bool]:
         """Whether each run is correct, which counts with the cause."""
-        given, taken = ([digit == "1" for digit in pattern] for pattern in pauses)
         sent = [[array("I", text).tobytes() for text in texts] for texts in runs]
         results = []
-        for texts, outcome in zip(runs, self._run(sent, input_pauses=given, output_pauses=taken), strict=True):
-            expected = [self.words(text) for text in texts]
-            words = [*chain.from_iterable(expected)]
-            is_correct = not outcome.reason and words == list(outcome.words)
-            self.count(cause, None if is_correct else self._failure(texts, words, outcome, pauses))
-            if is_correct and self._has_last:
-                has_ends = list(outcome.ends) == [*accumulate(map(len, expected))]
-                why = outcome._replace(reason="output.last is not at the ends of the texts")
-                self.count(ENDS, None if has_ends else self._failure(texts, words, why, pauses))
-            results.append(is_correct)
+        for texts, outcome in zip(runs, self._run(sent, **patterns(pauses)), strict=True):
+            written = [b"".join(point.to_bytes(4, "big") for point in text) for text in texts]
+            run = self._output.run(written, list(map(self.words, texts)), outcome, pauses)
+            results.append(is_correct := self.tally.judge(run))
+            self.tally.add(cause, None if is_correct else run)
         return results
-
-    def count(self, cause: str, failure: Failure | None) -> None:
-        before = self.rows.get(cause, Row(cause, 0))
-        shortest = before.shortest
-        if failure and (shortest is None or sum(map(len, failure.texts)) < sum(map(len, shortest.texts))):
-            shortest = failure
-        self.rows[cause] = Row(cause, before.texts + 1, before.failed + bool(failure), shortest)
-
-    def _failure(
-        self, texts: Sequence[_Text], expected: Sequence[int], outcome: Outcome, pauses: tuple[str, str]
-    ) -> Failure:
-        spelt, marks = [], []
-        for words in (expected, outcome.words):
-            spelt.append(tuple(f"{'!' * bool(word & ERROR)}{word & (ERROR - 1):02X}" for word in words))
-            marks.append(sum(bool(word & ERROR) for word in words) if self._has_error else None)
-        return EncoderFailure(
-            texts=tuple(b"".join(point.to_bytes(4, "big") for point in text) for text in texts),
-            expected=spelt[0],
-            given=spelt[1],
-            expected_marks=marks[0],
-            given_marks=marks[1],
-            reason=outcome.reason,
-            input_pauses=pauses[0],
-            output_pauses=pauses[1],
-        )
 
     def alone(self, cause: str, texts: Sequence[_Text]) -> None:
         """Run texts alone, of which some that are correct are remembered."""
@@ -117,7 +70,7 @@ class _Check:
         """Every code point; of the first text that differs each one alone."""
         for row in TABLE_3_7.rows:
             points = row.code_points
-            cause = _well_formed(len(row.units))
+            cause = well_formed(len(row.units))
             all_points = range(points.first, points.last + 1)
             blocks = [tuple(all_points[n : n + _BLOCK]) for n in range(0, len(all_points), _BLOCK)]
             results = self.compare(cause, [[block] for block in blocks])
@@ -155,37 +108,22 @@ class _Check:
             text = bytes(TABLE_3_7.encode(point))
             if not outcome.reason:
                 cycles = round(outcome.cycles / _BLOCK / len(text), 3)
-                found.append(Throughput(_well_formed(len(text)), text, cycles))
+                found.append(Throughput(well_formed(len(text)), text, cycles))
         return sorted(found, key=lambda each: each.cycles_per_byte)
 
 
-_OF_SEVERAL = {ENDS: Defect.END, RESYNCHRONISATION: Defect.ITEMS, BACK_TO_BACK: Defect.LEAKS}
+_OF_SEVERAL = {RESYNCHRONISATION: Defect.ITEMS, BACK_TO_BACK: Defect.LEAKS}
 """The defect by cause, of those that are not found in one text alone; default: `Defect.PAUSES`."""
 
-
-def _findings(rows: Iterable[Row]) -> Iterator[Finding]:
-    """The defects of the rows, the worst first."""
-    shortest: dict[Defect, Failure] = {}
-    for row in rows:
-        if found := row.shortest:
-            defect = _defect(row.cause, found)
-            shortest[defect] = min(found, shortest.get(defect, found), key=lambda each: len(b"".join(each.texts)))
-    yield from (Finding(defect, shortest[defect]) for defect in Defect if defect in shortest)
+_WELL_FORMED = {well_formed(len(row.units)) for row in TABLE_3_7.rows}
 
 
-def _defect(cause: str, found: Failure) -> Defect:
+def _defect(cause: str, outcome: Outcome, marks: int | None) -> Defect:
     if cause in ErrorKind.__members__:
-        return Defect.MARKS if found.given_marks else Defect.ACCEPTS
-    if cause.startswith(_WELL_FORMED):
-        return Defect.HANGS if found.reason else Defect.CORRUPTS
+        return Defect.MARKS if marks else Defect.ACCEPTS
+    if cause in _WELL_FORMED:
+        return Defect.HANGS if outcome.reason else Defect.CORRUPTS
     return _OF_SEVERAL.get(cause, Defect.PAUSES)
-
-
-_WELL_FORMED = "well-formed"
-
-
-def _well_formed(length: int) -> str:
-    return f"{_WELL_FORMED}, {length} byte{'s' if length > 1 else ''}"
 
 
 def check_foreign_encoder(
@@ -206,15 +144,17 @@ def check_foreign_encoder(
         on_step(number)
     speeds = check.throughput()
     on_step(STEPS)
-    rows = sorted(check.rows.values(), key=lambda row: row.cause == ENDS)
+    for cause, run in check.tally.shortest.items():
+        if cause != ENDS:
+            check.tally.note(_defect(cause, run.outcome, Output(core.ports).marks(run.outcome.words)), run)
     return Report(
         name=core.name,
         practice=practice,
-        defects=tuple(_findings(rows)),
+        defects=tuple(check.tally.findings()),
         accepted=(),
         ill_formed=0,
         agreement={},
-        rows=tuple(rows),
+        rows=tuple(check.tally.rows()),
         best=speeds[0] if speeds else None,
         worst=speeds[-1] if speeds else None,
     )

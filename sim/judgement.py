@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from utf8fpga.hdl.foreign_core import PARTIAL, VIOLATIONS
 from utf8fpga.hdl.foreign_ports import FORMS, CheckedPorts
-from utf8fpga.model import REPLACEMENT_CHARACTER, ErrorKind, Item
+from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, ErrorKind, Item
 from utf8fpga.sim.foreign import CHANGED, ERROR, Outcome
 from utf8fpga.sim.report import Defect, Failure
 
@@ -51,7 +51,8 @@ class Output:
         self._is_validator = ports.kind == "validator"
         self.has_last = "last" in ports.output
         self._error = ERROR if "error" in ports.output else 0
-        self._form = FORMS[ports.form] if ports.kind == "transcoder" else None
+        self._is_encoder = ports.kind == "encoder"
+        self._form = FORMS[ports.form] if ports.kind == "transcoder" else TABLE_3_7 if self._is_encoder else None
 
     def words(self, items: Sequence[Item]) -> array[int]:
         """The words of one text, or its verdict."""
@@ -120,7 +121,7 @@ class Output:
         if self._is_validator:
             return any(run.expected) and len(given) > 0 and not any(given)
         is_dropped = _is_within(given, self.words(list(well_formed)))
-        return bool(self._marks(run.expected)) and not self._marks(given) and not is_dropped
+        return bool(self.marks(run.expected)) and not self.marks(given) and not is_dropped
 
     def defect(self, run: Run, cause: str) -> Defect:
         """The kind of defect in a run of one text that differs and is not accepted, given the cause of the text."""
@@ -129,7 +130,7 @@ class Output:
             return self.defect_by_reason(run.outcome)
         if self._is_validator:
             return Defect.CORRUPTS if len(given) == len(expected) else Defect.ITEMS
-        if cause not in ErrorKind.__members__ and self._marks(given) != self._marks(expected):
+        if cause not in ErrorKind.__members__ and self.marks(given) != self.marks(expected):
             return Defect.CORRUPTS
         points, given_points = (array("Q", self._unmarked(words)) for words in (expected, given))
         if points == given_points:
@@ -151,13 +152,14 @@ class Output:
             texts=tuple(run.texts),
             expected=self._spelt(run.expected),
             given=self._spelt(given),
-            expected_marks=self._marks(run.expected),
-            given_marks=self._marks(given),
+            expected_marks=self.marks(run.expected),
+            given_marks=self.marks(given),
             reason="output.last is not at the ends of the texts" if has_correct_words else run.outcome.reason,
             input_pauses=run.pauses[0],
             output_pauses=run.pauses[1],
             words=tuple(run.expected),
             ends=tuple(run.ends),
+            symbol_bytes=4 if self._is_encoder else 1,
         )
 
     def _unmarked(self, words: array[int]) -> Iterator[int]:
@@ -172,11 +174,12 @@ class Output:
                 yield words[at]
             at += len(mark) if is_mark else 1
 
-    def _marks(self, words: array[int]) -> int | None:
-        if self._is_validator:
-            return None
-        if self._error:
+    def marks(self, words: array[int]) -> int | None:
+        """The number of marks; None if they cannot be counted."""
+        if self._error and not self._is_validator:
             return sum(bool(word & ERROR) for word in words)
+        if self._is_validator or self._is_encoder:
+            return None
         mark = self.words([Item(0, 1, REPLACEMENT_CHARACTER, None)])
         values = array("Q", [word & _WORD for word in words])
         return sum(values[start : start + len(mark)] == mark for start in range(len(values)))

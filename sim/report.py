@@ -9,10 +9,16 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from utf8fpga.model.practices import Practice
+from utf8fpga.model.render import counted
 from utf8fpga.model.table import spell
 
 EMPTY = "empty text"
 RESYNCHRONISATION, ENDS, BACK_TO_BACK = "resynchronisation", "ends of texts", "back-to-back texts"
+
+
+def well_formed(length: int) -> str:
+    """The cause of well-formed texts whose longest sequence has so many bytes."""
+    return f"well-formed, {counted(length, 'byte')}"
 
 
 class Defect(StrEnum):
@@ -62,6 +68,7 @@ class Failure:
         output_pauses: for each cycle, repeated, 1 where the output was not ready.
         words: `expected` as numbers, with the flag `ERROR`; of a validator 1 is ``ill-formed``.
         ends: for each text the number of expected words up to its end.
+        symbol_bytes: bytes of an input symbol in `texts`; of an encoder 4, the high bits first.
     """
 
     texts: tuple[bytes, ...]
@@ -74,11 +81,14 @@ class Failure:
     output_pauses: str = "0"
     words: tuple[int, ...] = ()
     ends: tuple[int, ...] = ()
+    symbol_bytes: int = 1
 
     @property
     def input(self) -> str:
-        """The texts in hexadecimal, with ``|`` between them, and the pauses."""
-        text = " | ".join(spell(text, 8) or "(empty)" for text in self.texts)
+        """The symbols of the texts in hexadecimal, with ``|`` between them, and the pauses."""
+        size = self.symbol_bytes
+        units = ([int.from_bytes(text[n : n + size], "big") for n in range(0, len(text), size)] for text in self.texts)
+        text = " | ".join(spell(text, 8 if size == 1 else 16) or "(empty)" for text in units)
         pauses = [f"input pauses {self.input_pauses}"] if "1" in self.input_pauses else []
         pauses += [f"output pauses {self.output_pauses}"] if "1" in self.output_pauses else []
         return ", ".join([text, *pauses])

@@ -11,7 +11,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_stream
-from utf8fpga.hdl.core import Core, TableParameters, option, several, written
+from utf8fpga.hdl.core import Core, TableParameters, option, written
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
 from utf8fpga.hdl.decoder.packed import CompactDecoder, PackedDecoder
@@ -37,6 +37,7 @@ from utf8fpga.model import (
 from utf8fpga.model.golden import BulkGolden, Golden, GoldenDecoder
 from utf8fpga.model.practices import check_replacement
 from utf8fpga.model.properties import CharacterProperty, FlaggedItem, GoldenFlags, chosen_properties
+from utf8fpga.model.render import counted
 from utf8fpga.model.replacement import Replacement, encode_escaped
 
 MAX_LANES = 256
@@ -390,7 +391,7 @@ class DecoderParameters(TableParameters):
     @property
     def title(self) -> str:
         """Architecture, lanes and pipeline, and the parameters that differ from their defaults."""
-        words = [f"{self.architecture}", several(self.lanes, "lane"), f"pipeline {self.pipeline}"]
+        words = [f"{self.architecture}", counted(self.lanes, "lane"), f"pipeline {self.pipeline}"]
         if self.lanes > 1:
             words.append("packed" if self.packed else "sparse")
         return ", ".join([*words, *self.words(without=("architecture", "lanes", "pipeline", "packed"))])
@@ -402,7 +403,7 @@ class DecoderParameters(TableParameters):
 
     def description(self) -> list[str]:
         """The table, the architecture and the other parameters."""
-        units = several(self.lanes, "code unit")
+        units = counted(self.lanes, "code unit")
         return [
             f"{self.table.name} decoder, {self.architecture}, {units} per cycle, {self.practice};",
             f"pipeline {self.pipeline}, buffer {self.buffer or 'none'}, refresh {self.refresh or 'none'}.",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from utf8fpga.hdl.core import CoreParameters, option, several
+from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.encoder.encoder import Encoder
 from utf8fpga.hdl.encoder.logic import WORD_BITS
 from utf8fpga.hdl.payloads import OutputUnit
@@ -15,6 +15,7 @@ from utf8fpga.model import UTF_32, EncodingTable
 from utf8fpga.model.encoder import CodeUnit, GoldenEncoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.render import counted
 from utf8fpga.model.replacement import ESCAPES, Replacement
 from utf8fpga.model.table import Composition, spell
 
@@ -166,7 +167,7 @@ class EncoderParameters(UnitParameters):
 
     def description(self) -> list[str]:
         """The encoding and the sizes."""
-        words = several(self.lanes, "word")
+        words = counted(self.lanes, "word")
         return [f"{self.target.form.name} encoder, {words} per cycle.", f"Generated from: {self.target.form.source}."]
 
     def notes(self) -> list[str]:

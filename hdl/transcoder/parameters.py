@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from amaranth.lib import stream
 
-from utf8fpga.hdl.core import option, several
+from utf8fpga.hdl.core import option
 from utf8fpga.hdl.decoder.parameters import MAX_LANES, DecoderParameters
 from utf8fpga.hdl.encoder.parameters import UnitParameters
 from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer, Transcoder, source_table
@@ -17,6 +17,7 @@ from utf8fpga.model.encoder import ByteOrderMark, GoldenTranscoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.golden import GoldenComposedDecoder, GoldenDecoder
+from utf8fpga.model.render import counted
 from utf8fpga.model.replacement import ESCAPES, Replacement
 from utf8fpga.model.table import Composition, EncodingTable, spell
 
@@ -191,7 +192,7 @@ class TranscoderParameters(UnitParameters):
 
     def description(self) -> list[str]:
         """The encodings and the sizes."""
-        units = several(self.lanes, "code unit")
+        units = counted(self.lanes, "code unit")
         return [
             f"{self.given.form.name} to {self.target.form.name} transcoder, {units} per cycle.",
             f"Generated from: {self.given.form.source};",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
-from utf8fpga.hdl.core import TableParameters, option, several
+from utf8fpga.hdl.core import TableParameters, option
 from utf8fpga.hdl.payloads import OutputUnit
 from utf8fpga.hdl.validator.pass_through import PassThrough
 from utf8fpga.hdl.validator.report import REPORTS
@@ -17,6 +17,7 @@ from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.hdl.validator.verdict import VerdictTap
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, ErrorKind, ValidatorReport
 from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.render import counted
 from utf8fpga.model.table import spell
 from utf8fpga.model.validator import (
     COUNTER_WIDTH,
@@ -197,7 +198,7 @@ class ValidatorParameters(TableParameters):
 
     def description(self) -> list[str]:
         """The table, the lanes and what is reported."""
-        units = several(self.lanes, "code unit")
+        units = counted(self.lanes, "code unit")
         numbers = "" if self.report == REPORTS[0] else f", numbers of {self.counters} bits that saturate"
         place = "through which a stream goes" if self.pass_through else "a tap beside a stream"
         cut = [] if self.limit is None else [f"Packets are cut to {self.limit} code units at most, between items."]

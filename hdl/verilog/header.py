@@ -11,13 +11,14 @@ from typing import Any
 
 from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
-from utf8fpga.hdl.core import Core, CoreParameters, several
+from utf8fpga.hdl.core import Core, CoreParameters
 from utf8fpga.hdl.cores import parameters_of
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.encoder.parameters import UnitParameters
 from utf8fpga.hdl.statistics import BUSES, REGISTERS
 from utf8fpga.model import ErrorKind, Practice
 from utf8fpga.model.properties import CharacterProperty, code_points_of
+from utf8fpga.model.render import counted
 
 
 def header(
@@ -85,14 +86,14 @@ def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
     given, wanted = parameters.input_noun, parameters.output_noun
     order = "contiguous from word 0" if core.packed else "in order, with gaps"
     yield from _clock_lines(options, 16)
-    yield f"s_axis_tdata    {several(lanes, given)}{_FIRST * (lanes > 1)}"
+    yield f"s_axis_tdata    {counted(lanes, given)}{_FIRST * (lanes > 1)}"
     if source.bits < 8 * source.size:
         yield f"                {8 * source.size} bits each, of which those above the low {source.bits} are ignored"
     yield from _keep_lines(parameters, source)
     if source.users:
-        yield f"s_axis_tuser    {several(source.user_bits, 'bit')} per {given}"
+        yield f"s_axis_tuser    {counted(source.user_bits, 'bit')} per {given}"
     yield "s_axis_tlast    the packet ends after this beat"
-    yield f"m_axis_tdata    {several(outputs, wanted)}, {8 * made.size} bits each" + (
+    yield f"m_axis_tdata    {counted(outputs, wanted)}, {8 * made.size} bits each" + (
         f"; {order}" if outputs > 1 else ""
     )
     is_partial = core.packed and outputs > 1 and isinstance(parameters, DecoderParameters | UnitParameters)
@@ -109,7 +110,7 @@ def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
     for signal, bits in options.sideband.items():
         for side, ports, when in (("s", source, "its first beat, null beats apart"), ("m", made, "each beat of it")):
             place = ", above those of symbols" if signal == "tuser" and ports.users else ""
-            yield f"{side}_axis_{signal}".ljust(16) + f"{several(bits, 'bit')} of the packet{place}, beside {when}"
+            yield f"{side}_axis_{signal}".ljust(16) + f"{counted(bits, 'bit')} of the packet{place}, beside {when}"
     if options.statistics:
         yield from _statistics_lines(options.statistics)
 
@@ -136,7 +137,7 @@ def _tap_port_lines(tap: Any, options: PortOptions) -> Iterator[str]:
     lanes = len(tap.payload.keep)
     yield from _clock_lines(options, 24)
     yield "All ports of the stream are inputs: it is only watched."
-    yield f"s_axis_tdata            {several(lanes, 'code unit')}{_FIRST * (lanes > 1)}"
+    yield f"s_axis_tdata            {counted(lanes, 'code unit')}{_FIRST * (lanes > 1)}"
     yield "s_axis_tkeep            1 for each code unit that is present, contiguous from bit 0;"
     yield "                        fewer than all only with s_axis_tlast;"
     yield "                        a beat with neither a code unit nor s_axis_tlast has no effect"
@@ -158,7 +159,7 @@ def _report_lines(report: Any) -> Iterator[str]:
 
 def _tap_timing_lines(tap: Any, options: PortOptions) -> Iterator[str]:
     yield from _wrapped(
-        f"Latency: report_tvalid is high for one cycle, exactly {several(tap.latency, 'cycle')} after the last beat of"
+        f"Latency: report_tvalid is high for one cycle, exactly {counted(tap.latency, 'cycle')} after the last beat of"
         " a packet was transferred. There is no back-pressure."
     )
     yield "Throughput: one beat per cycle, whatever the input; one report per packet, in order."
@@ -186,7 +187,7 @@ def _template_lines(ports: Mapping[str, tuple[str, int]]) -> Iterator[str]:
     column = max(24, *(len(port) + 9 for port in ports))
     for number, (port, (direction, width)) in enumerate(ports.items(), 1):
         comma = "," if number < len(ports) else ""
-        yield f"    .{port}(){comma}".ljust(column) + f"// {direction} {several(width, 'bit')}"
+        yield f"    .{port}(){comma}".ljust(column) + f"// {direction} {counted(width, 'bit')}"
 
 
 def _keep_lines(parameters: CoreParameters, source: SymbolPorts) -> Iterator[str]:
@@ -206,10 +207,10 @@ def _user_lines(made: SymbolPorts, wanted: str) -> Iterator[str]:
     if not made.users:
         return
     if made.users[0][0] == "user":
-        yield f"m_axis_tuser    {several(made.user_bits, 'bit')} per {wanted}, those of s_axis_tuser"
+        yield f"m_axis_tuser    {counted(made.user_bits, 'bit')} per {wanted}, those of s_axis_tuser"
         return
     each = "byte of m_axis_tdata" if made.flags == "byte" else wanted
-    yield f"m_axis_tuser    {several(made.user_bits, 'bit')} per {each}:"
+    yield f"m_axis_tuser    {counted(made.user_bits, 'bit')} per {each}:"
     at = 0
     for name, width in made.users:
         bits = f"bit {at}" if width == 1 else f"bits {at + width - 1} to {at}"
@@ -239,18 +240,18 @@ def _timing_lines(core: Core, options: PortOptions, parameters: CoreParameters) 
     if parameters.accepts_gaps:
         fills = ", and from the one that fills or ends each beat with it,"
     yield from _wrapped(
-        f"Latency: at most {several(latency, 'cycle')} from the beat that determines a symbol{fills} to the symbol,"
+        f"Latency: at most {counted(latency, 'cycle')} from the beat that determines a symbol{fills} to the symbol,"
         " while m_axis_tready is high"
         + (
             f"; at most {drain_cycles} after an output beat has waited, until no symbol is in flight, and in the first"
-            f" {several(drain_cycles, 'cycle')} after {options.reset}."
+            f" {counted(drain_cycles, 'cycle')} after {options.reset}."
             if drain_cycles > latency
             else "."
         )
     )
     stalls = "only while an output beat waits for m_axis_tready."
     if stall_cycles:
-        most = several(stall_cycles, "cycle")
+        most = counted(stall_cycles, "cycle")
         stalls = f"for at most {most} in a row while no output beat waits for m_axis_tready"
         stalls += f", and only after {options.reset} or after a beat has waited." if _only_stalled(parameters) else "."
     rate = "one beat per cycle, whatever the input"
@@ -262,7 +263,7 @@ def _timing_lines(core: Core, options: PortOptions, parameters: CoreParameters) 
     yield from _wrapped(f"Throughput: {rate}; s_axis_tready is low {stalls}")
     when = f"in the first cycle of {options.reset}, and is low in its others"
     when = when if reset_cycles else f"during {options.reset}"
-    low = f"low for {several(reset_cycles, 'cycle')}" if reset_cycles else "high at once"
+    low = f"low for {counted(reset_cycles, 'cycle')}" if reset_cycles else "high at once"
     yield from _wrapped(
         f"Reset: one cycle of {options.reset} is enough, whatever the registers hold; symbols of earlier beats are"
         f" discarded. s_axis_tready may be high {when}; a beat that is transferred then is lost."

@@ -11,13 +11,14 @@ from typing import Any
 
 from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts, axi_signature
 from utf8fpga.hdl.beats import lanes_of
-from utf8fpga.hdl.core import Core, several
+from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import command_words, parameters_of
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors, data_bits, report_fields
 from utf8fpga.hdl.verilog.identifiers import check_module_name
 from utf8fpga.hdl.verilog.writer import module_name
 from utf8fpga.model import TABLE_3_7, InvalidArgumentError, Practice
+from utf8fpga.model.render import counted
 
 
 def axi_testbench(
@@ -64,7 +65,7 @@ def axi_testbench(
     report_bits = 1 if report is None else report.size
     text = files("utf8fpga.hdl.verilog").joinpath("testbench.v").read_text(encoding="utf-8")
     return Template(text).substitute(
-        product=f"a {parameters.core} with {several(lanes, parameters.input_noun)} per cycle",
+        product=f"a {parameters.core} with {counted(lanes, parameters.input_noun)} per cycle",
         command=shlex.join(["utf8fpga", "generate", *words]),
         files=shlex.join([verilog, testbench]),
         vectors=vectors_command,
