@@ -24,10 +24,10 @@ from utf8fpga.boards.check import CHECKED_FAMILIES, check_design, read_back
 from utf8fpga.boards.programming import programming_command
 from utf8fpga.boards.ssh_build import Host, find_paramiko, run_on_host
 from utf8fpga.boards.top import DIVIDED_CLOCK, BoardTop
-from utf8fpga.boards.uart import uart_divisor
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl import CoreParameters, DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError, find_tool, present_version, run_tool, tool_version
+from utf8fpga.hdl.uart import uart_divisor
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.sim.engines.native import find_compiler
 from utf8fpga.sim.engines.netlist import LineCircuit

@@ -14,9 +14,9 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.boards.forms import form_of
 from utf8fpga.boards.protocol import DLE, ENQ, EOT, WINDOW
 from utf8fpga.boards.record import COUNTERS_LAYOUT, Record, RecordForm, is_error
-from utf8fpga.boards.uart import UartReceiver, UartTransmitter, uart_divisor
 from utf8fpga.hdl import CoreParameters, DecoderParameters
 from utf8fpga.hdl.beats import symbol_shape
+from utf8fpga.hdl.uart import UartReceiver, UartTransmitter, uart_divisor
 from utf8fpga.model.exceptions import InvalidArgumentError
 
 _LED_SECONDS = 0.05

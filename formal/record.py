@@ -43,9 +43,11 @@ _STATED_FOR = {
     "transcoder": (*_DECODERS, *_ENCODERS, "mark_proof", "transcoder_reference"),
     "remover": (),
     "validator": ("reference_dfa", "tap_proof"),
-    "": (*_DECODERS, "periodic_reset_proof"),
+    "periodic reset": (*_DECODERS, "periodic_reset_proof"),
+    "AXI4-Stream ports": ("axi_stream_proof",),
+    "UART": ("uart_proof",),
 }
-"""The modules that state what is proved, by the name of the core."""
+"""The modules that state what is proved, by the name of the core or the part."""
 
 
 def digests(configuration: Configuration) -> dict[str, str]:
@@ -56,7 +58,7 @@ def digests(configuration: Configuration) -> dict[str, str]:
 
 
 def _core(configuration: Configuration) -> str:
-    return configuration.parameters.core if configuration.parameters else ""
+    return configuration.parameters.core if configuration.parameters else configuration.part
 
 
 def _source_digest(modules: Iterable[str]) -> str:
@@ -156,7 +158,7 @@ def _summary(answers: Answers) -> str:
 def _selected(configuration: Configuration) -> tuple[str, int, str]:
     """The core, the lanes and the other options of a configuration."""
     if (parameters := configuration.parameters) is None:
-        return "periodic reset", 1, f"`{configuration.name}`"
+        return configuration.part, 1, f"`{configuration.name}`"
     core, lanes, words = parameters.core, getattr(parameters, "lanes", 1), parameters.arguments()
     if architecture := getattr(parameters, "architecture", ""):
         parallel = "packed" if parameters.as_dict()["packed"] else "sparse"

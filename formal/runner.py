@@ -14,6 +14,13 @@ from typing import Any
 from utf8fpga.formal.abc import Verdict, decide, hunt, hunt_each
 from utf8fpga.formal.aiger import Aig
 from utf8fpga.formal.answers import once, shared_answers
+from utf8fpga.formal.axi_stream_proof import (
+    PORT_PROPERTIES,
+    REGISTERED_PROPERTIES,
+    RegisteredPorts,
+    prove_ports,
+    prove_registered,
+)
 from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.certificates import certify
 from utf8fpga.formal.counterexample import Counterexample
@@ -30,6 +37,7 @@ from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.tap_proof import TAP_PROPERTIES, prove_tap
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
+from utf8fpga.formal.uart_proof import UART_PROPERTIES, prove_uart
 from utf8fpga.formal.wide_proof import is_wide, prove_joints, prove_units, source_of
 from utf8fpga.hdl import (
     CoreParameters,
@@ -45,11 +53,13 @@ from utf8fpga.hdl import (
     axi_verilog,
     module_name,
 )
+from utf8fpga.hdl.axi_stream import AxiStreamCore, AxiStreamTap
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
 from utf8fpga.hdl.jobs import run_each, shared_folder
 from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer
+from utf8fpga.hdl.uart import UartReceiver, UartTransmitter
 from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.model import InvalidArgumentError
 
@@ -288,6 +298,34 @@ def _(core: TappedStream, question: Question) -> list[Result]:
     table = question.configuration.right or core.parameters.table
     verdict = prove_tap(core.parameters.tap, table, question.wanted, seconds=question.seconds)
     return [question.result("reachability", verdict.proved, depth=verdict.depth, parts=["tap"])]
+
+
+@_prove.register
+def _(ports: AxiStreamCore | AxiStreamTap, question: Question) -> list[Result]:
+    if question.wanted not in PORT_PROPERTIES:
+        return []
+    return [_of_trace(question, prove_ports(ports, question.wanted, seconds=question.seconds))]
+
+
+@_prove.register
+def _(ports: RegisteredPorts, question: Question) -> list[Result]:
+    if question.wanted not in REGISTERED_PROPERTIES:
+        return []
+    return [_of_trace(question, prove_registered(ports, question.wanted, seconds=question.seconds))]
+
+
+def _of_trace(question: Question, verdict: Verdict) -> Result:
+    """The result of a question about a part, which has no counterexample in terms of a core."""
+    method = "trace" if verdict.proved is False else "reachability"
+    return question.result(method, verdict.proved, depth=verdict.depth)
+
+
+@_prove.register
+def _(component: UartReceiver | UartTransmitter, question: Question) -> list[Result]:
+    if question.wanted not in UART_PROPERTIES:
+        return []
+    proved, note = prove_uart(component, question.wanted, seconds=question.seconds)
+    return [question.result("induction", proved or None, note=note)]
 
 
 @_prove.register

@@ -280,18 +280,18 @@ class AxiStreamTap(wiring.Component):
     """
 
     def __init__(self, tap: Any, options: PortOptions = _DEFAULT) -> None:
-        self._tap, self._options = tap, options
+        self.tap, self.options = tap, options
         super().__init__(_tap_signature(tap, options))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # A local domain, which cannot conflict with the domains of the surrounding design.
         m.domains += ClockDomain("axi", local=True)
-        tap = self._tap
+        tap = self.tap
         m.submodules.core = DomainRenamer("axi")(tap)
         m.d.comb += [
             ClockSignal("axi").eq(self.clk),
-            ResetSignal("axi").eq(~self.rst_n if self._options.reset_low else self.rst),
+            ResetSignal("axi").eq(~self.rst_n if self.options.reset_low else self.rst),
             Value.cast(tap.payload.symbols).eq(self.s_axis_tdata),
             tap.payload.keep.eq(self.s_axis_tkeep),
             tap.payload.last.eq(self.s_axis_tlast),
@@ -323,22 +323,22 @@ class AxiStreamCore(wiring.Component):
     """
 
     def __init__(self, core: Core, options: PortOptions = _DEFAULT) -> None:
-        self._core, self._options = core, options
+        self.core, self.options = core, options
         super().__init__(axi_signature(core, options))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # A local domain, which cannot conflict with the domains of the surrounding design.
         m.domains += ClockDomain("axi", local=True)
-        core = self._core
+        core = self.core
         m.submodules.core = DomainRenamer("axi")(core)
         source, (output, report) = core.input, self._output(m)
-        given, made = SymbolPorts.of(source), SymbolPorts.of(output, self._options.flags)
+        given, made = SymbolPorts.of(source), SymbolPorts.of(output, self.options.flags)
         lanes, keep = range(lanes_of(source)), Value.cast(output.payload.keep)
         symbols = [output.payload.symbols[lane] for lane in range(lanes_of(output))]
         m.d.comb += [
             ClockSignal("axi").eq(self.clk),
-            ResetSignal("axi").eq(~self.rst_n if self._options.reset_low else self.rst),
+            ResetSignal("axi").eq(~self.rst_n if self.options.reset_low else self.rst),
             *(
                 assignment
                 for lane in lanes
@@ -362,15 +362,15 @@ class AxiStreamCore(wiring.Component):
             m.d.comb += self.m_axis_tuser.eq(Cat(made.user_of(symbol) for symbol in symbols))
         if report is not None:
             m.d.comb += _report_assignments(self, report)
-        if self._options.sideband:
+        if self.options.sideband:
             self._add_sideband(m, output)
-        if self._options.statistics:
+        if self.options.statistics:
             self._add_statistics(m, output)
         return m
 
     def _add_sideband(self, m: Module, output: Any) -> None:
-        fields, source = self._options.sideband, self._core.input
-        queue = Sideband(sum(fields.values()), self._options.timing(self._core)[-1])
+        fields, source = self.options.sideband, self.core.input
+        queue = Sideband(sum(fields.values()), self.options.timing(self.core)[-1])
         m.submodules.sideband = DomainRenamer("axi")(queue)
         given, made = (
             Cat(getattr(self, f"{side}_axis_{name}")[-bits:] for name, bits in fields.items()) for side in "sm"
@@ -385,7 +385,7 @@ class AxiStreamCore(wiring.Component):
         ]
 
     def _add_statistics(self, m: Module, output: Any) -> None:
-        bus, lanes = self._options.statistics, lanes_of(output)
+        bus, lanes = self.options.statistics, lanes_of(output)
         statistics = Statistics(bus, lanes)
         m.submodules.statistics = DomainRenamer("axi")(statistics)
         m.d.comb += [
@@ -400,8 +400,8 @@ class AxiStreamCore(wiring.Component):
 
     def _output(self, m: Module) -> tuple[Any, Any]:
         """The stream that is output, and the report beside its payload, if the core has one."""
-        output, report = self._core.output, getattr(self._core, "report", None)
-        if not self._options.registered:
+        output, report = self.core.output, getattr(self.core, "report", None)
+        if not self.options.registered:
             return output, report
         beat = output.payload.shape()
         shape = beat if report is None else data.StructLayout({"beat": beat, "report": report.shape()})

@@ -13,8 +13,8 @@ from utf8fpga.boards.terminal.glyphs import FLASH, GlyphReader
 from utf8fpga.boards.terminal.screen import Screen
 from utf8fpga.boards.terminal.unifont import LOST, ROWS
 from utf8fpga.boards.terminal.video import HORIZONTAL, PIXEL, VERTICAL, ScreenMemory, Timing, Video
-from utf8fpga.boards.uart import UartReceiver
 from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl.uart import UartReceiver
 
 FLASH_BASE = 0x400000
 """The address of the font in the flash, behind the bitstreams."""

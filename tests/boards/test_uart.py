@@ -23,9 +23,9 @@ from support.oracle import refusal
 from support.tiers import tiered
 
 from utf8fpga.boards.protocol import WordFlag, escaped
-from utf8fpga.boards.uart import UartReceiver, UartTransmitter, uart_divisor
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl.uart import UartReceiver, UartTransmitter, uart_divisor
 from utf8fpga.model import EncodingTable, Range, Row
 from utf8fpga.model.practices import IncrementalDecoder, Practice
 

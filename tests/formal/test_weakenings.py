@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, ClockDomain, Const, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import stream
 from support.benches import run_benches
 from support.decoders import sparse_decoder
@@ -28,9 +28,18 @@ from support.faulty_cores import FaultyCore, PortFault, valid_is_deasserted_whil
 from support.weakenings import Weakening, weaken
 
 from utf8fpga import formal
-from utf8fpga.formal import drained_proof, packer_proof, parallel_proof, runner, wide_proof
+from utf8fpga.formal import drained_proof, packer_proof, parallel_proof, runner, uart_proof, wide_proof
 from utf8fpga.formal.abc import decide
 from utf8fpga.formal.aiger import Aig
+from utf8fpga.formal.axi_stream_proof import (
+    AnyCore,
+    PortsProof,
+    RegisteredPorts,
+    SidebandProof,
+    StatisticsProof,
+    prove_ports,
+    prove_registered,
+)
 from utf8fpga.formal.catalogue import Configuration
 from utf8fpga.formal.drained_proof import prove_drained
 from utf8fpga.formal.encoder_reference import EncoderReference
@@ -51,6 +60,7 @@ from utf8fpga.formal.runner import prove
 from utf8fpga.formal.stages_proof import StagesProof, prove_stages
 from utf8fpga.formal.tap_proof import TapHarness, prove_tap
 from utf8fpga.formal.transcoder_proof import is_same_decoder
+from utf8fpga.formal.uart_proof import ReceiverProof, TransmitterProof, prove_uart
 from utf8fpga.formal.wide_proof import EncoderJoints, prove_joints, prove_units
 from utf8fpga.hdl import (
     CoreParameters,
@@ -58,6 +68,7 @@ from utf8fpga.hdl import (
     Encoder,
     EncoderParameters,
     ParallelDecoder,
+    PortOptions,
     Refresh,
     RefreshedDecoder,
     Remover,
@@ -66,6 +77,7 @@ from utf8fpga.hdl import (
     axi_verilog,
     decoder_core,
 )
+from utf8fpga.hdl.axi_stream import AxiStreamCore
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.decoder.window import BeatWindow
 from utf8fpga.hdl.encoder.logic import EncoderLogic
@@ -77,6 +89,7 @@ from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.transcoder import byte_order_mark
 from utf8fpga.hdl.transcoder.byte_order_mark import MarkRemover
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
+from utf8fpga.hdl.uart import UartReceiver, UartTransmitter
 from utf8fpga.hdl.validator.parameters import ValidatorParameters
 from utf8fpga.hdl.validator.verdict import VerdictTap
 from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
@@ -872,6 +885,110 @@ MARKS = {
     "beats": Weakening(MarkProof.elaborate, "(output.valid != shown) | ", "", marks(marks_are_empty_beats)),
 }
 
+
+def ports(
+    fault: Fault, options: PortOptions | None = None, parameters: CoreParameters | None = None
+) -> Callable[[pytest.MonkeyPatch], bool | None]:
+    """Whether ports are proved that have a fault."""
+
+    def proves(_: pytest.MonkeyPatch) -> bool | None:
+        core = AnyCore((parameters or EncoderParameters()).build())
+        return prove_ports(
+            with_fault(AxiStreamCore, fault)(core, options or PortOptions()), Property.EQUIVALENCE, seconds=60
+        ).proved
+
+    return proves
+
+
+def registers(fault: Fault, wanted: Property) -> Proves:
+    return lambda _: prove_registered(with_fault(RegisteredPorts, fault)(item_layout(TABLE_3_7), 1), wanted).proved
+
+
+PORTS = {
+    "ends": Weakening(
+        PortsProof._shown,
+        "dut.m_axis_tlast == payload.last,",
+        "",
+        ports(combinational(lambda ports: ports.m_axis_tlast.eq(0))),
+    ),
+    "partial symbols": Weakening(
+        PortsProof._taken,
+        "payload.keep[lane] == tkeep.all()",
+        "Const(1, 1)",
+        ports(combinational(lambda ports: ports.core.input.payload.keep.eq(ports.s_axis_tkeep[0]))),
+    ),
+    "reset": Weakening(
+        PortsProof.elaborate,
+        ", core.reset == reset",
+        "",
+        ports(combinational(lambda ports: ResetSignal("axi").eq(ports.rst & ~ports.s_axis_tvalid))),
+    ),
+    "what is read": Weakening(
+        StatisticsProof._axi_lite,
+        "responds & (dut.s_axil_rdata != found),",
+        "",
+        ports(combinational(lambda ports: ports.s_axil_rdata.eq(0)), PortOptions(statistics="axi-lite")),
+    ),
+    "the interrupt": Weakening(
+        StatisticsProof.elaborate,
+        "bad = bad | (dut.irq != (status & enable))",
+        "pass",
+        ports(combinational(lambda ports: ports.irq.eq(0)), PortOptions(statistics="wishbone")),
+    ),
+    "the identifier": Weakening(
+        SidebandProof.elaborate,
+        " & (dut.m_axis_tid != word)",
+        " & (dut.m_axis_tid != dut.m_axis_tid)",
+        ports(
+            combinational(lambda ports: ports.m_axis_tid.eq(ports.s_axis_tid)), PortOptions(tid=1), DecoderParameters()
+        ),
+    ),
+    "registered outputs": Weakening(
+        prove_registered,
+        'not aig.fan_in(shown) & set(aig.input_bits["ready"])',
+        "True",
+        registers(combinational(lambda ports: ports.output.payload.last.eq(ports.output.ready)), Property.INDEPENDENCE),
+    ),
+}
+
+
+def uart(component: type[UartReceiver | UartTransmitter]) -> Proves:
+    return lambda _: prove_uart(component(5), Property.EQUIVALENCE)[0]
+
+
+UART = {
+    "bytes received": Weakening(
+        ReceiverProof.elaborate,
+        " & (~dut.frames.valid | is_right)",
+        "",
+        uart(with_fault(UartReceiver, combinational(lambda receiver: receiver.frames.payload.data.eq(0)))),
+    ),
+    "frames received": Weakening(
+        ReceiverProof.elaborate,
+        "(dut.frames.valid == (since == due)) & ",
+        "",
+        uart(with_fault(UartReceiver, combinational(lambda receiver: receiver.frames.valid.eq(0)))),
+    ),
+    "bytes accepted": Weakening(
+        TransmitterProof.elaborate,
+        "(dut.data.ready == free) & ",
+        "",
+        uart(with_fault(UartTransmitter, combinational(lambda transmitter: transmitter.data.ready.eq(1)))),
+    ),
+    "the line": Weakening(
+        TransmitterProof.elaborate,
+        " & (dut.tx == Array(levels)[bit])",
+        "",
+        uart(with_fault(UartTransmitter, registered(lambda transmitter: transmitter.tx.eq(1)))),
+    ),
+    "resets": Weakening(
+        uart_proof._by_induction,
+        '{"reset": True}',
+        "{}",
+        uart(with_registers(UartTransmitter, bits_left={"reset_less": True})),
+    ),
+}
+
 WEAKENINGS: dict[str, Weakening] = {
     f"{each.module.split('.')[-1]}: {name}": each
     for group in (
@@ -892,6 +1009,8 @@ WEAKENINGS: dict[str, Weakening] = {
         FOREIGN,
         NETLIST,
         MARKS,
+        PORTS,
+        UART,
     )
     for name, each in group.items()
 }

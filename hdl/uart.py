@@ -91,6 +91,13 @@ class UartReceiver(wiring.Component):
     Args:
         divisor: cycles per bit, at least `MINIMUM_DIVISOR`.
 
+    Attributes:
+        line: the line as the receiver sees it, synchronised to the clock.
+        waiting, idle, receiving: the receiver waits until the line is high; for a start bit; it receives a frame.
+        timer: the cycles until the next sample.
+        bit: the number of the bit that is sampled next.
+        received: the data bits so far, the latest one in the most significant position.
+
     Ports:
         rx: the line, not synchronised to the clock.
         frames: stream of `FRAME_LAYOUT` without back-pressure (`ready` is always asserted); `valid` is
@@ -103,23 +110,28 @@ class UartReceiver(wiring.Component):
     def __init__(self, divisor: int) -> None:
         _check_divisor(divisor)
         self.divisor = divisor
+        # The line is initially low, so that a line that is low at power-up is not detected as a start bit.
+        self.line = Signal(name="line")
+        self.waiting, self.idle, self.receiving = (Signal(name=name) for name in ("waiting", "idle", "receiving"))
+        self.timer, self.bit = Signal(range(divisor), name="timer"), Signal(range(_STOP_BIT + 1), name="bit")
+        self.received = Signal(_DATA_BITS, name="received")
         super().__init__({"rx": In(1), "frames": Out(stream.Signature(FRAME_LAYOUT, always_ready=True))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        line = Signal()
-        # Initially low, so that a line that is low at power-up is not detected as a start bit.
+        line, timer, bit, received = self.line, self.timer, self.bit, self.received
         m.submodules.synchronizer = FFSynchronizer(self.rx, line, init=0)
-
-        timer = Signal(range(self.divisor))
-        bit = Signal(range(_STOP_BIT + 1))
-        received = Signal(_DATA_BITS)
         m.d.comb += [
             self.frames.payload.data.eq(received),
             self.frames.payload.broken.eq(~line & (received == 0)),
             self.frames.payload.damaged.eq(~line & (received != 0)),
         ]
-        with m.FSM(init="WAIT_HIGH"):
+        with m.FSM(init="WAIT_HIGH") as states:
+            m.d.comb += [
+                self.waiting.eq(states.ongoing("WAIT_HIGH")),
+                self.idle.eq(states.ongoing("IDLE")),
+                self.receiving.eq(states.ongoing("FRAME")),
+            ]
             with m.State("WAIT_HIGH"), m.If(line):
                 m.next = "IDLE"
             with m.State("IDLE"), m.If(~line):
@@ -153,6 +165,11 @@ class UartTransmitter(wiring.Component):
     Args:
         divisor: cycles per bit, at least `MINIMUM_DIVISOR`.
 
+    Attributes:
+        timer: the cycles until the next bit.
+        bits_left: the number of bits to send after the one on the line.
+        rest: these bits, the next one in the least significant position.
+
     Ports:
         data: stream of bytes; `ready` is asserted while the line is idle and in the last cycle of a stop bit.
         tx: the line, driven by a register; high while idle.
@@ -164,15 +181,16 @@ class UartTransmitter(wiring.Component):
     def __init__(self, divisor: int) -> None:
         _check_divisor(divisor)
         self.divisor = divisor
+        self.timer, self.bits_left = (
+            Signal(range(divisor), name="timer"),
+            Signal(range(_STOP_BIT + 1), name="bits_left"),
+        )
+        self.rest = Signal(_STOP_BIT, name="rest")
         super().__init__({"data": In(stream.Signature(_DATA_BITS)), "tx": Out(1, init=1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        timer = Signal(range(self.divisor))
-        bits_left = Signal(range(_STOP_BIT + 1))
-        """The number of bits to send after the one on the line."""
-        rest = Signal(_STOP_BIT)
-        """These bits, the next one in the least significant position."""
+        timer, bits_left, rest = self.timer, self.bits_left, self.rest
         m.d.comb += self.data.ready.eq((timer == 0) & (bits_left == 0))
         with m.If(timer != 0):
             m.d.sync += timer.eq(timer - 1)
