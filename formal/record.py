@@ -17,6 +17,7 @@ from io import StringIO
 from typing import Any
 
 from amaranth.back import rtlil
+from amaranth.hdl import Signal, Value
 
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, UNPROVED, Configuration
 from utf8fpga.formal.report import Result
@@ -52,7 +53,15 @@ _STATED_FOR = {
 
 def digests(configuration: Configuration) -> dict[str, str]:
     """The digests of the circuit of a configuration, and of the statements about it."""
-    circuit = rtlil.convert(configuration.build(), name="core", emit_src=False)
+    core = configuration.build()
+    ports = [Value.cast(value) for _, _, value in core.signature.flatten(core)]
+    # Amaranth accepts no constant, such as the `ready` of a stream that is always ready.
+    only = (
+        {}
+        if all(isinstance(port, Signal) for port in ports)
+        else {"ports": [p for p in ports if isinstance(p, Signal)]}
+    )
+    circuit = rtlil.convert(core, name="core", emit_src=False, **only)
     stated = (*_STATED_FOR_ALL, *_STATED_FOR[_core(configuration)])
     return {"circuit": logic_digest(str(circuit)), "statement": _source_digest(stated)}
 

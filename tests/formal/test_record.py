@@ -20,8 +20,11 @@ from utf8fpga.model import InvalidArgumentError
 CHECKOUT = Path(__file__).parents[2]
 ANSWERS = read_answers(CHECKOUT)
 
-SMALL = ("serial-0", "encoder", "transcoder-utf-8-to-utf-8", "remover-1", "validator-verdict", "refresh")
-"""A configuration of each kind of core."""
+SMALL = (
+    *("serial-0", "encoder", "transcoder-utf-8-to-utf-8", "remover-1", "validator-verdict"),
+    *("refresh", "ports-decoder", "uart-receiver-4"),
+)
+"""A configuration of each kind of core or part."""
 
 
 @pytest.mark.smoke
