@@ -90,6 +90,10 @@ def build(
     chosen = [find_board(name) for name in names] or [board for board in BOARDS.values() if not obstacle(board, where)]
     if not chosen:
         raise CommandError("no board can be built here: pip install 'utf8fpga[boards]'", status=1)
+    if record:
+        from utf8fpga.cli.record import check_pages, record_boards
+
+        check_pages(Path(record))  # Before builds that take minutes.
     with chosen_executor(jobs, dask) as executor, job_progress("building") as show:
         found = build_boards(
             chosen,
@@ -107,8 +111,6 @@ def build(
     if markdown:
         write_bytes(markdown, text.encode())
     if record:
-        from utf8fpga.cli.record import record_boards
-
         record_boards(text, Path(record))
     failed = [error for error in found.values() if isinstance(error, str)]
     for error in failed:

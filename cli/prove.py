@@ -17,7 +17,7 @@ from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FOLDER, MAX_SEED, SEED, completion, json_option
 from utf8fpga.cli.output import CommandError, coloured, did_you_mean, progress, say
 from utf8fpga.cli.process import ignore_unused_circuits
-from utf8fpga.cli.record import read_answers, record_proofs
+from utf8fpga.cli.record import check_pages, read_answers, record_proofs
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
 from utf8fpga.formal.mutation.score import Outcome, Score
@@ -133,6 +133,8 @@ def _reject_unrecorded(chosen: Sequence[Configuration], record: str | None, muta
         raise CommandError(f"--record records proofs: leave out --mutate {mutate}")
     if record and (unnamed := [each.name for each in chosen if each.name not in CONFIGURATIONS]):
         raise CommandError(f"--record records what --list prints, not {unnamed[0]}")
+    if record:
+        check_pages(Path(record))  # Before proofs that may take hours.
 
 
 def list_proofs(*, as_json: bool) -> str:

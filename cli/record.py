@@ -198,7 +198,12 @@ def read_answers(checkout: Path) -> Answers:
         return {}
     except OSError as error:
         raise read_error(str(checkout / ANSWERS_FILE), error) from None
-    answers: Answers = json.loads(text)["answers"]
+    try:
+        answers: Answers = json.loads(text)["answers"]
+    except (ValueError, KeyError, TypeError):
+        raise CommandError(
+            f"{str(checkout / ANSWERS_FILE)!r} has no answers of proofs: restore it, or delete it"
+        ) from None
     return answers
 
 

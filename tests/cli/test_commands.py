@@ -528,6 +528,8 @@ Invalid value for '--refresh': 99999999999999999999 is not in the range 1<=x<=28
     bench --dask '' | Invalid value for '--dask': '' is not the name of a scheduler
     build icebreaker --baud 5000000 | baud rate 5000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz
     build icebreaker --baud nan | baud rate nan is not in 1..3000000: a bit has at least 4 cycles of 12 MHz
+    prove serial-0 --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
+    boards build icebreaker --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
     bench --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
     simulate | give either FILE, --hex BYTES or --soak LIMIT
     simulate x --hex 41 | give either FILE, --hex BYTES or --soak LIMIT

@@ -98,6 +98,17 @@ def test_proofs_are_recorded_once(tmp_path: Path) -> None:
     assert again.stderr == b"all of these are recorded of the circuits and the statements as they are\n"
 
 
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}"])
+def test_a_damaged_file_of_answers_is_rejected(text: str, tmp_path: Path) -> None:
+    file = checkout(tmp_path) / ANSWERS_FILE
+    file.parent.mkdir(parents=True)
+    file.write_text(text, encoding="utf-8")
+    done = utf8fpga("prove", "serial-0", "--record", str(tmp_path))
+    message = f"utf8fpga: '{file}' has no answers of proofs: restore it, or delete it\n"
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (2, b"", message)
+    assert file.read_text(encoding="utf-8") == text
+
+
 def test_what_has_no_proof_is_recorded_as_such(tmp_path: Path) -> None:
     (checkout(tmp_path) / ANSWERS_FILE).parent.mkdir(parents=True)
     names = ["refresh", "remover-1"]
