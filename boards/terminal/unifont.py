@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model import ErrorKind
+from utf8fpga.model import ErrorKind, InvalidArgumentError
 
 ROWS = 16
 """The rows of a glyph, and the bytes of one of its columns of 8 pixels."""
@@ -57,7 +57,7 @@ def _glyph(line: str) -> tuple[int, bytes]:
     rows = bytes.fromhex(digits)
     width = {ROWS: 1, 2 * ROWS: 2}.get(len(rows))
     if width is None:
-        raise ValueError(f"a glyph of {len(rows)} bytes")
+        raise InvalidArgumentError(f"a glyph of {len(rows)} bytes")
     return int(code, 16), b"".join(rows[column::width] for column in range(width))
 
 
