@@ -124,8 +124,8 @@ def _kind_of(parameters: CoreParameters) -> _Kind:
 
 @_kind_of.register
 def _(parameters: DecoderParameters) -> _Kind:
-    is_plain = Practice.MAXIMAL_SUBPARTS is parameters.practice or not parameters.has_plain_marks
-    reason = "" if is_plain else f"practice {parameters.practice}: use {Practice.MAXIMAL_SUBPARTS}"
+    is_repeated = parameters.practice is Practice.EACH_UNIT and parameters.has_plain_marks
+    reason = f"practice {parameters.practice}: use another replacement" if is_repeated else ""
     is_default = parameters.table is TABLE_3_7 and not (parameters.kind or parameters.length or parameters.properties)
     is_small = parameters.lanes <= _NETLIST_LANES[parameters.packed] and not parameters.compact_input
     return _Kind(_decoder_name(parameters), is_default and is_small, reason)
@@ -255,6 +255,7 @@ _EACH_UNIT = [
     for replacement in Replacement
     if replacement is not Replacement.REPLACEMENT_CHARACTER
 ]
+_PRACTICES = [DecoderParameters(practice=practice) for practice in MARK_PRACTICES[2:]]
 _TRANSCODERS = [
     TranscoderParameters(),
     TranscoderParameters(to="utf-16-le"),
@@ -385,7 +386,17 @@ _ALL = (
     *(Configuration.of(parameters, on_request=True) for parameters in (*_WIDE, *_WIDE_ENCODERS)),
     *map(
         Configuration.of,
-        (*_all_packed(), *_COMPACT, *_EACH_UNIT, *_ENCODERS, *_TRANSCODERS, *_REMOVERS, *_FLUSHING, *_TAPS),
+        (
+            *_all_packed(),
+            *_COMPACT,
+            *_EACH_UNIT,
+            *_PRACTICES,
+            *_ENCODERS,
+            *_TRANSCODERS,
+            *_REMOVERS,
+            *_FLUSHING,
+            *_TAPS,
+        ),
     ),
     *_all_refreshed(),
     *_all_ports(),
@@ -396,7 +407,7 @@ CONFIGURATIONS = {configuration.name: configuration for configuration in _ALL}
 """The configurations of `utf8fpga prove`, by name."""
 
 UNPROVED: tuple[CoreParameters, ...] = (
-    *(DecoderParameters(practice=practice) for practice in MARK_PRACTICES if practice is not Practice.MAXIMAL_SUBPARTS),
+    DecoderParameters(practice=Practice.EACH_UNIT),
     TranscoderParameters(lanes=2, bom=ByteOrderMark.REMOVE),
     TranscoderParameters(from_="utf-16-le", lanes=2, bom=ByteOrderMark.DETECT),
     TranscoderParameters(from_="utf-32-le"),

@@ -22,6 +22,7 @@ from amaranth.hdl import Signal, Value
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, UNPROVED, Configuration
 from utf8fpga.formal.report import Result
 from utf8fpga.hdl import logic_digest
+from utf8fpga.hdl.decoder.practice import PracticeDecoder
 from utf8fpga.hdl.toolchain import present_version
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.properties import CharacterProperty
@@ -62,8 +63,12 @@ def digests(configuration: Configuration) -> dict[str, str]:
         else {"ports": [p for p in ports if isinstance(p, Signal)]}
     )
     circuit = rtlil.convert(core, name="core", emit_src=False, **only)
-    stated = (*_STATED_FOR_ALL, *_STATED_FOR[_core(configuration)])
+    stated = (*_STATED_FOR_ALL, *_STATED_FOR[_core(configuration)], *_also_stated_for(core))
     return {"circuit": logic_digest(str(circuit)), "statement": _source_digest(stated)}
+
+
+def _also_stated_for(core: Any) -> tuple[str, ...]:
+    return ("practice_reference",) if isinstance(core, PracticeDecoder) else ()
 
 
 def _core(configuration: Configuration) -> str:

@@ -33,6 +33,7 @@ from utf8fpga.formal.netlist import TOP, equal_netlist, equal_verilog
 from utf8fpga.formal.packer_proof import prove_packer
 from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves, prove_recovery
 from utf8fpga.formal.periodic_reset_proof import prove_refresh
+from utf8fpga.formal.practice_reference import Practised
 from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.tap_proof import TAP_PROPERTIES, prove_tap
@@ -57,6 +58,7 @@ from utf8fpga.hdl.axi_stream import AxiStreamCore, AxiStreamTap
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
+from utf8fpga.hdl.decoder.practice import PracticeDecoder
 from utf8fpga.hdl.jobs import run_each, shared_folder
 from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer
 from utf8fpga.hdl.uart import UartReceiver, UartTransmitter
@@ -206,6 +208,16 @@ def _(core: Chain, question: Question) -> list[Result]:
     if question.wanted in (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.LATENCY):
         return [_prove_by_drain(question, gapless=False)]
     return _prove.dispatch(object)(core, question)
+
+
+@_prove.register
+def _(core: PracticeDecoder, question: Question) -> list[Result]:
+    """As a whole, compared with the practice."""
+    if question.wanted is Property.RECOVERY:
+        return []
+    configuration = question.configuration
+    stated = replace(configuration, build_from=Practised(configuration.build_from))
+    return _prove.dispatch(object)(stated.build(), replace(question, configuration=stated))
 
 
 @_prove.register

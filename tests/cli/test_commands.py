@@ -620,7 +620,7 @@ attributes vivado is for cores with an input stream, which a tap only watches
     generate validator --kind | --kind is for decoders, not for the core validator
     generate validator --counters 3 | Invalid value for '--counters': 3 is not in the range 4<=x<=64
     prove validator --lanes 2 | the proofs have no reference for report full of a validator: use report verdict
-    prove --practice each-unit | the proofs have no reference for practice each-unit: use maximal-subparts
+    prove --practice each-unit | the proofs have no reference for practice each-unit: use another replacement
     prove serial-0 --pipeline 1 | configuration 'serial-0' is a whole decoder: leave out the options that choose one
 """
 
