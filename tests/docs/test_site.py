@@ -155,7 +155,6 @@ def test_every_page_has_a_title_and_a_description(pages: dict[str, Elements]) ->
         assert metas["og:title"].endswith(" - utf8fpga"), name
         found[name] = metas["description"]
     decode = cli.get_command(click.Context(cli), "decode")
-    assert decode is not None
     assert found["commands/decode.html"].startswith(" ".join((decode.help or "").split())[:40])
     assert len(set(found.values())) == len(found), "each page has its own"
 

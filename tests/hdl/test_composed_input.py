@@ -77,8 +77,7 @@ PIECES = [
 
 @cache
 def simulation_of(name: str) -> Simulation:
-    parameters = TranscoderParameters(**CASES[name])
-    return Simulation(parameters.build(), parameters, engine=ENGINE)
+    return Simulation(TranscoderParameters(**CASES[name]).build(), engine=ENGINE)
 
 
 def check(name: str, texts: list[bytes], **patterns: Any) -> None:

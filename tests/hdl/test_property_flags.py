@@ -167,8 +167,7 @@ QUICK = ["sparse-4"]
 
 @cache
 def simulation_of(name: str) -> Simulation:
-    parameters = DecoderParameters(**SHAPES[name], properties=ALL).observable()
-    return Simulation(parameters.build(), parameters, engine=ENGINE)
+    return Simulation(DecoderParameters(**SHAPES[name], properties=ALL).observable().build(), engine=ENGINE)
 
 
 @cache
@@ -183,7 +182,6 @@ def near_the_bounds(table: EncodingTable) -> list[tuple[int, ...]]:
 def with_errors(name: str, rng: random.Random) -> list[int]:
     """Sequences near the bounds in random order, each after up to three units, some of them cut short."""
     table = parameters_of(simulation_of(name).core).input_table
-    assert table is not None
     text: list[int] = []
     for sequence in rng.sample(near_the_bounds(table), len(near_the_bounds(table))):
         text += [rng.choice([0x41, 0x0A, *(table.rows[-1].units[-1].first, 0xED, 0xE2)])] * rng.randrange(4)

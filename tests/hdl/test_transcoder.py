@@ -56,13 +56,7 @@ FACE = "\U0001f600"
 
 @cache
 def simulation_of(name: str) -> Simulation:
-    parameters = TranscoderParameters(**CHOICES[name])
-    return Simulation(parameters.build(), parameters, engine=ENGINE)
-
-
-def parameters_for(simulation: Simulation) -> TranscoderParameters:
-    assert isinstance(simulation.parameters, TranscoderParameters)
-    return simulation.parameters
+    return Simulation(TranscoderParameters(**CHOICES[name]).build(), engine=ENGINE)
 
 
 @pytest.fixture(scope="module", params=tiered({name: name for name in CHOICES}, IN_EVERY_RUN, smoke=("8-8", "8-16")))
@@ -80,7 +74,7 @@ def sent(units: tuple[int, ...], parameters: TranscoderParameters) -> tuple[list
 @given(data=st.data(), patterns=stream_patterns())
 @settings(max_examples=20)
 def test_texts_become_those_of_cpython(simulation: Simulation, data: st.DataObject, patterns: dict[str, Any]) -> None:
-    parameters = parameters_for(simulation)
+    parameters = simulation.parameters
     form: Any = ENCODINGS[parameters.from_].form
     texts = data.draw(st.lists(any_text(form), max_size=5))
     given_ = [sent(text, parameters) for text in texts]
@@ -93,7 +87,7 @@ def test_texts_become_those_of_cpython(simulation: Simulation, data: st.DataObje
 
 def test_a_text_at_every_alignment(simulation: Simulation) -> None:
     """Sequences of all lengths, marks and empty packets begin in every lane, and none waits for another one."""
-    parameters = parameters_for(simulation)
+    parameters = simulation.parameters
     lanes = simulation.core.lanes
     texts = []
     for before in range(min(lanes, 17)):
@@ -144,7 +138,7 @@ WELL_FORMED_ONLY = ("8-8", "8-8-pipelined")
 )
 def test_a_beat_is_accepted_in_each_cycle(name: str) -> None:
     simulation, rng = simulation_of(name), random.Random(3)
-    parameters = parameters_for(simulation)
+    parameters = simulation.parameters
     size = ENCODINGS[parameters.from_].unit_bytes
     text = ("".join(rng.choices(f"aé€{FACE}", k=400)) + f"{FACE}aaaaaaaa" * 8).encode(parameters.from_)
     damaged = bytes(each for each in text if rng.random() < 0.9)
@@ -176,7 +170,7 @@ def test_a_narrow_transcoder_takes_a_beat_in_each_cycle_of_well_formed_text() ->
 def test_real_texts(name: str, choice: str) -> None:
     text = resources.files("utf8fpga").joinpath("texts", f"{name}.txt").read_bytes()
     simulation = simulation_of(choice)
-    parameters = parameters_for(simulation)
+    parameters = simulation.parameters
     (found,) = simulation.run([text]).texts
     wanted = transcoded_by_cpython(text, parameters.from_, parameters.to)
     assert ENCODINGS[parameters.to].to_bytes(unit.value for unit in found) == wanted

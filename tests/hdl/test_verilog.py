@@ -128,7 +128,6 @@ def _mark_handler() -> None:
     import codecs
 
     def mark(error: UnicodeError) -> tuple[str, int]:
-        assert isinstance(error, UnicodeDecodeError)
         return "\x00", error.end
 
     codecs.register_error("mark", mark)

@@ -155,7 +155,6 @@ def test_files(name: str, tmp_path: Path) -> None:
 
 def test_error_handlers_may_continue_elsewhere() -> None:
     def skip_two(error: UnicodeError) -> tuple[str, int]:
-        assert isinstance(error, UnicodeDecodeError)
         return "?", error.start + 2
 
     codecs.register_error("test.skip-two", skip_two)

@@ -131,7 +131,6 @@ def replay_of(found: Mismatch, directory: Path) -> list[str]:
 
 def assert_replayed(found: Mismatch | None, directory: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Check that the replay command reproduces the difference, and return its words."""
-    assert found is not None
     words = replay_of(found, directory)
     assert run_command(words, capsys) == (1, "", f"utf8fpga: {found}\n")
     return words
@@ -212,7 +211,6 @@ def test_no_replay_command_for_a_table_that_no_option_selects() -> None:
             self.parameters = DecoderParameters(table=WIDE_CHANGED)
 
     found = compare(Simulation(Wrong()), [0x41, 0xD801, 0xDC00])
-    assert found is not None
     assert str(found).splitlines() == [
         "the decoder differs from the model at offset 0 of D801 DC00",
         "  model:     Word(code_point=1024, error=False)",
@@ -253,7 +251,6 @@ def plain(simulation: Simulation, text: list[int]) -> list[tuple[Any, ...]]:
 def test_decoder_with_another_practice_is_detected(practice: Practice) -> None:
     decoder = build({"practice": practice})
     own = parameters_of(decoder)
-    assert isinstance(own, DecoderParameters)
     simulation = Simulation(decoder, replace(own, practice=Practice.MAXIMAL_SUBPARTS))
     found = compare(simulation, b"so \xf0\x90\x80\xff\xff\xf0\x80\x80\x80 A and on")
     assert len(found.units) <= 6

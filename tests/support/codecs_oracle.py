@@ -41,7 +41,6 @@ def pieces(data: bytes, name: str) -> list[tuple[str, int, int, bool]]:
     spans: list[tuple[int, int]] = []
 
     def mark(error: UnicodeError) -> tuple[str, int]:
-        assert isinstance(error, UnicodeDecodeError)
         spans.append((error.start, error.end))
         return "\ufffd", error.end
 

@@ -36,7 +36,6 @@ _spans: dict[int, int] = {}
 
 
 def _note_span(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeDecodeError)
     _spans[error.start] = error.end
     return "\ufffd", error.end
 

@@ -13,7 +13,6 @@ def _each_byte(character: str) -> str:
     """The name of an error handler with one character for each ill-formed byte."""
 
     def handler(error: UnicodeError) -> tuple[str, int]:
-        assert isinstance(error, UnicodeDecodeError)
         return character * (error.end - error.start), error.end
 
     codecs.register_error(name := f"each-{ord(character):04X}", handler)
