@@ -77,22 +77,6 @@ def test_the_late_reset_of_all_duplicates_ends_before_busy(places: int, flight: 
     assert last == reset.cycles - 1
 
 
-def test_a_tree_whose_last_stage_doubles_has_twice_as_many_duplicates() -> None:
-    fan_out, rng = FanOut(2, doubles=True), random.Random(2)
-    values = [rng.randrange(2) for _ in range(100)]
-    found = []
-
-    async def bench(ctx: Any, domain: Any) -> None:
-        for value in values:
-            ctx.set(fan_out.value, value)
-            found.append(ctx.get(fan_out.copies))
-            await ctx.tick()
-
-    run(fan_out, bench)
-    assert len(fan_out.copies) == 4
-    assert found[2:] == [value * 15 for value in values[:-2]]
-
-
 def test_a_register_buffer_holds_payloads_of_any_shape() -> None:
     buffer, rng = RegisterBuffer(data.StructLayout({"a": 5, "b": 1}), 3), random.Random(3)
     given = [{"a": rng.randrange(32), "b": rng.randrange(2)} for _ in range(200)]

@@ -83,20 +83,6 @@ def test_all_pairs_of_boundary_bytes_each_as_a_text(full: Simulation) -> None:
     assert full.run(pairs).texts == [full.expected(pair) for pair in pairs]
 
 
-def class_members() -> list[int]:
-    """One byte of each class that Table 3-7 or the causes distinguish."""
-    return [0x41, 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8]
-
-
-@pytest.mark.smoke
-@pytest.mark.parametrize("pipeline", PIPELINES)
-def test_all_triples_of_classes_against_cpython(pipeline: int) -> None:
-    simulation = Simulation(decoder_core(pipeline=pipeline), engine=ENGINE)
-    triples = [bytes(triple) for triple in product(class_members(), repeat=3)]
-    for triple, items in zip(triples, simulation.run(triples).texts, strict=True):
-        assert "".join(chr(item.code_point) for item in items) == triple.decode("utf-8", "replace"), triple.hex(" ")
-
-
 @pytest.mark.smoke
 def test_one_unit_per_cycle_on_any_input(simulation: Simulation) -> None:
     for text in (b"\xc2A" * 60, b"\xf0\x90\x80" * 40, b"\xff" * 120, b"\xe0\x80" * 60, "é€😀a".encode() * 12):
@@ -110,15 +96,6 @@ def test_a_long_run_of_null_beats_stalls_neither_side(simulation: Simulation) ->
     run = simulation.run([b"A", b""], null_beats=[True] * 300 + [False])
     assert run.texts == [simulation.expected(b"A"), []]
     assert run.accepted[1] - run.accepted[0] == 301
-
-
-@pytest.mark.smoke
-def test_back_to_back_packets_need_no_gap_and_are_independent(full: Simulation) -> None:
-    pieces = [b"\xf0\x90\x80", b"\x80", b"\xe0", b"\xa0\x80", b"", b"\xc2", b"\x80", b"A", b""] * 5
-    for ends in ([False], [True]):
-        run = full.run(pieces, separate_ends=ends)
-        assert run.texts == [full.expected(piece) for piece in pieces]
-        assert run.accepted == list(range(len(run.accepted)))
 
 
 def test_an_end_that_waits_does_not_depend_on_the_next_packet(full: Simulation) -> None:
