@@ -129,8 +129,8 @@ class Utf8StreamDecoder(LiteXModule):
     A packet has at least one byte, so its last word exists and has ``last``.
 
     Args:
-        platform, name, directory, clock_domain: see `Utf8Decoder`.
-        options: the parameters, except `lanes`, which is 1.
+        platform, clock_domain: see `Utf8Decoder`.
+        options: `name` and `directory`, see `Utf8Decoder`; and the parameters, except `lanes`, which is 1.
 
     Attributes:
         sink: `Endpoint` with ``data``, 8 bits.
@@ -140,18 +140,8 @@ class Utf8StreamDecoder(LiteXModule):
         InvalidArgumentError: see `Utf8Decoder`.
     """
 
-    def __init__(
-        self,
-        platform: Any,
-        *,
-        name: str | None = None,
-        directory: str | Path = "build",
-        clock_domain: str = "sys",
-        **options: Any,
-    ) -> None:
-        self.decoder = decoder = Utf8Decoder(
-            platform, name=name, directory=directory, clock_domain=clock_domain, lanes=1, **options
-        )
+    def __init__(self, platform: Any, *, clock_domain: str = "sys", **options: Any) -> None:
+        self.decoder = decoder = Utf8Decoder(platform, clock_domain=clock_domain, lanes=1, **options)
         self.sink = sink = Endpoint([("data", 8)])
         self.source = source = Endpoint([("data", 21), ("error", 1)])
         first = Signal(reset=1)

@@ -476,9 +476,7 @@ class _Check:
             for (cause, text), texts, outcome in zip(inputs.items(), runs, self._run(runs), strict=True)
             if not outcome.reason
         ]
-        if not measured:
-            return None, None
-        return min(measured, key=_cycles), max(measured, key=_cycles)
+        return min(measured, key=_cycles, default=None), max(measured, key=_cycles, default=None)
 
 
 def _cycles(found: Throughput) -> float:
