@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.command import utf8fpga
-from support.icarus import requires_icarus
+from support.icarus import requires_icarus, run_icarus
 from support.processes import run
 
 from utf8fpga.hdl.toolchain import ToolError, run_tool
@@ -134,9 +134,7 @@ def simulated(directory: Path) -> str:
     bench = directory / "core_bench.v"
     text = bench.read_text(encoding="utf-8")
     bench.write_text(text.replace("  core dut (", "  core_checked dut ("), encoding="utf-8")
-    files = ["core.v", "core.sv", "core_bench.v"]
-    run(["iverilog", "-g2012", "-s", "core_bench", "-o", "bench.vvp", *files], cwd=directory, check=True)
-    return run(["vvp", "-n", "bench.vvp"], cwd=directory, capture_output=True, text=True, check=True).stdout
+    return run_icarus(directory, ["core.v", "core.sv", "core_bench.v"], "-g2012", top="core_bench").stdout
 
 
 @requires_icarus

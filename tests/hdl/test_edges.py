@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import pytest
 from support.command import utf8fpga
-from support.icarus import beats_of, requires_icarus, run_lines
+from support.icarus import beats_of, requires_icarus, run_icarus, run_lines
 from support.lint import requires_linters, warnings_of
-from support.processes import run
 from support.tiers import tiered
 
 from utf8fpga.hdl import (
@@ -146,9 +145,7 @@ def test_registers_at_the_output_keep_the_throughput(tmp_path: Path) -> None:
     end endmodule
     """
     (tmp_path / "dut.v").write_text(verilog + bench, encoding="utf-8")
-    run(["iverilog", "-g2005", "-s", "bench", "-o", "bench.vvp", "dut.v"], cwd=tmp_path, check=True)
-    done = run(["vvp", "-n", "bench.vvp"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert int(done.stdout.splitlines()[0]) == len(text)
+    assert int(run_icarus(tmp_path, ["dut.v"]).stdout.splitlines()[0]) == len(text)
 
 
 def violating_bench(lanes: int, beats: str) -> str:
@@ -190,8 +187,7 @@ def test_each_violation_is_reported(lanes: int, beats: str, message: str, tmp_pa
     verilog = axi_verilog(decoder_core(lanes=lanes), checks=True)
     (tmp_path / "dut.v").write_text(verilog + violating_bench(lanes, f"{beats} @(posedge clk); #1 ;"), encoding="utf-8")
     for define, wanted in (([], True), (["-DSYNTHESIS"], False)):
-        run(["iverilog", "-g2005", *define, "-s", "bench", "-o", "bench.vvp", "dut.v"], cwd=tmp_path, check=True)
-        printed = run(["vvp", "-n", "bench.vvp"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        printed = run_icarus(tmp_path, ["dut.v"], *define).stdout
         assert (f"bench.dut: {message}" in printed) == wanted, printed
 
 

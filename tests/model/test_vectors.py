@@ -9,8 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import pytest
-from support.icarus import requires_icarus
-from support.processes import run
+from support.icarus import requires_icarus, run_icarus
 from support.tiers import tiered
 
 from utf8fpga.hdl import PIPELINES, axi_verilog, decoder_core
@@ -179,8 +178,7 @@ def test_readmemh_file_in_a_verilog_test_bench(pipeline: int, practice: Practice
     (tmp_path / "dut.v").write_text(axi_verilog(decoder_core(practice=practice, pipeline=pipeline)))
     # The test bench skips the stimulus between expected words, during which it must not be ready.
     (tmp_path / "bench.v").write_text(BENCH.replace("1'b1", "wanted >= 8"))
-    run(["iverilog", "-g2005", "-o", "bench.vvp", "dut.v", "bench.v"], cwd=tmp_path, check=True)
-    done = run(["vvp", "-n", "bench.vvp"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = run_icarus(tmp_path, ["dut.v", "bench.v"])
     words, errors = map(int, re.search(r"(\d+) words, (\d+) errors", done.stdout).groups())
     if practice is Practice.MAXIMAL_SUBPARTS:
         assert words == sum(max(1, len(units.decode("utf-8", "replace"))) for units in FOUND.values())

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.icarus import requires_icarus
-from support.processes import run
+from support.icarus import requires_icarus, run_icarus
 
 from utf8fpga.hdl import (
     CoreParameters,
@@ -115,8 +114,7 @@ def test_plain_endpoints_have_first_last_and_error(platform: Any, tmp_path: Path
     text = " ".join(f"text[{at}] = 9'h{last << 8 | unit:x};" for at, (unit, last) in enumerate(units))
     (tmp_path / "bench.v").write_text(BENCH % {"most": len(units) - 1, "text": text}, encoding="utf-8")
     files = ["around.v", "bench.v", *platform.sources]
-    run(["iverilog", "-g2005", "-s", "bench", "-o", "bench.vvp", *files], cwd=tmp_path, check=True)
-    printed = run(["vvp", "-n", "bench.vvp"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    printed = run_icarus(tmp_path, files).stdout
     words = [each.decode("utf-8", "replace") for each in packets]
     assert printed.splitlines() == [
         f"{number == 0:d} {number == len(each) - 1:d} {ord(word):06x} {word == chr(0xFFFD):d}"
@@ -206,6 +204,5 @@ def test_every_core_is_a_module(
     values = {"bits": bits, "keep": keep, "most": len(symbols) - 1, "text": text}
     (tmp_path / "bench.v").write_text(CORE_BENCH % values, encoding="utf-8")
     files = ["copied.v", "bench.v", *platform.sources]
-    run(["iverilog", "-g2005", "-s", "bench", "-o", "bench.vvp", *files], cwd=tmp_path, check=True)
-    printed = run(["vvp", "-n", "bench.vvp"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    printed = run_icarus(tmp_path, files).stdout
     assert [int(line, 16) for line in printed.splitlines()] == expected

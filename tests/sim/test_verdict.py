@@ -16,7 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from support.engines import requires_compiler
 from support.foreign_cores import core_of, report_of, variant_of
-from support.processes import run
+from support.icarus import run_icarus
 from support.tiers import tiered
 
 from utf8fpga.cli.check import SCHEMA_VERSION
@@ -99,9 +99,7 @@ def assert_shown(core: ForeignCore, found: Finding, fault: Fault, folder: Path) 
 
 def run_bench(name: str, folder: Path) -> tuple[int, str]:
     """The exit status of the test bench of a core in Icarus Verilog, and what it prints."""
-    command = ["iverilog", "-g2005", "-Wall", "-Wno-timescale", "-s", f"{name}_bench", "-o", "bench.vvp"]
-    run([*command, "core.v", "bench.v"], cwd=folder, check=True)
-    done = run(["vvp", "-N", "bench.vvp"], cwd=folder, capture_output=True, text=True, check=False)
+    done = run_icarus(folder, ["core.v", "bench.v"], "-Wall", "-Wno-timescale", top=f"{name}_bench")
     return done.returncode, done.stdout
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,43 +64,26 @@ endmodule
 """
 
 
-RESET_BENCH = r"""
-module bench;
-  parameter FIRST = 8'h41, SECOND = 8'h41;
-  reg clk = 0, rst = 1; reg [7:0] tdata = FIRST; reg tlast = 0, tvalid = 0, mready = 0;
-  wire tready, muser, mlast, mvalid; wire [31:0] mdata; wire [3:0] mkeep;
-  integer n;
-  always #5 clk = ~clk;
-  utf8_decoder dut(.clk(clk), .rst(rst),
-    .s_axis_tdata(tdata), .s_axis_tkeep(1'b1), .s_axis_tlast(tlast), .s_axis_tvalid(tvalid), .s_axis_tready(tready),
-    .m_axis_tdata(mdata), .m_axis_tkeep(mkeep), .m_axis_tuser(muser), .m_axis_tlast(mlast), .m_axis_tvalid(mvalid),
-    .m_axis_tready(mready));
-  initial begin
-    @(posedge clk); #1 rst = 0; tvalid = 1;
-    for (n = 0; n < 6; n = n + 1) begin @(posedge clk); #1 tdata = n & 1 ? FIRST : SECOND; end
-    rst = 1; tvalid = 0; @(posedge clk); #1 rst = 0; mready = 1;
-    for (n = 0; n < 6; n = n + 1) begin #1 if (mvalid) $display("%h %h", mdata, muser); @(posedge clk); #1; end
-    $display("then");
-    tdata = 8'h80; tlast = 1; tvalid = 1;
-    for (n = 0; n < 6; n = n + 1) begin
-      #1 if (mvalid) $display("%h %h", mdata, muser); @(posedge clk); #1 tvalid = 0;
-    end
-    $finish;
-  end
-endmodule
-"""
-"""Two alternating bytes into a decoder whose output is stalled, one cycle of reset, an idle input, then one byte."""
+def run_icarus(
+    directory: Path, files: Iterable[str], *options: str, top: str = "bench"
+) -> subprocess.CompletedProcess[str]:
+    """The exit status of a test bench in Icarus Verilog, and what it prints.
+
+    Args:
+        directory: the folder of the files.
+        files: their names.
+        options: further options of the compiler, which must not say anything of ``dut.v``.
+        top: the module of the test bench.
+    """
+    command = ["iverilog", "-g2005", *options, "-s", top, "-o", "bench.vvp", *files]
+    made = run(command, cwd=directory, capture_output=True, text=True, check=True)
+    assert "dut.v" not in made.stderr, made.stderr
+    return run(["vvp", "-N", "bench.vvp"], cwd=directory, capture_output=True, text=True)
 
 
-def run_reset(verilog: str, first: int, second: int, directory: Path) -> list[str]:
-    """The output of `RESET_BENCH`: a line for each word, and ``then`` before the last byte."""
-    (directory / "dut.v").write_text(verilog, encoding="utf-8")
-    (directory / "bench.v").write_text(RESET_BENCH, encoding="utf-8")
-    parameters = [f"-Pbench.FIRST={first}", f"-Pbench.SECOND={second}"]
-    command = ["iverilog", "-g2005", "-s", "bench", *parameters, "-o", "bench.vvp", "dut.v", "bench.v"]
-    run(command, cwd=directory, check=True)
-    done = run(["vvp", "-n", "bench.vvp"], cwd=directory, capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
+def defined(values: Mapping[str, int]) -> list[str]:
+    """The options of Icarus for the parameters of a test bench."""
+    return [f"-Pbench.{name}={value}" for name, value in values.items()]
 
 
 ABANDON_BENCH = r"""
@@ -124,6 +108,7 @@ module bench;
       #1 if (mvalid) begin $display("%h %h %h %h", mdata, mkeep, muser, mlast); over = mlast; end
       n = tready; @(posedge clk); #1 if (n) tvalid = 0; waited = waited + 1;
     end
+    for (n = 0; n < 6; n = n + 1) begin #1 if (mvalid) $display("after the end"); @(posedge clk); #1; end
     $finish;
   end
 endmodule
@@ -132,14 +117,15 @@ endmodule
 
 
 def run_abandoned(verilog: str, lanes: int, first: int, second: int, fed: int, ready: bool, directory: Path) -> str:
-    """The output of `ABANDON_BENCH`: ``left over`` for each word before the last input beat, then the words."""
+    """The output of `ABANDON_BENCH`.
+
+    It is ``left over`` for each word before the last input beat, then the words, and ``after the end`` for each further
+    one.
+    """
     (directory / "dut.v").write_text(verilog, encoding="utf-8")
     (directory / "bench.v").write_text(ABANDON_BENCH, encoding="utf-8")
     given = {"LANES": lanes, "FIRST": first, "SECOND": second, "FED": fed, "READY": int(ready)}
-    parameters = [f"-Pbench.{name}={value}" for name, value in given.items()]
-    command = ["iverilog", "-g2005", "-s", "bench", *parameters, "-o", "bench.vvp", "dut.v", "bench.v"]
-    run(command, cwd=directory, check=True)
-    return run(["vvp", "-n", "bench.vvp"], cwd=directory, capture_output=True, text=True, check=True).stdout
+    return run_icarus(directory, ["dut.v", "bench.v"], *defined(given)).stdout
 
 
 class Beat(NamedTuple):
@@ -181,11 +167,7 @@ def run_lines(
     (directory / "beats.txt").write_text("".join(f"{beat:x}\n" for beat in beats), encoding="ascii")
     given = {"LANES": lanes, "SEED": seed, "BUSY_IN": busy_in, "BUSY_OUT": busy_out}
     given |= {"USER": max(1, lanes if user is None else user)}
-    parameters = [f"-Pbench.{name}={value}" for name, value in given.items()]
-    compile_ = ["iverilog", "-g2005", "-Wall", "-Wno-timescale", "-s", "bench", *parameters, "-o", "bench.vvp"]
-    done = run([*compile_, "dut.v", "bench.v"], cwd=directory, capture_output=True, text=True, check=True)
-    assert "dut.v" not in done.stderr, done.stderr
-    done = run(["vvp", "-n", "bench.vvp"], cwd=directory, capture_output=True, text=True, check=True)
+    done = run_icarus(directory, ["dut.v", "bench.v"], "-Wall", "-Wno-timescale", *defined(given))
     return [*done.stdout.splitlines(), *(directory / "words.txt").read_text(encoding="ascii").splitlines()]
 
 
