@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
+from click.core import ParameterSource
 
 from utf8fpga.boards.events import Counters, Event, Received, line_of
 from utf8fpga.boards.forms import TEXT_FORMS, Expected
@@ -23,7 +24,7 @@ from utf8fpga.cli.board_options import board_core_command, form_option
 from utf8fpga.cli.options import FILE, output_option
 from utf8fpga.cli.output import CommandError, coloured, file_size, progress, read_chunks, say, writing
 from utf8fpga.cli.show import described
-from utf8fpga.hdl import CoreParameters, DecoderParameters
+from utf8fpga.hdl import CoreParameters
 from utf8fpga.model import InvalidArgumentError, ValidatorReport
 from utf8fpga.model.render import counted
 
@@ -79,10 +80,10 @@ def talk(
     counters.
     """
     if screen:
-        if check or shown or form or parameters != DecoderParameters():
-            raise CommandError(
-                "--screen shows pixels: leave out --check, --items, --units, --form and the core's options"
-            )
+        context = click.get_current_context()
+        others = context.params.keys() - {"port", "file", "output", "screen"}
+        if any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in others):
+            raise CommandError("--screen shows pixels of a simulated board: leave out all options but --output")
         _show_screen(port, file or "-", "screen.png" if output == "-" else output)
         return
     is_interactive = file is None and sys.stdin.isatty()

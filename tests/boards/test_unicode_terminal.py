@@ -319,9 +319,12 @@ def test_talk_writes_the_picture_of_the_page(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["virtual:ecp5-5g-evn"], "port 'virtual:ecp5-5g-evn' has no screen: use virtual:ulx3s or virtual:icebreaker"),
-        (
-            ["virtual:ulx3s", "--check"],
-            "--screen shows pixels: leave out --check, --items, --units, --form and the core's options",
+        *(
+            (
+                ["virtual:ulx3s", *others],
+                "--screen shows pixels of a simulated board: leave out all options but --output",
+            )
+            for others in (["--check"], ["--units"], ["--baud", "1000000"], ["--lanes", "4"])
         ),
     ],
 )
@@ -380,7 +383,7 @@ def random_controls(seed: int) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_controls_are_those_of_another_terminal(seed: int, terminal: Any, font: dict[int, bytes]) -> None:
-    pyte = pytest.importorskip("pyte")
+    pyte = pytest.importorskip("pyte", reason="pyte is not installed")
     text = random_controls(seed)
     screen = pyte.Screen(80, 30)
     screen.set_mode(pyte.modes.LNM)
