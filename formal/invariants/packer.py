@@ -22,7 +22,7 @@ All fields of a word are compared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -252,16 +252,14 @@ class PackerInvariant:
         bits = (packer.depth - 1).bit_length()
         states: list[tuple[Value, int]] = [(bit.value, bit.stage) for bit in packer.begin.base]
         for pair in packer.store.numbers:
-            states += [(bit.value, bit.stage) for number in pair for bit in number]
+            states += [(bit.value, bit.stage) for bit in pair]
         states.append((packer.closed.pending, packer.closed.decided))
         states += [(bit, packer.closed.decided) for bit in packer.closed.later]
         self.states, self.cycles = Cat(*(bit for bit, _ in states)), [cycle for _, cycle in states]
         self.expected: list[Signal] = []
         for n, slot in enumerate(self.slots):
-            rows = [
-                Cat(((slot.row + ahead)[:bits] ^ group % packer.depth) for ahead in (0, 1))
-                for group in range(len(packer.store.numbers))
-            ]
+            # That of two groups is the code of the first one.
+            rows = [_coded(slot.row[:bits], code.pair, bits + 1) for code in packer.store.codes[::2]]
             later = Cat(slot.later_rest, slot.later_full, slot.later_last)
             self.expected.append(self._name(f"expected_{n}", Cat(slot.base, *rows, slot.pending, later)))
         for at, cycle in enumerate(self.cycles):
@@ -428,10 +426,11 @@ class PackerInvariant:
         self._claim("ready", packer.ready | packer.inside.bits[packer.threshold] | (self._monitors.fresh != 0))
         self._claim("room inside", inside <= len(packer.inside.bits))
         bits = (packer.depth - 1).bit_length()
-        for group, pointer in enumerate(packer.store.mark_rows):
-            self._claim("pointers", pointer == marked.announced[:bits] ^ group % packer.depth)
-        for group, pointer in enumerate(packer.store.read_rows):
-            self._claim("pointers", pointer == self._moved[:bits] ^ group % packer.depth)
+        for code, mark_row, read_row in zip(
+            packer.store.codes, packer.store.mark_rows, packer.store.read_rows, strict=True
+        ):
+            self._claim("pointers", mark_row == _coded(marked.announced[:bits], code.row, bits))
+            self._claim("pointers", read_row == _coded(self._moved[:bits], code.row, bits))
 
     def _remembered(self, row: Value) -> Value:
         """The marks of a row as it is remembered."""
@@ -449,7 +448,9 @@ class PackerInvariant:
         marked = self.slots[packer.store.marked].announced
         waiting = self._name("marked_rows", marked - self._moved, len(marked))
         for row in range(depth):
-            marks = Cat(self._read(memory, row ^ group % depth) for group, memory in enumerate(memories))
+            marks = Cat(
+                self._read(memory, code.row(row)) for code, memory in zip(packer.store.codes, memories, strict=True)
+            )
             distance = self._name(f"distance_{row}", (row - self._moved)[: (depth - 1).bit_length()])
             number = self._name(f"row_number_{row}", self._moved + distance, len(self._moved))
             bit = number[(depth - 1).bit_length() : self._index]
@@ -588,8 +589,8 @@ class PackerInvariant:
         in_memory = self._name("in_memory", is_written & (distance >= self._since(self._moved)))
         on_its_way = self._name("on_its_way", is_written & self._here[-1] & (self._row == self._entered))
         for lane, memory in enumerate(packer.store.word_memories):
-            code = lane // 2 % packer.depth
-            word = self._read(memory, self._row[:row_bits] ^ code)
+            code = packer.store.codes[lane // packer.store.group]
+            word = self._read(memory, _coded(self._row[:row_bits], code.row, row_bits))
             is_lane = self._lane == lane
             read = packer.store.stored[lane]
             self._claim("words in the memories", ~(in_memory & is_lane) | (word == monitors.token))
@@ -684,6 +685,11 @@ class PackerInvariant:
 
 def _at_most_one(bits: Sequence[Value]) -> Value:
     return ~Cat(bit & Cat(*bits[:n]).any() for n, bit in enumerate(bits) if n).any()
+
+
+def _coded(number: Value, code: Callable[[int], int], size: int) -> Value:
+    """The code of a row, of so many bits, given its number modulo the rows."""
+    return _select([Const(code(row), size) for row in range(1 << len(number))], number)
 
 
 def _select(values: Sequence[Value], index: Value) -> Value:

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
-from amaranth.hdl import Cat, Const, Mux, Value
+from amaranth.hdl import Const, Mux, Value
 
-from utf8fpga.hdl.packer.route import Number, WordCounts, exceeds, turns
+from utf8fpga.hdl.packer.route import Number, WordCounts, duplicates, turns, which_exceeds
 from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged, latest
 
-_WAIT_GROUP = 2
-"""Lanes whose words wait in one memory. More lanes make the nets from its pointer longer."""
+_NARROW = 12
+"""Upper bound on the bits of words of which one register switches both lanes of a pair."""
 
 
 class Network:
@@ -39,6 +38,8 @@ class Network:
         counts: the numbers of words of the beat.
 
     Attributes:
+        group: lanes that share pointers: so many words are in one memory. The longer the nets from a pointer are, the
+            more lanes there are in a group, and the more bits are in a word.
         crossings: per step and left lane whether its words are exchanged with those of the right lane.
         wraps: per lane whether it is before the lane in which the beat begins.
         present: before each step and after the last one, per lane of the network whether it holds a word.
@@ -58,9 +59,10 @@ class Network:
         self._pipeline, self._lanes = pipeline, lanes
         steps = len(base)
         size = 1 << steps
+        self._is_narrow = len(words[0].value) <= _NARROW
+        self.group = 4 if self._is_narrow else 2
         # The first two steps have the most blocks: registers of their own keep the nets of the feedback short.
-        near = [pipeline.apply(f"near_base_{bit}", Value.__pos__, value) for bit, value in enumerate(base)]
-        self.wraps = [pipeline.apply(f"wraps_{lane}", partial(_is_before, lane), *near) for lane in range(lanes)]
+        near = duplicates(pipeline, "near_base", base, lanes)
         padding = size - lanes
         nothing = Staged(Const(0, len(words[0].value)), 0)
         self.present: list[list[Staged]] = [[*keep, *[ZERO] * padding]]
@@ -69,15 +71,22 @@ class Network:
         self.crossings: list[dict[int, Staged]] = []
         for step in range(steps):
             self._step(step, near, counts)
+        # They are needed late, so that the base is delayed rather than as many bits as lanes.
+        self.cycle = latest(self.words[-1])
+        self.wraps = which_exceeds(pipeline, "wraps", base, lanes, earliest=self.cycle - (not padding))
         if padding:
             self._fold(lanes)
-        self.cycle = latest(self.words[-1])
+            self.cycle = latest(self.words[-1])
 
-    def _step(self, step: int, base: Number, counts: WordCounts) -> None:
+    def _step(self, step: int, near: Sequence[Number], counts: WordCounts) -> None:
         pipeline, far = self._pipeline, 1 << step
         present = self.present[-1]
         known = latest(present)
-        blocks = [turns(pipeline, step, block, base, before, known) for block, before in enumerate(counts.before[step])]
+        places = len(counts.before[step])
+        blocks = [
+            turns(pipeline, step, block, near[block * len(near) // places], before, known)
+            for block, before in enumerate(counts.before[step])
+        ]
         cycle = latest([*present, *(turn for block in blocks for turn in block)])
         if step == 0:
             self.words.append(self._wait(cycle + 1))
@@ -94,8 +103,10 @@ class Network:
                 moved[left] = pipeline.register(f"present_{step}_{left}", Mux(crosses, there, here), cycle)
                 moved[right] = pipeline.register(f"present_{step}_{right}", Mux(crosses, here, there), cycle)
                 # Whether a lane holds a word is known one cycle before the word.
-                # Each lane has its own register, one of them the complement, so that synthesis does not merge them.
-                stays = pipeline.register(f"stays_{step}_{left}", ~crosses, cycle)
+                stays = Staged(~crossings[left].value, crossings[left].stage)
+                if not self._is_narrow:
+                    # Each lane has its own register, one of them the complement, so that synthesis does not merge them.
+                    stays = pipeline.register(f"stays_{step}_{left}", ~crosses, cycle)
                 pair = words[right], words[left]
                 switched[left] = pipeline.apply(f"word_{step}_{left}", Mux, crossings[left], *pair)
                 switched[right] = pipeline.apply(f"word_{step}_{right}", Mux, stays, *pair)
@@ -106,8 +117,8 @@ class Network:
     def _wait(self, until: int) -> list[Staged]:
         """The words when the first step needs them."""
         found: list[Staged] = []
-        for start in range(0, self._lanes, _WAIT_GROUP):
-            group = range(start, min(self._lanes, start + _WAIT_GROUP))
+        for start in range(0, self._lanes, self.group):
+            group = range(start, min(self._lanes, start + self.group))
             names = [f"word_{lane}" for lane in group]
             found += self._pipeline.wait(names, [self._given[lane] for lane in group], until)
         return [*found, *self._given[self._lanes :]]
@@ -120,7 +131,3 @@ class Network:
                 for lane, wraps in enumerate(self.wraps)
             ]
         )
-
-
-def _is_before(lane: int, *base: Value) -> Value:
-    return exceeds(Cat(*base), lane)

@@ -22,9 +22,6 @@ from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged
 _READ_CYCLES = 3
 """Cycles from the decision to read a row to its words in registers."""
 
-_BUFFER_GROUP = 2
-"""Lanes of the buffer that share pointers."""
-
 _MIN_DEPTH = 16
 """Rows of a memory that need no more cells than fewer rows."""
 
@@ -147,7 +144,7 @@ class Packer(wiring.Component):
             data.StructLayout({"slots": data.ArrayLayout(slot, self.lanes), "last": 1}),
             row_cycles=_READ_CYCLES,
             row_copies=FanOut.copies_after(_READ_CYCLES),
-            group=_BUFFER_GROUP,
+            group=self.network.group,
         )
         # Complete rows are read two cycles after they are counted, and then pass the buffer.
         latest, decided = self.complete + 2 + _READ_CYCLES + self.buffer.latency, self.closed.decided

@@ -164,3 +164,90 @@ def exceeds(number: Value, bound: int) -> Value:
     for bit in range(len(number)):
         result = number[bit] & result if bound >> bit & 1 else number[bit] | result
     return result
+
+
+_REGION = 16
+"""Lanes from which on a number that all of them need has duplicates, one for each half of the lanes."""
+
+_LOW_BITS = 2
+"""Bits of such a number that are compared by themselves."""
+
+
+def duplicates(pipeline: Pipeline, name: str, number: Number, lanes: int) -> list[Number]:
+    """A number in registers: one, or for many lanes two, of which the second one holds the complement.
+
+    Args:
+        pipeline: the pipeline.
+        name: the prefix of the registers' names.
+        number: the number.
+        lanes: the lanes that need it.
+    """
+    found: list[Number] = [[pipeline.apply(f"{name}_{bit}", Value.__pos__, each) for bit, each in enumerate(number)]]
+    if lanes > _REGION:
+        # So that synthesis does not merge them.
+        inverted = [pipeline.apply(f"not_{name}_{bit}", Value.__invert__, each) for bit, each in enumerate(number)]
+        found.append([Staged(~each.value, each.stage, each.name) for each in inverted])
+    return found
+
+
+def which_exceeds(
+    pipeline: Pipeline, name: str, number: Number, lanes: int, *, full: Staged | None = None, earliest: int = 0
+) -> list[Staged]:
+    """Per lane whether a number is greater than that of the lane.
+
+    For many lanes the number's high and low bits are compared by themselves first, in each half of the lanes.
+
+    Args:
+        pipeline: the pipeline.
+        name: the prefix of the registers' names.
+        number: the number.
+        lanes: the lanes.
+        full: it is greater than all of them, whatever `number` is.
+        earliest: the first cycle in which the result is needed.
+    """
+    top = [] if full is None else [full]
+    if len(number) + len(top) <= _DIRECT_BITS:
+        return [
+            pipeline.apply(f"{name}_{lane}", partial(_exceeds_or, len(number), lane), *number, *top, earliest=earliest)
+            for lane in range(lanes)
+        ]
+    found = []
+    parts = duplicates(pipeline, f"{name}_of", [*number, *top], lanes)
+    for part, bits in enumerate(parts):
+        own = range(part * lanes // len(parts), (part + 1) * lanes // len(parts))
+        low, high = bits[:_LOW_BITS], bits[_LOW_BITS:]
+        early, digits = earliest - 1, len(number) - _LOW_BITS
+        beyond = [
+            pipeline.apply(f"{name}_low_exceeds_{place}_{part}", partial(_exceeds_or, len(low), place), *low, earliest=early)
+            for place in range((1 << _LOW_BITS) - 1)
+        ]
+        blocks = {
+            block: [
+                pipeline.apply(f"{name}_high_{which}_{block}_{part}", partial(function, digits, block), *high, earliest=early)
+                for which, function in (("exceeds", _exceeds_or), ("is", _is_not_full))
+            ]
+            for block in range(own[0] >> _LOW_BITS, (own[-1] >> _LOW_BITS) + 1)
+        }
+        for lane in own:
+            above, within = blocks[lane >> _LOW_BITS]
+            place = lane % (1 << _LOW_BITS)
+            inputs = [above, *([within, beyond[place]] if place < len(beyond) else [])]
+            found.append(pipeline.apply(f"{name}_{lane}", _reaches, *inputs, earliest=earliest))
+    return found
+
+
+_DIRECT_BITS = 4
+"""Upper bound on the bits of a number of which a look-up table computes whether it is greater than a constant."""
+
+
+def _exceeds_or(digits: int, bound: int, *number: Value) -> Value:
+    """Whether the number of so many bits is greater than a constant, or one of the bits after them is set."""
+    return exceeds(Cat(*number[:digits]), bound) | Cat(*number[digits:]).any()
+
+
+def _is_not_full(digits: int, wanted: int, *number: Value) -> Value:
+    return (Cat(*number[:digits]) == wanted) & ~Cat(*number[digits:]).any()
+
+
+def _reaches(above: Value, *within: Value) -> Value:
+    return above | Cat(*within).all() if within else above

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from utf8fpga.hdl.packer.route import Number
@@ -94,6 +98,7 @@ class ClosedRows:
     Attributes:
         decided: the cycle in which it is known which rows the beat closes.
         closes, closes_next: the beat closes a row; it closes two.
+        any, two: the same one cycle later, registers for the numbers of the rows.
         pending: register with feedback, a row that an earlier beat closed has not been announced.
         later: register, the contents of that row, as in `filled`.
         closed: a row is announced.
@@ -120,7 +125,7 @@ class ClosedRows:
         closes, closes_next, is_full, is_end = (
             pipeline.at(each, decided) for each in (self.closes, self.closes_next, full, ends)
         )
-        self.one = pipeline.register("closes_one", closes ^ closes_next, decided)
+        self.any = pipeline.register("closes_any", closes, decided)
         self.two = pipeline.register("closes_two", closes_next, decided)
         words = Cat(*(pipeline.at(bit, decided) for bit in rest))
         own = Cat(words, is_full, is_end & ~closes_next)
@@ -132,39 +137,75 @@ class ClosedRows:
         self.filled = pipeline.register("filled", Mux(pending, later, own), decided)
 
 
-def row_numbers(pipeline: Pipeline, closed: ClosedRows, depth: int, code: int, name: str) -> tuple[Number, Number]:
-    """The numbers of the row in which each beat begins and of the next one, modulo `depth` and combined with `code`.
+@dataclass(frozen=True)
+class RowCode:
+    """How rows are numbered: consecutive ones have consecutive states of a shift register with feedback.
+
+    The number of the next row needs no carry: all its bits but one are those of the number before it.
+
+    Attributes:
+        size: bits of a row; there are 2 to the power of it.
+        start: the index of the state of row 0.
+        inverted: a row is the complement of the state.
+    """
+
+    size: int
+    start: int = 0
+    inverted: bool = False
+
+    def row(self, number: int) -> int:
+        """The code of a row, given its number modulo the rows."""
+        states = _states(self.size)
+        return states[(self.start + number) % len(states)] ^ -self.inverted & (1 << self.size) - 1
+
+    def pair(self, number: int) -> int:
+        """The codes of a row and of the next one: those bits of both that differ from each other."""
+        return self.row(number) | self.row(number + 1) >> self.size - 1 << self.size
+
+    def next_bit(self, row: Value) -> Value:
+        """The highest bit of the next row's code; the others are the upper bits of this one."""
+        return _feedback([~bit for bit in row] if self.inverted else list(row)) ^ Const(self.inverted, 1)
+
+
+_TAPS = {3: 1, 4: 3, 5: 2, 6: 1}
+"""By the bits of a state, the bit that is added to the lowest one to make the bit that is shifted in."""
+
+
+def _feedback(state: Sequence[Value]) -> Value:
+    """The bit that is shifted in.
+
+    With the last term there are as many states as the bits have values: without it all zeros would follow itself.
+    """
+    return state[0] ^ state[_TAPS[len(state)]] ^ ~Cat(*state[1:]).any()
+
+
+@lru_cache
+def _states(size: int) -> tuple[int, ...]:
+    found = [0]
+    while len(found) < 1 << size:
+        state = found[-1]
+        bit = (state ^ state >> _TAPS[size] ^ (state < 2)) & 1
+        found.append(state >> 1 | bit << size - 1)
+    return tuple(found)
+
+
+def row_numbers(pipeline: Pipeline, closed: ClosedRows, code: RowCode, name: str) -> Number:
+    """The row in which each beat begins and the next one, see `RowCode.pair`.
 
     Args:
         pipeline: the pipeline.
         closed: the rows that the beats close.
-        depth: a power of two.
-        code: the numbers are exclusive ors with it. Synthesis does not merge registers whose codes differ.
-        name: the suffix of the registers' names.
+        code: the code.
+        name: the suffix of the register's name.
     """
-    step = [closed.one, closed.two]
-    row, following = (
-        _row_number(pipeline, f"{prefix}_{name}", (depth - 1).bit_length(), ahead, code, step)
-        for ahead, prefix in enumerate(("row", "next_row"))
+    pair = pipeline.state(f"row_{name}", code.size + 1, init=code.pair(0))
+    cycle = latest([closed.any, closed.two])
+    following = Cat(pair[1:], code.next_bit(pair[1:]))
+    after = Cat(following[1:], code.next_bit(following[1:]))
+    pipeline.add(
+        pair.eq(Mux(pipeline.at(closed.two, cycle), after, following)), enable=pipeline.at(closed.any, cycle)
     )
-    return row, following
-
-
-def _row_number(pipeline: Pipeline, name: str, size: int, first: int, code: int, step: Number) -> Number:
-    """A count that starts at `first`: two bits in each cycle, like the lane in which a beat begins."""
-    result: list[Staged] = []
-    for start in range(0, size, _CHUNK):
-        width = min(_CHUNK, size - start)
-        low = (1 << width) - 1
-        part = code >> start & low
-        row = pipeline.state(f"{name}_{start}", width, init=first >> start & low ^ part)
-        cycle = latest(step)
-        added = Cat(*(pipeline.at(bit, cycle) for bit in step))
-        sum_ = pipeline.wire(f"{name}_sum_{start}", width + 1, (row ^ part) + added)
-        pipeline.add(row.eq(sum_[:width] ^ part))
-        result += [Staged(bit, cycle) for bit in row]
-        step = [pipeline.register(f"{name}_carry_{start}", sum_[width], cycle)]
-    return result
+    return [Staged(bit, cycle) for bit in pair]
 
 
 def _any(*bits: Value) -> Value:

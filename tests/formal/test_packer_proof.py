@@ -185,8 +185,8 @@ FAULTS: dict[str, tuple[Fault, str | None]] = {
         ),
         "equivalence",
     ),
-    "a carry of the row is lost": (
-        registered(lambda packer: Cat(bit.value for bit in packer.store.numbers[0][0][2:]).eq(0)),
+    "the bit that makes the next row is lost": (
+        registered(lambda packer: packer.store.numbers[0][-1].value.eq(0)),
         "equivalence",
     ),
     "a second row is not announced": (registered(lambda packer: packer.closed.pending.eq(0)), "equivalence"),
@@ -219,7 +219,7 @@ def check_is_rejected(packer: type[Packer], violated: str | None) -> None:
 
 
 LONGER = (
-    *("a switch turns the wrong way", "a carry of the row is lost"),
+    *("a switch turns the wrong way", "the bit that makes the next row is lost"),
     *("a second row has the marks of the next beat", "error without keep"),
 )
 """Those like another one, and one in which the whole invariant holds."""
