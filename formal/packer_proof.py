@@ -80,7 +80,8 @@ class PackerProof(Top):
         self.cycles = [each.stage for each in packer.pipeline.registers for _ in range(len(each.value))]
         observed = {"registers": self.registers, "roots": Cat(packer.roots), "states": self.invariant.states}
         for n, (slot, states) in enumerate(zip(self.invariant.slots, self.invariant.expected, strict=True)):
-            observed |= {f"slot_{n}": Cat(slot.valid, slot.idle, slot.last, self._keep(slot)), f"states_{n}": states}
+            valids = slot.valid.replicate(len(packer.valids))
+            observed |= {f"slot_{n}": Cat(valids, slot.idle, slot.last, self._keep(slot)), f"states_{n}": states}
         self._values = [*observed.values()]
         self.observed = [Signal(len(value), name=f"see_{name}") for name, value in observed.items()]
         self.wrong = Signal(sum(map(len, self.monitors.bad.values())))

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Const, Mux, Value
+from amaranth.hdl import Const, Mux
 
 from utf8fpga.hdl.packer.route import Number, WordCounts, duplicates, turns, which_exceeds
 from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged, latest
 
-_NARROW = 12
-"""Upper bound on the bits of words of which one register switches both lanes of a pair."""
+_MANY = 32
+"""Upper bound on the lanes of a network whose nets are so short that it may have more registers."""
 
 
 class Network:
@@ -38,8 +38,8 @@ class Network:
         counts: the numbers of words of the beat.
 
     Attributes:
-        group: lanes that share pointers: so many words are in one memory. The longer the nets from a pointer are, the
-            more lanes there are in a group, and the more bits are in a word.
+        group: lanes that share pointers: so many words are in one memory. More lanes make the nets from a pointer
+            longer, fewer lanes those to the pointers.
         crossings: per step and left lane whether its words are exchanged with those of the right lane.
         wraps: per lane whether it is before the lane in which the beat begins.
         present: before each step and after the last one, per lane of the network whether it holds a word.
@@ -59,8 +59,8 @@ class Network:
         self._pipeline, self._lanes = pipeline, lanes
         steps = len(base)
         size = 1 << steps
-        self._is_narrow = len(words[0].value) <= _NARROW
-        self.group = 4 if self._is_narrow else 2
+        self._has_many = lanes > _MANY
+        self.group = 4 if self._has_many else 2
         # The first two steps have the most blocks: registers of their own keep the nets of the feedback short.
         near = duplicates(pipeline, "near_base", base, lanes)
         padding = size - lanes
@@ -104,7 +104,7 @@ class Network:
                 moved[right] = pipeline.register(f"present_{step}_{right}", Mux(crosses, here, there), cycle)
                 # Whether a lane holds a word is known one cycle before the word.
                 stays = Staged(~crossings[left].value, crossings[left].stage)
-                if not self._is_narrow:
+                if not self._has_many:
                     # Each lane has its own register, one of them the complement, so that synthesis does not merge them.
                     stays = pipeline.register(f"stays_{step}_{left}", ~crosses, cycle)
                 pair = words[right], words[left]

@@ -13,7 +13,7 @@ from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.fan_out import FanOut, LateReset
 from utf8fpga.hdl.memory_buffer import Level, MemoryBuffer
 from utf8fpga.hdl.packer.network import Network
-from utf8fpga.hdl.packer.route import WordCounts
+from utf8fpga.hdl.packer.route import WordCounts, copies_of
 from utf8fpga.hdl.packer.rows import Begin, ClosedRows
 from utf8fpga.hdl.packer.store import RESET_LANES, RowStore
 from utf8fpga.hdl.payloads import beat_of_slots
@@ -67,8 +67,9 @@ class Packer(wiring.Component):
         lanes, flushes, ahead, lends: as given.
         pipeline: the registers up to the memories. The cycle of a value in it is counted from that in which its beat
             was accepted.
-        roots: the registers of the first cycle, except words: whether there is a beat, whether the input pauses, and
-            `last` and `keep` of the beat.
+        valids: registers of the first cycle: duplicates of "there is a beat".
+        roots: the registers of the first cycle, except words: `valids`, whether the input pauses, and `last` and `keep`
+            of the beat.
         begin, network, closed, store: the parts, in the order in which a beat passes them.
         complete: the cycle in which a closed row is counted as complete. When it is read, its words are in the
             memories.
@@ -117,7 +118,8 @@ class Packer(wiring.Component):
         self.was_paused = [self.paused, *(Signal(name=f"paused_{n}", init=1) for n in range(1, self.ahead + 1))]
         paused = self.was_paused[-1]
         accepted = self.sparse.valid if self.ahead else self.sparse.valid & ~paused
-        valid = pipeline.register("valid", accepted, 0)
+        self.valids = valids = copies_of(pipeline, "valid", accepted, 0 if self.ahead else lanes)
+        valid = valids[0]
         # Not while `ready` is deasserted: the next beat may be at the input already.
         idle = pipeline.register("idle", ~self.sparse.valid & ~paused if self.flushes else Const(0, 1), 0)
         last = pipeline.register("last", sparse.last, 0)
@@ -129,8 +131,8 @@ class Packer(wiring.Component):
             for lane in range(lanes)
         ]
         words = [Staged(Value.cast(sparse.symbols[lane]), 0) for lane in range(lanes)]
-        self.roots = [each.value for each in (valid, idle, last, *keep)]
-        counts = WordCounts(pipeline, [*keep, *[ZERO] * ((1 << steps) - lanes)], None if masks else valid)
+        self.roots = [each.value for each in (*valids, idle, last, *keep)]
+        counts = WordCounts(pipeline, [*keep, *[ZERO] * ((1 << steps) - lanes)], None if masks else valids)
         ends = pipeline.apply("ends", Value.__and__, last, valid)
         leaves = pipeline.apply("leaves", lambda last, valid, idle: (last & valid) | idle, last, valid, idle)
         self.begin = Begin(pipeline, lanes, counts.total, leaves)
@@ -208,7 +210,7 @@ class Packer(wiring.Component):
             buffer.tail_valid.eq(leaves.copies[-1]),
         ]
         m.d.sync += self.was_read.eq(read)
-        with m.If(self.reset.copies[-3]):
+        with m.If(self.reset.copies[-1]):
             m.d.sync += self.was_read.eq(0)
 
     def _accept_beats(self, m: Module) -> None:

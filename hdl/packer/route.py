@@ -26,7 +26,7 @@ class WordCounts:
     Args:
         pipeline: the pipeline.
         keep: per lane of the network whether it holds a word; at least two, a power of two of them.
-        valid: whether there is a beat; None if no lane holds a word where there is none.
+        valids: duplicates of "there is a beat"; None if no lane holds a word where there is none.
 
     Attributes:
         total: the number of words of the beat; 0 where there is none.
@@ -34,11 +34,11 @@ class WordCounts:
             the block modulo its lanes, if there is a beat; empty where it is 0.
     """
 
-    def __init__(self, pipeline: Pipeline, keep: Sequence[Staged], valid: Staged | None) -> None:
+    def __init__(self, pipeline: Pipeline, keep: Sequence[Staged], valids: Sequence[Staged] | None) -> None:
         self._pipeline = pipeline
         steps = (len(keep) - 1).bit_length()
         # Of two and of four lanes at once, of more from the halves.
-        in_blocks = {level: self._count(keep, valid, level) for level in (1, 2)[:steps]}
+        in_blocks = {level: self._count(keep, valids, level) for level in (1, 2)[:steps]}
         for level in range(3, steps + 1):
             halves = in_blocks[level - 1]
             in_blocks[level] = [
@@ -58,11 +58,12 @@ class WordCounts:
                         before[block] = _sum(pipeline, f"before_{step}_{level}_{block}", [before[block], left], size)
             self.before.append(before)
 
-    def _count(self, keep: Sequence[Staged], valid: Staged | None, level: int) -> list[Number]:
+    def _count(self, keep: Sequence[Staged], valids: Sequence[Staged] | None, level: int) -> list[Number]:
         found: list[Number] = []
         for start in range(0, len(keep), 1 << level):
             lanes = keep[start : start + (1 << level)]
-            cycle = latest([*lanes, *([valid] if valid else [])])
+            valid = valids[start * len(valids) // len(keep)] if valids else None
+            cycle = latest([*lanes, *(valids or [])])
             block = f"{level}_{start >> level}"
             number = reduce(add, (self._pipeline.at(lane, cycle) for lane in lanes))
             number = self._pipeline.wire(f"words_{block}", len(number), number)
@@ -173,21 +174,29 @@ _LOW_BITS = 2
 """Bits of such a number that are compared by themselves."""
 
 
-def duplicates(pipeline: Pipeline, name: str, number: Number, lanes: int) -> list[Number]:
-    """A number in registers: one, or for many lanes two, of which the second one holds the complement.
+def copies_of(pipeline: Pipeline, name: str, value: Value, lanes: int, stage: int = 0) -> list[Staged]:
+    """A bit in a register, or for many lanes in two, of which the second one holds the complement.
+
+    So synthesis does not merge them.
 
     Args:
         pipeline: the pipeline.
         name: the prefix of the registers' names.
-        number: the number.
+        value: the bit.
         lanes: the lanes that need it.
+        stage: the stage in which it is known.
     """
-    found: list[Number] = [[pipeline.apply(f"{name}_{bit}", Value.__pos__, each) for bit, each in enumerate(number)]]
+    found = [pipeline.register(name, value, stage)]
     if lanes > _REGION:
-        # So that synthesis does not merge them.
-        inverted = [pipeline.apply(f"not_{name}_{bit}", Value.__invert__, each) for bit, each in enumerate(number)]
-        found.append([Staged(~each.value, each.stage, each.name) for each in inverted])
+        inverted = pipeline.register(f"not_{name}", ~value, stage)
+        found.append(Staged(~inverted.value, inverted.stage, inverted.name))
     return found
+
+
+def duplicates(pipeline: Pipeline, name: str, number: Number, lanes: int) -> list[Number]:
+    """A number in registers, see `copies_of`."""
+    bits = [copies_of(pipeline, f"{name}_{bit}", each.value, lanes, each.stage) for bit, each in enumerate(number)]
+    return [list(each) for each in zip(*bits, strict=True)]
 
 
 def which_exceeds(
@@ -218,12 +227,16 @@ def which_exceeds(
         low, high = bits[:_LOW_BITS], bits[_LOW_BITS:]
         early, digits = earliest - 1, len(number) - _LOW_BITS
         beyond = [
-            pipeline.apply(f"{name}_low_exceeds_{place}_{part}", partial(_exceeds_or, len(low), place), *low, earliest=early)
+            pipeline.apply(
+                f"{name}_low_exceeds_{place}_{part}", partial(_exceeds_or, len(low), place), *low, earliest=early
+            )
             for place in range((1 << _LOW_BITS) - 1)
         ]
         blocks = {
             block: [
-                pipeline.apply(f"{name}_high_{which}_{block}_{part}", partial(function, digits, block), *high, earliest=early)
+                pipeline.apply(
+                    f"{name}_high_{which}_{block}_{part}", partial(function, digits, block), *high, earliest=early
+                )
                 for which, function in (("exceeds", _exceeds_or), ("is", _is_not_full))
             ]
             for block in range(own[0] >> _LOW_BITS, (own[-1] >> _LOW_BITS) + 1)

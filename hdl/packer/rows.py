@@ -98,7 +98,6 @@ class ClosedRows:
     Attributes:
         decided: the cycle in which it is known which rows the beat closes.
         closes, closes_next: the beat closes a row; it closes two.
-        any, two: the same one cycle later, registers for the numbers of the rows.
         pending: register with feedback, a row that an earlier beat closed has not been announced.
         later: register, the contents of that row, as in `filled`.
         closed: a row is announced.
@@ -125,8 +124,6 @@ class ClosedRows:
         closes, closes_next, is_full, is_end = (
             pipeline.at(each, decided) for each in (self.closes, self.closes_next, full, ends)
         )
-        self.any = pipeline.register("closes_any", closes, decided)
-        self.two = pipeline.register("closes_two", closes_next, decided)
         words = Cat(*(pipeline.at(bit, decided) for bit in rest))
         own = Cat(words, is_full, is_end & ~closes_next)
         self.pending = pending = pipeline.state("pending", 1)
@@ -167,7 +164,7 @@ class RowCode:
         return _feedback([~bit for bit in row] if self.inverted else list(row)) ^ Const(self.inverted, 1)
 
 
-_TAPS = {3: 1, 4: 3, 5: 2, 6: 1}
+_TAPS = {4: 3, 5: 2, 6: 1}
 """By the bits of a state, the bit that is added to the lowest one to make the bit that is shifted in."""
 
 
@@ -189,23 +186,49 @@ def _states(size: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def row_numbers(pipeline: Pipeline, closed: ClosedRows, code: RowCode, name: str) -> Number:
-    """The row in which each beat begins and the next one, see `RowCode.pair`.
+def row_numbers(pipeline: Pipeline, closed: ClosedRows, codes: Sequence[RowCode], until: int) -> list[Staged]:
+    """Per code a register with feedback: the row in which each beat begins and the next one, see `RowCode.pair`.
 
     Args:
         pipeline: the pipeline.
         closed: the rows that the beats close.
-        code: the code.
-        name: the suffix of the register's name.
+        codes: the codes.
+        until: the cycle in which they are needed. The later that is, the more duplicates there are of what they depend
+            on.
     """
-    pair = pipeline.state(f"row_{name}", code.size + 1, init=code.pair(0))
-    cycle = latest([closed.any, closed.two])
-    following = Cat(pair[1:], code.next_bit(pair[1:]))
-    after = Cat(following[1:], code.next_bit(following[1:]))
-    pipeline.add(
-        pair.eq(Mux(pipeline.at(closed.two, cycle), after, following)), enable=pipeline.at(closed.any, cycle)
+    cycle = max(closed.decided + 1, until - 1)
+    any_closes, two_close = (
+        _duplicates(pipeline, each, cycle, len(codes)) for each in (closed.closes, closed.closes_next)
     )
-    return [Staged(bit, cycle) for bit in pair]
+    found: list[Staged] = []
+    for number, code in enumerate(codes):
+        pair = pipeline.state(f"row_{number}", code.size + 1, init=code.pair(0), cleared=False)
+        following = Cat(pair[1:], code.next_bit(pair[1:]))
+        after = Cat(following[1:], code.next_bit(following[1:]))
+        is_any, are_two = (each[number * len(each) // len(codes)].value for each in (any_closes, two_close))
+        pipeline.add(pair.eq(Mux(are_two, after, following)), enable=is_any)
+        found.append(Staged(pair, cycle))
+    return found
+
+
+def _duplicates(pipeline: Pipeline, value: Staged, until: int, wanted: int) -> list[Staged]:
+    """Up to so many duplicates of a bit, from a tree of registers.
+
+    Of two registers that hold the same value one holds the complement, so that synthesis does not merge them. Those of
+    the last cycle hold the value itself, as an enable needs it.
+    """
+    found = [value]
+    for cycle in range(value.stage, until):
+        doubles = cycle < until - 1 and len(found) < wanted
+        registers = [
+            pipeline.register(f"{value.name}_{2 * number + inverted}", each.value ^ inverted, cycle)
+            for number, each in enumerate(found)
+            for inverted in range(1 + doubles)
+        ]
+        found = [
+            Staged(~each.value, each.stage) if doubles and number % 2 else each for number, each in enumerate(registers)
+        ]
+    return found
 
 
 def _any(*bits: Value) -> Value:

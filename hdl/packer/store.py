@@ -50,9 +50,10 @@ class RowStore:
         bits, self.group = (depth - 1).bit_length(), network.group
         # Those of an odd group are the complements of the code of the group before it.
         self.codes = [RowCode(bits, group // 2, bool(group % 2)) for group in range(-(-lanes // self.group))]
-        self.numbers = [row_numbers(pipeline, closed, code, str(n)) for n, code in enumerate(self.codes[::2])]
-        known = latest([bit for pair in self.numbers for bit in pair])
         # The address of a word is a register, too.
+        self._pairs = row_numbers(pipeline, closed, self.codes[::2], network.cycle - 1)
+        self.numbers = [[Staged(bit, pair.stage) for bit in pair.value] for pair in self._pairs]
+        known = latest([bit for pair in self.numbers for bit in pair])
         written = self.written = max(network.cycle, known + 1)
         *filled, full, last = (Staged(bit, closed.filled.stage) for bit in closed.filled.value)
         marks = which_exceeds(pipeline, "mark", filled, lanes, full=full)
@@ -115,6 +116,8 @@ class RowStore:
                 m.d.sync += row.eq(Cat(row[1:], code.next_bit(row)))
             with m.If(resets[start // RESET_LANES]):
                 m.d.sync += [mark_row.eq(mark_row.init), row.eq(row.init)]
+                if group % 2 == 0:
+                    m.d.sync += self._pairs[group // 2].value.eq(code.pair(0))
             marks = self.mark_memories[group]
             m.submodules[f"marks_{start}"] = marks
             m.d.sync += self.kept[group].eq(self._connect(m, marks, mark_row, self._entries[group], row))
