@@ -13,6 +13,14 @@ from amaranth.hdl import Cat, Const, Module, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+MANY = 16
+"""Upper bound on the lanes that a register reaches in one cycle if it has a net to each group of them."""
+
+
+def are_many(lanes: int) -> bool:
+    """Whether lanes are so many that what all of them need has duplicates, or a cycle for the way."""
+    return lanes > MANY
+
 
 class FanOut(wiring.Component):
     """Duplicates of a bit, some cycles later, from a tree of registers that doubles at each stage but the last.

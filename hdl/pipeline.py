@@ -78,6 +78,7 @@ class Pipeline:
         clear: Staged | None = None,
         preset: Staged | None = None,
         resets: bool = False,
+        init: int = 0,
         comment: str = "",
     ) -> Staged:
         """The register of a value that is known in `stage`; it holds the value one stage later.
@@ -89,12 +90,13 @@ class Pipeline:
             clear: if it is 1, the register becomes 0. It resets the register, which needs no look-up table.
             preset: if it is 1, all bits of the register become 1. It sets the register.
             resets: a reset initialises it.
+            init: its initial value, without `preset`.
             comment: what it means, for the Verilog.
         """
         # With a set, its initial value is that of the set, without which ECP5 has no set.
         full = (1 << len(value)) - 1
         number = f"_{stage + 1}" if self._numbered else ""
-        held = Signal(len(value), name=name + number, reset_less=not resets, init=full if preset else 0)
+        held = Signal(len(value), name=name + number, reset_less=not resets, init=full if preset else init)
         if comment:
             commented(held, comment)
         self.add(held.eq(value))

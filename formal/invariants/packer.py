@@ -336,7 +336,10 @@ class PackerInvariant:
 
     def _claim_waiting(self) -> None:
         """A watched word that waits for the network in a memory is in the row that its cycle says."""
-        start, width = 0, len(self._monitors.token)
+        start, width, first = 0, len(self._monitors.token), self._packer.network.given[0].stage
+        for lane, word in enumerate(self._packer.network.given if first else []):
+            watched = self.slots[first].watched[lane]
+            self._claim(f"words in cycle {first}", ~watched | (word.value == self._monitors.token))
         for n, (line, entry) in enumerate(self._packer.pipeline.memories):
             lanes, pointer = range(start, start + len(entry) // width), line.pointer
             start = lanes[-1] + 1
@@ -350,8 +353,8 @@ class PackerInvariant:
                 row = self._read(line.rows, at)
                 for lane in lanes:
                     word = row[(lane - lanes[0]) * width : (lane - lanes[0] + 1) * width]
-                    watched = self.slots[cycle].watched[lane]
-                    self._claim(f"words in cycle {cycle}", ~watched | (word == self._monitors.token))
+                    watched = self.slots[first + cycle].watched[lane]
+                    self._claim(f"words in cycle {first + cycle}", ~watched | (word == self._monitors.token))
 
     # The rows.
 
@@ -381,11 +384,15 @@ class PackerInvariant:
         self._entered = self._name("entered", self._moved - here[reads], len(out))
         complete = slots[packer.complete].announced
 
-        # A step is made one cycle after its cause.
-        went, before = self._in_buffer.went, Signal(name="ghost_went_before")
-        m.d.sync += before.eq(went)
+        # A step is made one cycle after its cause, and that of `inside` two cycles with `left`.
+        self._went = delayed(m, "ghost_went", self._in_buffer.went, 1 + (packer.left is not None))
+        went, before = self._went[:2]
+        leaves, counted_out = went, out
+        if packer.left is not None:
+            self._claim("counts", packer.left == went)
+            leaves, counted_out = before, out - went
         ups = {"behind": packer.complete + 1, "inside": self._decided + 1}
-        downs = {"behind": (here[1], self._read_rows, complete), "inside": (went, out, known.announced)}
+        downs = {"behind": (here[1], self._read_rows, complete), "inside": (leaves, counted_out, known.announced)}
         for name, level in (("behind", packer.behind), ("inside", packer.inside)):
             up, (down, low, high) = slots[ups[name]].announces, downs[name]
             counted = self._name(f"counted_{name}", how_many(level.bits))
@@ -402,7 +409,7 @@ class PackerInvariant:
         # Beats are accepted only if there was room for all that may be in the pipeline.
         reserved = self._since(slots[0].potential)
         most, monitors = packer.capacity, self._monitors
-        used = reserved + went + before
+        used = sum(self._went, reserved)
         coming: list[Value] = [*monitors.front]
         if monitors.lent is not None:
             # A beat may be produced in the cycle before that of each one that is, or may be, accepted.
@@ -631,13 +638,21 @@ class PackerInvariant:
         lanes, size, counts = self._lanes, self._size, self._in_buffer
         inside, reserved = self._since(self._known.announced), self._since(slots[0].potential)
         most, decided = packer.capacity, self._decided
+        slower = packer.left is not None
+        paused = packer.inside.bits[packer.threshold]
         many = inside > packer.threshold
         waiting = sum(self._coming, reserved + monitors.willing)
-        drains = (waiting <= most + 1) & packer.inside.bits[packer.threshold]
         late = decided + packer.ahead
-        self._claim("stall", (monitors.willing == 0) | ~many | drains)
+        # So many rows are closed that one of them is at the output.
+        went, before = self._went[:2]
+        earlier = inside + went
+        self._claim("stall", (monitors.willing == 0) | (earlier <= packer.threshold - slower) | went)
+        earlier -= slots[decided + 1].announces - before
+        self._claim("stall", (monitors.willing < 2) | (earlier <= packer.threshold - slower) | before)
+        self._claim("stall", (monitors.willing == 0) | ~many | paused)
+        self._claim("stall", (monitors.willing == 0) | ~(many | paused) | (waiting <= most + 1))
         self._claim("stall", (monitors.willing < late + 4) | ~many)
-        self._claim("stall", (monitors.willing < late + 5) | ~packer.inside.bits[packer.threshold])
+        self._claim("stall", (monitors.willing < late + 5 + slower) | ~paused)
 
         # In time. A packer that states too low a latency has fewer.
         more = max(0, len(chain) - len(monitors.due))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from amaranth.hdl import Const, Mux
 
+from utf8fpga.hdl.fan_out import are_many
 from utf8fpga.hdl.packer.route import Number, WordCounts, duplicates, turns, which_exceeds
 from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged, latest
 
@@ -40,6 +41,7 @@ class Network:
     Attributes:
         group: lanes that share pointers: so many words are in one memory. More lanes make the nets from a pointer
             longer, fewer lanes those to the pointers.
+        given: per lane the word that waits, with many lanes in a register.
         crossings: per step and left lane whether its words are exchanged with those of the right lane.
         wraps: per lane whether it is before the lane in which the beat begins.
         present: before each step and after the last one, per lane of the network whether it holds a word.
@@ -67,6 +69,10 @@ class Network:
         nothing = Staged(Const(0, len(words[0].value)), 0)
         self.present: list[list[Staged]] = [[*keep, *[ZERO] * padding]]
         self.words: list[list[Staged]] = []
+        if are_many(lanes):
+            # Memories in front and memories in which words wait: the nets between them are long.
+            words = [pipeline.register(f"given_{lane}", word.value, word.stage) for lane, word in enumerate(words)]
+        self.given = words
         self._given = [*words, *[nothing] * padding]
         self.crossings: list[dict[int, Staged]] = []
         for step in range(steps):

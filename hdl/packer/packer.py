@@ -10,7 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
-from utf8fpga.hdl.fan_out import FanOut, LateReset
+from utf8fpga.hdl.fan_out import FanOut, LateReset, are_many
 from utf8fpga.hdl.memory_buffer import Level, MemoryBuffer
 from utf8fpga.hdl.packer.network import Network
 from utf8fpga.hdl.packer.route import WordCounts, copies_of
@@ -83,6 +83,8 @@ class Packer(wiring.Component):
         inside, behind: the counts of closed rows that have not been transferred, and of complete rows that have not
             been read.
         ready, paused: registers, `sparse.ready` and its complement (kept apart so that synthesis does not merge them).
+        left: register, a row was transferred in the preceding cycle; None with few lanes, where `inside` counts it a
+            cycle earlier.
         reads, was_read: duplicates of "a row is read", some cycles later; register, a row was read in the preceding
             cycle.
         buffer: of rows, in front of `packed`.
@@ -105,7 +107,7 @@ class Packer(wiring.Component):
         # The words of a row are in the memories when it is read.
         self.complete = max(self.closed.decided + 1, self.network.cycle - _READ_CYCLES)
         self._completed = self.pipeline.at(self.closed.closed, self.complete)
-        rows = self.complete + _MORE_ROWS + ahead + lends
+        rows = self.complete + _MORE_ROWS + are_many(lanes) + ahead + lends
         self.depth = max(_MIN_DEPTH, 1 << (rows - 1).bit_length())
         self.store = RowStore(self.pipeline, lanes, self.depth, self.closed, self.network)
         assert max(self.store.written, self.store.marked) <= self.complete + _READ_CYCLES
@@ -150,11 +152,14 @@ class Packer(wiring.Component):
         )
         # Complete rows are read two cycles after they are counted, and then pass the buffer.
         latest, decided = self.complete + 2 + _READ_CYCLES + self.buffer.latency, self.closed.decided
-        self.threshold = latest - decided
+        # The nets from the output to the count of rows are too long for one cycle.
+        self.left = Signal(name="left", reset_less=True) if are_many(self.lanes) else None
+        late = self.left is not None
+        self.threshold = latest - decided + late
         self.overrun = decided + 2 + self.ahead
         self.capacity = self.threshold + self.overrun + 2
         self.latency = latest + 1
-        self.stall_cycles = decided + 6 + self.ahead
+        self.stall_cycles = decided + 6 + self.ahead + late
         flight = max(self.complete, self.store.written, self.store.marked) + 4
         # The store has a duplicate for each part of it, and the three other parts have one each.
         copies = -(-self.lanes // RESET_LANES) + 3
@@ -219,13 +224,15 @@ class Packer(wiring.Component):
         more, many = inside.more_than, Signal(name="many")
         m.d.comb += [
             inside.up.eq(self.closed.closed.value),
-            inside.down.eq(self.buffer.leaves),
+            inside.down.eq(self.buffer.leaves if self.left is None else self.left),
             inside.reset.eq(self.reset.copies[-2]),
             # The level of the next cycle, so that fewer beats are accepted after it was reached.
             many.eq(Mux(inside.changes, Mux(inside.grows, more[at - 1], more[at + 1]), more[at])),
             self.sparse.ready.eq(self.ready),
         ]
         m.d.sync += [self.ready.eq(~many), self.paused.eq(many)]
+        if self.left is not None:
+            m.d.sync += self.left.eq(self.buffer.leaves)
         with m.If(self.reset.busy):
             m.d.sync += [self.ready.eq(0), self.paused.eq(1)]
         m.d.sync += [later.eq(earlier) for earlier, later in pairwise(self.was_paused)]

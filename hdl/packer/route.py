@@ -9,6 +9,7 @@ from operator import add
 
 from amaranth.hdl import Cat, Const, Value
 
+from utf8fpga.hdl.fan_out import are_many
 from utf8fpga.hdl.pipeline import Pipeline, Staged, latest
 
 Number = Sequence[Staged]
@@ -167,9 +168,6 @@ def exceeds(number: Value, bound: int) -> Value:
     return result
 
 
-_REGION = 16
-"""Lanes from which on a number that all of them need has duplicates, one for each half of the lanes."""
-
 _LOW_BITS = 2
 """Bits of such a number that are compared by themselves."""
 
@@ -187,8 +185,8 @@ def copies_of(pipeline: Pipeline, name: str, value: Value, lanes: int, stage: in
         stage: the stage in which it is known.
     """
     found = [pipeline.register(name, value, stage)]
-    if lanes > _REGION:
-        inverted = pipeline.register(f"not_{name}", ~value, stage)
+    if are_many(lanes):
+        inverted = pipeline.register(f"not_{name}", ~value, stage, init=1)
         found.append(Staged(~inverted.value, inverted.stage, inverted.name))
     return found
 

@@ -221,7 +221,7 @@ def _duplicates(pipeline: Pipeline, value: Staged, until: int, wanted: int) -> l
     for cycle in range(value.stage, until):
         doubles = cycle < until - 1 and len(found) < wanted
         registers = [
-            pipeline.register(f"{value.name}_{2 * number + inverted}", each.value ^ inverted, cycle)
+            pipeline.register(f"{value.name}_{2 * number + inverted}", each.value ^ inverted, cycle, init=inverted)
             for number, each in enumerate(found)
             for inverted in range(1 + doubles)
         ]

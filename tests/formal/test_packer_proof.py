@@ -28,6 +28,7 @@ from utf8fpga.formal.packer_proof import (
     prove_packer,
 )
 from utf8fpga.formal.properties import Property
+from utf8fpga.hdl import fan_out
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.hdl.pipeline import Pipeline
@@ -50,6 +51,19 @@ def test_proved(lanes: int) -> None:
         assert len(results) == (len(PACKER_COVERS) if wanted == "cover" else 1)
 
 
+class ManyPacker(Packer):
+    """A packer of few lanes with the circuits of many, see `fan_out.MANY`; a class, since designs are kept by it."""
+
+
+@pytest.mark.parametrize("lanes", [pytest.param(lanes, marks=pytest.mark.exhaustive) for lanes in (2, 3, 16)])
+def test_what_only_many_lanes_have_is_proved_with_few(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fan_out, "MANY", 1)
+    assert PackerKind(ManyPacker, lanes).build(NARROW).left is not None
+    for wanted in PACKER_PROPERTIES:
+        results = prove_packer(lanes, wanted, packer=ManyPacker)
+        assert [result.verdict for result in results if not result.proved] == []
+
+
 WIDE = item_layout(RFC_2279, kind=True, length=True)
 
 
@@ -60,6 +74,12 @@ WIDE = item_layout(RFC_2279, kind=True, length=True)
 @pytest.mark.parametrize("lanes", [2, *(pytest.param(lanes, marks=pytest.mark.proof) for lanes in (3, 8))])
 def test_each_bit_of_a_word_is_moved_like_that_of_a_narrow_word(lanes: int, symbol: StructLayout) -> None:
     assert moves_bits_alike(PackerKind(Packer, lanes), symbol)
+
+
+@pytest.mark.proof
+def test_each_bit_of_a_word_is_moved_alike_in_many_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fan_out, "MANY", 1)
+    assert moves_bits_alike(PackerKind(ManyPacker, 3), WIDE)
 
 
 def last_word(packer: Any) -> Value:

@@ -12,7 +12,7 @@ from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.model import TABLE_3_7
 
-ACCEPTED = {2: 17, 3: 17, 8: 19, 64: 24}
+ACCEPTED = {2: 17, 3: 17, 8: 19, 64: 25}
 """By lanes the number of beats."""
 
 
