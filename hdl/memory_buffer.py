@@ -14,7 +14,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.commented import commented
-from utf8fpga.hdl.fan_out import LateReset, are_many
+from utf8fpga.hdl.fan_out import MANY, LateReset
 
 _STATES = 15
 """States of a four-bit pointer, which steps through all values but 0."""
@@ -28,8 +28,8 @@ GROUP = 4
 """Lanes that share pointers by default. More lanes make the nets from a pointer longer, fewer those to the pointers."""
 
 _REGION = 8
-"""Lanes that share the enable of their pointers; of many lanes twice as many share it. More lanes make the nets from it
-longer, fewer lanes those to it."""
+"""Lanes that share the enable of their pointers; twice as many do if there are more than twice `MANY`. More lanes make
+the nets from it longer, fewer lanes those to it."""
 
 _UNCOUNTED = 4
 """Upper bound on the number of beats that are accepted before the count of beats includes them."""
@@ -319,7 +319,7 @@ class MemoryBuffer(RowBuffer):
 
     def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1, group: int = GROUP) -> None:
         super().__init__(layout, row_cycles=row_cycles, row_copies=row_copies, group=group)
-        self._regions = -(-self.lanes // (_REGION << are_many(self.lanes)))
+        self._regions = -(-self.lanes // (_REGION << (self.lanes > 2 * MANY)))
         self._places = max(2, self._regions)
         # Cycles from an accepted beat to the steps of pointers and counts.
         self.reset = LateReset(self._places, row_cycles + 3)
