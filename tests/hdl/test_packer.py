@@ -48,3 +48,14 @@ def test_a_stalled_packer_accepts_beats_up_to_its_capacity(lanes: int, words: in
     run_benches(packer, bench)
     assert accepted == ACCEPTED[lanes] <= packer.capacity
     assert found == [list(range(beat * words, (beat + 1) * words)) for beat in range(accepted)]
+
+
+def test_duplicates_that_hold_the_complement_start_as_complements() -> None:
+    """So a packer of many lanes is in a consistent state at power-up, too."""
+    initial: dict[str, int] = {}
+    for each in Packer(item_layout(TABLE_3_7), 32).pipeline.registers:
+        # Each name ends with its stage; the registers of later stages hold the value itself.
+        initial.setdefault(each.value.name.rpartition("_")[0], each.value.init)
+    complements = [name for name in initial if name.startswith("not_")]
+    assert "not_valid" in complements
+    assert [name for name in complements if initial[name] == initial[name.removeprefix("not_")]] == []

@@ -96,6 +96,7 @@ CORRECT = {
     "serial, all fields": DecoderParameters(kind=True, length=True),
     "without U+FFFD": DecoderParameters(lanes=2, packed=False, replacement=False),
     "packed": DecoderParameters(lanes=4, packed=True),
+    "packed, many lanes": DecoderParameters(lanes=17),
     "another table": DecoderParameters(table=RFC_2279),
     "another practice": DecoderParameters(practice=Practice.EACH_UNIT),
 }
