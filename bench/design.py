@@ -37,6 +37,7 @@ class Design:
         constants: name, width and value of each input that is tied off.
         is_whole: whether all outputs are connected.
         design: a digest of the logic, which shows whether recorded figures are current.
+        expression: the Python expression that builds it; empty for a foreign core.
         series: the title of the line in the plot over lanes; empty for a foreign core.
         lanes: the number of bytes in a full beat; None where unknown, like the following.
         packed: whether the words of a beat are contiguous.
@@ -56,6 +57,7 @@ class Design:
     constants: tuple[tuple[str, int, int], ...] = ()
     is_whole: bool = True
     design: str = ""
+    expression: str = ""
     series: str = ""
     lanes: int | None = None
     packed: bool | None = None
@@ -178,6 +180,7 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
         inputs=tuple((name, width) for name, flow, width in ports if flow is In),
         outputs=tuple((name, width) for name, flow, width in ports if flow is not In),
         design=logic_digest(rtlil),
+        expression=parameters.expression(),
         series=parameters.series,
         lanes=lanes,
         packed=core.packed or lanes == 1,

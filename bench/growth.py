@@ -80,7 +80,8 @@ def growth_block(scaling: dict[str, Any]) -> str:
     """
     rows = {
         row["lanes"]: row
-        for row in scaling["figures"]
+        # Of several settings of the pipeline the default is the first, which remains.
+        for row in reversed(scaling["figures"])
         if row["device"] == _DEVICE.name and row["packed"] and row["lanes"] >= _LEAST and row["speed"]
     }
     # With the lanes as weights the squares are those of whole decoders.

@@ -134,7 +134,7 @@ _Series = dict[tuple[str, str], list[tuple[int, float, float]]]
 
 
 def _series(figures: dict[str, Any]) -> _Series:
-    series: _Series = {}
+    series: dict[tuple[str, str], dict[int, tuple[int, float, float]]] = {}
     sparse = {(row["series"], row["device"]) for row in figures["figures"] if row["packed"] is False}
     for row in figures["figures"]:
         if not row["lanes"] or row["gigabytes_per_second"] is None or not row["area"]:
@@ -143,10 +143,11 @@ def _series(figures: dict[str, Any]) -> _Series:
         # The words of one lane are always contiguous.
         is_either = (row["series"], row["device"]) in sparse
         words = ", packed" if is_either and row["packed"] and row["lanes"] > 1 else ""
-        series.setdefault((f"{core}{words}", row["device"]), []).append(
-            (row["lanes"], row["gigabytes_per_second"], row["area"]["luts"] / row["lanes"])
-        )
-    return {line: sorted(points) for line, points in series.items()}
+        lanes, area = row["lanes"], row["area"]["luts"] / row["lanes"]
+        # With other settings of the pipeline there are several rows, of which the default is the first.
+        points = series.setdefault((f"{core}{words}", row["device"]), {})
+        points.setdefault(lanes, (lanes, row["gigabytes_per_second"], area))
+    return {line: sorted(points.values()) for line, points in series.items()}
 
 
 def _references(software: dict[str, Any] | None) -> list[_Reference]:

@@ -87,6 +87,7 @@ class Figure:
         return {
             "title": core.title,
             "device": self.point.device.name,
+            "expression": core.expression,
             "series": core.series,
             "lanes": core.lanes,
             "packed": core.packed,

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from importlib.resources import files
+from itertools import count
 from typing import Any, NamedTuple
 
 from utf8fpga.bench.design import Design, measured_core
@@ -57,18 +60,20 @@ def _points(device: str, *cores: CoreParameters, most: int = 5) -> tuple[Scaling
     return tuple(Scaling(device, *point) for point in zip(cores, seeds, strict=True))
 
 
-def _sparse(*lanes: int) -> list[CoreParameters]:
-    return [DecoderParameters(lanes=each, architecture="parallel", packed=False) for each in lanes]
+def _sparse(*lanes: int, pipeline: int | None = None) -> list[CoreParameters]:
+    sparse = partial(DecoderParameters, architecture="parallel", packed=False, pipeline=pipeline)
+    return [sparse(lanes=each) for each in lanes]
 
 
-def _packed(*lanes: int) -> list[CoreParameters]:
-    return [DecoderParameters(lanes=each) for each in lanes]
+def _packed(*lanes: int, pipeline: int | None = None) -> list[CoreParameters]:
+    return [DecoderParameters(lanes=each, pipeline=pipeline) for each in lanes]
 
 
 SCALING: tuple[Scaling, ...] = (
     *_points("hx8k", DecoderParameters(pipeline=2), *_sparse(1)),
     *_points("ecp5-85k", DecoderParameters(pipeline=2), *_sparse(1, 4, 16, 64)),
-    *_points("ecp5-85k", *_packed(4, 8, 16, 32)),
+    *_points("ecp5-85k", *_sparse(4, 16, pipeline=2), *_sparse(16, pipeline=3)),
+    *_points("ecp5-85k", *_packed(4, 8, 16, 32), *_packed(4, pipeline=2), *_packed(16, pipeline=3)),
     *_points("ecp5-85k-8", DecoderParameters(pipeline=2), *_sparse(4, 16, 64), *_packed(4, 16)),
 )
 """The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
@@ -163,26 +168,25 @@ def pipeline_at_limit(parameters: CoreParameters, family: str) -> Pipeline | Non
     device = DEVICES.get(_MEASURED.get(family, ""))
     if device is None or getattr(parameters, "pipeline", None) is None:
         return None
-    lanes = getattr(parameters, "lanes", 1)
     clocks = {
-        row["design"]: row["usable_mhz"]
+        row["expression"]: row["usable_mhz"]
         for recorded in _recorded()
         for row in recorded["figures"]
-        if (row["device"], row["series"], row["lanes"]) == (device.name, parameters.series, lanes) and row["speed"]
+        if row["device"] == device.name and row["speed"]
     }
-    reached: dict[int, float] = {}
-    # The digest of a wide core takes seconds.
-    while len(clocks) > 1:
-        changed: dict[str, Any] = {"pipeline": len(reached)}
-        try:
-            setting = replace(parameters, **changed)
-        except InvalidArgumentError:
-            break
-        reached[len(reached)] = clocks.get(design_digest(setting), 0)
-    if sum(map(bool, reached.values())) < 2:
+    reached = {number: clocks[text] for number, text in enumerate(_settings(parameters)) if text in clocks}
+    if len(reached) < 2:
         return None
     best = max(reached, key=lambda number: (reached[number], -number))
     return Pipeline(best, f"with {reached[best]:.0f} MHz of {device.limit.mhz:.0f} on {device.title}, as measured")
+
+
+def _settings(parameters: CoreParameters) -> Iterator[str]:
+    """The expressions that build a core with each setting of the pipeline."""
+    with suppress(InvalidArgumentError):
+        for number in count():
+            changed: dict[str, Any] = {"pipeline": number}
+            yield replace(parameters, **changed).expression()
 
 
 def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:

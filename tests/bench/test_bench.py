@@ -35,7 +35,6 @@ from utf8fpga.bench.jobs import DEVICES, Area, CriticalPath, Device, Speed
 from utf8fpga.bench.plot import PlotError, draw_scaling, drawn_digest, scaling_plot
 from utf8fpga.bench.sweep import Figure, Point, sweep
 from utf8fpga.bench.tables import (
-    design_digest,
     figures_as_dict,
     figures_table,
     kept_figure,
@@ -787,17 +786,17 @@ def test_table_of_points() -> None:
 
 
 def settings_recorded(*clocks: float) -> list[dict[str, Any]]:
-    """Figures as recorded for the serial decoder's settings of the pipeline on HX8K, 0 for one of another circuit."""
-    designs = [design_digest(DecoderParameters(pipeline=number)) if mhz else "old" for number, mhz in enumerate(clocks)]
-    row = {"device": "hx8k", "series": "serial", "lanes": 1, "speed": {"mhz": 1}}
-    rows = [row | {"design": design, "usable_mhz": mhz} for design, mhz in zip(designs, clocks, strict=True)]
-    return [{"figures": rows}, {"figures": [row | {"design": "failed", "speed": None}]}]
+    """Figures as recorded for the serial decoder's settings of the pipeline on HX8K, 0 for one that is not recorded."""
+    cores = [DecoderParameters(pipeline=number).expression() for number in range(len(clocks))]
+    row = {"device": "hx8k", "speed": {"mhz": 1}}
+    rows = [row | {"expression": core, "usable_mhz": mhz} for core, mhz in zip(cores, clocks, strict=True) if mhz]
+    return [{"figures": rows}, {"figures": [row | {"expression": cores[0], "usable_mhz": 1, "speed": None}]}]
 
 
 @pytest.mark.parametrize(
     ("clocks", "expected"),
     [((158, 275, 275), 1), ((158, 221, 258), 2), ((158, 0, 258), 2), ((0, 0, 258), None), ((158,), None)],
-    ids=["smallest at the limit", "fastest", "one is stale", "all others are stale", "nothing to choose from"],
+    ids=["smallest at the limit", "fastest", "one is missing", "all others are missing", "nothing to choose from"],
 )
 def test_pipeline_of_a_family_follows_the_recorded_figures(
     clocks: tuple[float, ...], expected: int | None, monkeypatch: pytest.MonkeyPatch
@@ -836,7 +835,8 @@ def grown(lanes: int, **changes: Any) -> dict[str, Any]:
 
 def test_growth_is_fitted_to_the_packed_decoders_from_4_lanes_on() -> None:
     others = [grown(2, area={"cells": 1, "luts": 1, "flip_flops": 1}), grown(8, packed=False), grown(4, device="hx8k")]
-    block = growth_block({"figures": [*others, *map(grown, (4, 16, 64))]})
+    other_pipeline = grown(16, area={"cells": 1, "luts": 1, "flip_flops": 1})
+    block = growth_block({"figures": [*others, *map(grown, (4, 16, 64)), other_pipeline]})
     assert [line.split(" | ")[0] for line in block.splitlines()[2:7]] == ["| 4", "| 16", "| 64", "| 128", "| 256"]
     assert "Largest error: cells 0%, LUT4 0%, flip-flops 0%, fabric MHz 0%." in block
     assert "| 16 | 4,800 (4,800) | 2,880 (2,880) | 4,800 (4,800) | 250 (250) |\n" in block
@@ -931,6 +931,11 @@ def test_digest_depends_exactly_on_the_plotted_data(change: Callable[[dict[str, 
     is_drawn = change in DRAWN.values()
     assert (shown(draw_scaling(other).axes) != shown(plots)) == is_drawn
     assert (drawn_digest(other) != drawn_digest(OVER_LANES)) == is_drawn
+
+
+def test_other_settings_of_the_pipeline_are_not_drawn() -> None:
+    other = OVER_LANES | {"figures": [*OVER_LANES["figures"], OVER_LANES["figures"][2] | {"gigabytes_per_second": 9}]}
+    assert drawn_digest(other) == drawn_digest(OVER_LANES)
 
 
 def test_digest_depends_on_the_order_of_the_series() -> None:
