@@ -51,7 +51,7 @@ class Configuration:
         call: the Python expression that makes it, for a regression test.
         right: the table that it is compared with, if it is not `table`.
         verilog: whether `generate` writes it, so that its netlists are compared too.
-        on_request: whether it is proved only if it is named, since its proof takes minutes.
+        on_request: whether it is proved only if it is named: its proof takes minutes, or others have the same parts.
         parameters: those of the core; None if it has none.
         part: what it is if it is no core.
     """
@@ -233,6 +233,13 @@ def _all_packed() -> Iterator[DecoderParameters]:
         yield DecoderParameters(table=table, lanes=2, packed=True, **_FULL)
 
 
+def _is_on_request(parameters: DecoderParameters) -> bool:
+    """Whether a parallel decoder has an option that changes little of what others show, or takes minutes."""
+    is_plain = parameters.table is TABLE_3_7 and not (parameters.properties or parameters.compact_input)
+    most = 2 if parameters.packed else 4
+    return not is_plain or parameters.pipeline != fastest(parameters.lanes) or parameters.lanes > most
+
+
 _WIDE = [
     *(DecoderParameters(lanes=lanes, packed=False) for lanes in (16, 32, 64)),
     *(DecoderParameters(lanes=lanes, packed=True) for lanes in (8, 16)),
@@ -382,13 +389,15 @@ def _uart(component: type[UartReceiver | UartTransmitter], divisor: int, _table:
 
 
 _ALL = (
-    *map(Configuration.of, (*_all_serial(), *_all_parallel())),
+    *map(Configuration.of, _all_serial()),
+    *(
+        Configuration.of(each, on_request=_is_on_request(each))
+        for each in (*_all_parallel(), *_all_packed(), *_COMPACT)
+    ),
     *(Configuration.of(parameters, on_request=True) for parameters in (*_WIDE, *_WIDE_ENCODERS)),
     *map(
         Configuration.of,
         (
-            *_all_packed(),
-            *_COMPACT,
             *_EACH_UNIT,
             *_PRACTICES,
             *_ENCODERS,

@@ -449,7 +449,16 @@ def test_no_decoder_is_proved_twice() -> None:
 
 def test_the_list_has_every_name(capfd: pytest.CaptureFixture[str]) -> None:
     assert run("--list") == 0
-    assert capfd.readouterr().out.split() == ["configurations", *CONFIGURATIONS, "properties", *PROPERTIES]
+    out = capfd.readouterr().out
+    assert out.replace(" (on request)", "").split() == ["configurations", *CONFIGURATIONS, "properties", *PROPERTIES]
+    assert "  packed-4 (on request)\n" in out
+    assert "  serial-0\n" in out
+
+
+def test_a_pattern_selects_configurations_once(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run("serial-0", "serial-[01]", "serial-?", "--property", "independence", "--jobs", "1") == 0
+    rows = capfd.readouterr().out.splitlines()[1:-1]
+    assert [row.split()[0] for row in rows if row] == ["serial-0", "serial-1", "serial-2"]
 
 
 def test_a_simulation_is_the_same_decoder() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support.command import utf8fpga
 
+from utf8fpga.cli.main import main
 from utf8fpga.cli.record import ANSWERS_FILE, PROVED_FILE, read_answers, with_block
 from utf8fpga.formal import record
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, UNPROVED, Configuration
@@ -127,3 +128,16 @@ def test_what_has_no_proof_is_recorded_as_such(tmp_path: Path) -> None:
 def test_other_options_are_rejected(arguments: list[str], message: str) -> None:
     done = utf8fpga("prove", *arguments, "--record", str(CHECKOUT))
     assert (done.returncode, done.stderr) == (2, f"utf8fpga: {message}\n".encode())
+
+
+@pytest.mark.parametrize("has_record", [False, True])
+def test_what_is_recorded_is_proved_again_without_its_name(has_record: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen: list[str] = []
+    monkeypatch.setattr(
+        "utf8fpga.cli.prove.run_proofs", lambda configurations, *_, **__: chosen.extend(c.name for c in configurations)
+    )
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["prove", *(["--record", str(CHECKOUT)] if has_record else [])])
+    assert "serial-0" in chosen
+    assert ("packed-3" in chosen) == ("packed-3" in ANSWERS and has_record)
+    assert set(chosen) < CONFIGURATIONS.keys()
