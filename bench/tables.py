@@ -69,11 +69,19 @@ def _packed(*lanes: int, pipeline: int | None = None) -> list[CoreParameters]:
     return [DecoderParameters(lanes=each, pipeline=pipeline) for each in lanes]
 
 
+_RECOVERING = (
+    DecoderParameters(lanes=4, refresh=1_000_000),
+    DecoderParameters(lanes=4, packed=False, refresh=1_000_000),
+    DecoderParameters(lanes=4, packed=False, buffer="registers"),
+)
+"""Decoders that recover from a bit flip without a reset from outside."""
+
 SCALING: tuple[Scaling, ...] = (
     *_points("hx8k", DecoderParameters(pipeline=2), *_sparse(1)),
     *_points("ecp5-85k", DecoderParameters(pipeline=2), *_sparse(1, 4, 16, 64)),
     *_points("ecp5-85k", *_sparse(4, 16, pipeline=2), *_sparse(16, pipeline=3)),
     *_points("ecp5-85k", *_packed(4, 8, 16, 32), *_packed(4, pipeline=2), *_packed(16, pipeline=3)),
+    *_points("ecp5-85k", *_RECOVERING, most=3),
     *_points("ecp5-85k-8", DecoderParameters(pipeline=2), *_sparse(4, 16, 64), *_packed(4, 16)),
 )
 """The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
