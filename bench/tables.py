@@ -53,10 +53,10 @@ class Scaling(NamedTuple):
     seeds: int
 
 
-def _points(device: str, *cores: CoreParameters, most: int = 5) -> tuple[Scaling, ...]:
-    """Points on a device with at most so many seeds; fewer for wide cores, whose place and route takes long."""
+def _points(device: str, *cores: CoreParameters) -> tuple[Scaling, ...]:
+    """Points on a device with five seeds; fewer for wide cores, whose place and route takes long."""
     lanes = [getattr(each, "lanes", 1) for each in cores]
-    seeds = [most if number < 16 else 3 if number < 256 else 1 for number in lanes]
+    seeds = [5 if number < 64 else 3 if number < 256 else 1 for number in lanes]
     return tuple(Scaling(device, *point) for point in zip(cores, seeds, strict=True))
 
 
@@ -81,13 +81,13 @@ SCALING: tuple[Scaling, ...] = (
     *_points("ecp5-85k", DecoderParameters(pipeline=2), *_sparse(1, 4, 16, 64)),
     *_points("ecp5-85k", *_sparse(4, 16, pipeline=2), *_sparse(16, pipeline=3)),
     *_points("ecp5-85k", *_packed(4, 8, 16, 32), *_packed(4, pipeline=2), *_packed(16, pipeline=3)),
-    *_points("ecp5-85k", *_RECOVERING, most=3),
+    *_points("ecp5-85k", *_RECOVERING),
     *_points("ecp5-85k-8", DecoderParameters(pipeline=2), *_sparse(4, 16, 64), *_packed(4, 16)),
 )
 """The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
 
 CORES_MEASURED: tuple[Scaling, ...] = (
-    *_points("hx8k", ValidatorParameters(report="verdict"), TranscoderParameters(to="utf-16-le"), most=3),
+    *_points("hx8k", ValidatorParameters(report="verdict"), TranscoderParameters(to="utf-16-le")),
     *_points(
         "ecp5-85k",
         *(ValidatorParameters(lanes=lanes) for lanes in (1, 4, 16, 64)),
@@ -98,7 +98,6 @@ CORES_MEASURED: tuple[Scaling, ...] = (
         *(TranscoderParameters(to=to, pipeline=2) for to in ("utf-8", "utf-16-le")),
         EncoderParameters(),
         *(RemoverParameters(lanes=lanes) for lanes in (16, 64)),
-        most=3,
     ),
 )
 """The points of the other cores that `utf8fpga bench --record` measures."""
