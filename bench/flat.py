@@ -29,7 +29,6 @@ def flat_verilog(rtlil: str, top: str) -> FlatVerilog:
     """A design as one module with numbered wires, so that results depend on no name but those of the ports.
 
     Args:
-        rtlil: the design in Yosys's RTLIL.
         top: the name of its top module.
     """
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:

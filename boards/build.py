@@ -135,9 +135,6 @@ class _Flow:
         """The arguments of the tools, from Amaranth's list of commands.
 
         They run without the shell that Amaranth's build scripts need.
-
-        Raises:
-            InvalidArgumentError: the platform is built with other tools.
         """
         listed = json.loads(plan.files[f"build_{_NAME}.json"])["commands"]
         planned = {tool: arguments for tool, *arguments in listed}
@@ -439,9 +436,7 @@ def _check_timing(board: Board, clocks: Mapping[str, float], clock_mhz: float, d
     """Check that each clock is fast enough.
 
     Args:
-        board: the board.
         clocks: what each clock reaches in MHz, by its name in the report.
-        clock_mhz: the clock of the board.
         divide: the number by which it is divided for the core.
         log: the log, for the message.
     """
@@ -575,7 +570,6 @@ def obstacle(board: Board, host: Host | None = None) -> str:
     """Why no bitstream can be built for a board; empty where it can.
 
     Args:
-        board: the board.
         host: the host on which the tools run, whose tools are not looked up; default: this machine.
     """
     if board.obstacle:
@@ -638,9 +632,6 @@ class _WorkingFolder:
     Attributes:
         path: see above.
         work: the working folder in it.
-
-    Raises:
-        OSError: it cannot be created.
     """
 
     def __init__(self, path: Path) -> None:

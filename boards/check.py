@@ -28,7 +28,6 @@ def read_back(bitstream: Path, pins: Path) -> str | None:
     """The netlist in a bitstream as Verilog, read with Debian's ``iceunpack`` and ``icebox_vlog``.
 
     Args:
-        bitstream: the file of the bitstream.
         pins: its file of pin constraints (``.pcf``), which has the names of the ports.
 
     Returns:
@@ -59,7 +58,6 @@ def check_design(circuit: LineCircuit, core: UartCore, what: str) -> int:
     """Send texts to a design by its UART and compare what it sends with the model.
 
     Args:
-        circuit: the design.
         core: the circuit that it was made from.
         what: the name of the design in messages.
 

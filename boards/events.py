@@ -273,11 +273,7 @@ class ReportLines(_Lines):
 
 
 class Text(Parser):
-    """A form of `TEXT_FORMS`.
-
-    Args:
-        encoding: its encoding.
-    """
+    """A form of `TEXT_FORMS`."""
 
     def __init__(self, encoding: Encoding) -> None:
         super().__init__()

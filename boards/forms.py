@@ -97,7 +97,6 @@ def form_of(core: CoreParameters, name: str | None = None) -> tuple[CoreParamete
     The default core becomes a transcoder or a validator if the form is that of another core.
 
     Args:
-        core: the parameters of the core.
         name: the name of the form; default: the first one of the core.
 
     Returns:
@@ -173,9 +172,6 @@ class Expected:
     Args:
         core: the parameters of the board's core.
         form: the form; default: see `form_of`.
-
-    Raises:
-        InvalidArgumentError: see `form_of`.
     """
 
     def __init__(self, core: CoreParameters, form: str | None = None) -> None:

@@ -75,7 +75,6 @@ class Conversation:
     """Texts that a host sends to a board, and what the board answers.
 
     Args:
-        port: the port of the board.
         seconds: how long to wait for a byte from the board before giving up, above 0 and at most 86400.
 
     Attributes:
@@ -140,12 +139,7 @@ class Conversation:
         )
 
     def send(self, data: bytes, *, ends: bool = False) -> None:
-        """Send bytes of a text, and a request behind them; there must be room for them.
-
-        Args:
-            data: the bytes.
-            ends: end the text after them.
-        """
+        """Send bytes of a text, and a request behind them; there must be room for them."""
         cost = len(data) + ends + 1
         assert cost <= self.room
         self._port.write(escaped(data) + bytes([EOT] * ends) + bytes([ENQ]))
@@ -204,9 +198,6 @@ class Conversation:
 
         Args:
             text: the text in parts of any size.
-
-        Raises:
-            TalkError: see `receive`.
         """
         for part in _slices(text):
             while len(part) + 1 > self.room:
@@ -276,7 +267,6 @@ class SerialPort:
     """A serial port, 8N1 without handshake lines; see `Port`.
 
     Args:
-        name: its name.
         baud: bits per second, in 1..2147483647.
 
     Raises:

@@ -69,22 +69,12 @@ def _commands(platform: Any, bitstream: Path) -> list[list[str]]:
 
 
 def programming_command(platform: Any, bitstream: Path) -> str:
-    """The command line that programs a board; empty where the platform has none.
-
-    Args:
-        platform: the platform of the board.
-        bitstream: the file of the bitstream.
-    """
+    """The command line that programs a board; empty where the platform has none."""
     return " && ".join(shlex.join(command) for command in _commands(platform, bitstream))
 
 
 def program_board(platform: Any, bitstream: Path) -> None:
-    """Program a board.
-
-    Args:
-        platform: the platform of the board.
-        bitstream: the file of the bitstream.
-    """
+    """Program a board."""
     commands = _commands(platform, bitstream)
     if not commands:
         raise ToolError(f"the platform {type(platform).__name__} has no command that programs the board")

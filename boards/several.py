@@ -29,7 +29,6 @@ def build_boards(
     """Build the bitstreams of boards; builds in the directory that are up to date are kept.
 
     Args:
-        boards: the boards.
         directory: the folder for the files, see `build_board`.
         executor: runs the builds, see `job_executor`.
         is_remote: the executor has no access to the directory, so files are sent to it and back.

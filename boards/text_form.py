@@ -28,7 +28,6 @@ class TextForm(RecordForm):
 
     Args:
         symbol: the shape of the core's output symbols; for the steps with units, an item with `length`.
-        wording: the programs.
 
     Attributes:
         wording: see above.

@@ -24,7 +24,6 @@ class BoardTop(Elaboratable):
 
     Args:
         core: the core, for a clock of the board's frequency divided by `divide`.
-        board: the board.
         uart: the resource of the UART, its name and number.
         divide: a power of 2 by which the clock is divided.
 

@@ -67,7 +67,6 @@ class UartCore(wiring.Component):
     middle of the stop bit of the byte that determines the item, if the transmitter is idle.
 
     Args:
-        clock_hz: the clock frequency in Hz.
         baud: bits per second of both lines; see `uart_divisor` for the limits.
         core: the parameters of a decoder, transcoder or validator: one lane and code units of 8 bits; default: the
             smallest decoder of UTF-8.

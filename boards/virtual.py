@@ -77,9 +77,6 @@ _NO_FAULTS = Faults()
 class SimulatedPlatform:
     """The part of a platform that the top module uses, with ports of a simulation.
 
-    Args:
-        leds: the number of LEDs.
-
     Attributes:
         leds, uart: the ports.
         resources: the names and numbers of the LEDs.
@@ -99,10 +96,7 @@ class HostLine:
     """The UART of a host at the pins of a circuit in simulation.
 
     Args:
-        line: the simulation.
-        clock_hz: its clock frequency in Hz.
         baud: bits per second of the circuit's UART.
-        faults: faults of the line.
 
     Attributes:
         cycles: the cycles simulated so far.
@@ -214,7 +208,6 @@ class VirtualBoard(HostLine):
     Raises:
         InvalidArgumentError: `UartCore` rejects the arguments.
         UnknownBoardError: no board has that name.
-        ToolError: there is no C compiler, or the model cannot be built.
     """
 
     def __init__(
@@ -264,11 +257,7 @@ def _rtlil(core: UartCore, board: Board, leds: int) -> str:
 
 
 class DirectPort:
-    """The port of a virtual board within one process, without a pseudo-terminal.
-
-    Args:
-        board: the board.
-    """
+    """The port of a virtual board within one process, without a pseudo-terminal."""
 
     def __init__(self, board: VirtualBoard) -> None:
         self._board = board

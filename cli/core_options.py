@@ -253,7 +253,6 @@ def parsed(words: Sequence[str], kind: type[CoreParameters] = DecoderParameters)
     """The parameters that options of a command line specify.
 
     Args:
-        words: the options and their values.
         kind: the parameters' class, which determines the options.
 
     Raises:

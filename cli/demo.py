@@ -37,11 +37,7 @@ def demo(directory: str) -> None:
 
 
 def run_demo(directory: Path) -> None:
-    """Print the result of each step: table, DFA, golden model, simulated hardware, bitstream, virtual board.
-
-    Args:
-        directory: the folder for the bitstream.
-    """
+    """Print the result of each step: table, DFA, golden model, simulated hardware, bitstream, virtual board."""
     began = time.monotonic()
     require_tools(BOARD)
 
@@ -81,11 +77,7 @@ def run_demo(directory: Path) -> None:
 
 
 def show_virtual_board(text: bytes) -> None:
-    """Send a text to a virtual board, compare what comes back with the model, and show the first item of each cause.
-
-    Args:
-        text: the text.
-    """
+    """Send a text to a virtual board, compare what comes back with the model, and show the first item of each cause."""
     if not has_compiler():
         print(pip_install("Skipped, since there is no C compiler: pip install 'utf8fpga[compiled]'"))
         return

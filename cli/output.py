@@ -193,9 +193,6 @@ def _new_file(path: str) -> Iterator[Path]:
     """A temporary name to write to if `path` is or becomes a regular file, else `path` itself.
 
     The temporary file is renamed to `path` when the block ends without an error.
-
-    Raises:
-        OSError: it cannot be written.
     """
     try:
         mode = os.stat(path).st_mode

@@ -163,15 +163,12 @@ def run_proofs(
     """Prove properties, print each result when it is available, and write the counterexamples.
 
     Args:
-        chosen: the configurations.
         wanted: names of properties; all if empty.
-        executor: runs the proofs.
         seconds: the time limit of the solver for one proof.
         directory: the folder for waveforms and regression tests.
         certificates: the folder for certificates, one folder for each configuration; None: none are made.
         record: the checkout where the results are recorded; None: nowhere.
         traces: also write the waveforms of covers.
-        as_json: print JSON.
     """
     if unknown := [name for name in wanted if name not in PROPERTIES]:
         near = did_you_mean(unknown[0], PROPERTIES)
@@ -296,9 +293,7 @@ def run_mutants(
         subjects: either configurations, or the parameters of one core.
         count: the number of mutants of each netlist; of a table all mutants are used.
         seed: the seed of the selection of mutants.
-        executor: judges the mutants.
         seconds: the time limit of the solver for one proof.
-        as_json: print JSON.
     """
     try:
         from utf8fpga.formal.mutation.judge import judge_all

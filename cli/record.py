@@ -72,7 +72,6 @@ def record(figures: dict[str, Any], scaling: dict[str, Any], cores: dict[str, An
             `PLOT_FILE`.
         cores: those of the other cores, `CORES_MEASURED`, which are also written to `CORES_FILE` and plotted in
             `CORES_PLOT_FILE`.
-        checkout: the folder of the checkout.
     """
     blocks = {
         (README_FILE, "summary"): tables.summary_table(figures, scaling),
@@ -118,7 +117,6 @@ def record_engines(figures: dict[str, Any], checkout: Path) -> None:
 
     Args:
         figures: those of `bench --engines`, which are also written to `ENGINES_FILE`.
-        checkout: the folder of the checkout.
     """
     _write(checkout, {(VERIFICATION_FILE, "engines"): tables.engines_table(figures)}, {ENGINES_FILE: figures}, {})
 
@@ -128,7 +126,6 @@ def record_software(figures: dict[str, Any], checkout: Path) -> None:
 
     Args:
         figures: those of `bench --software`, which are also written to `SOFTWARE_FILE`.
-        checkout: the folder of the checkout.
     """
     plotted = {
         plot: recorded(checkout / file) for plot, file in ((PLOT_FILE, SCALING_FILE), (CORES_PLOT_FILE, CORES_FILE))
@@ -142,7 +139,6 @@ def record_boards(table: str, checkout: Path) -> None:
 
     Args:
         table: that of `table_of`.
-        checkout: the folder of the checkout.
     """
     _write(checkout, {(BOARDS_FILE, "boards"): table.rstrip(), (BOARDS_FILE, "session"): session_block()}, {}, {})
 

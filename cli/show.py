@@ -167,7 +167,6 @@ class PlainOutput:
 
     Args:
         form: ``text``, ``json`` or ``summary``. The counts at the end of a summary are in `tally`.
-        practice: the replacement practice.
         table: the encoding of the text, whose code points are scalar values; default: UTF-8.
         replace_with: what a mark becomes; for a text a scalar value.
 

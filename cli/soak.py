@@ -47,14 +47,12 @@ def soak_core(
     """Simulate a core with random packets and pauses, compare with the golden function and print the totals.
 
     Args:
-        parameters: those of the core.
         engine: see `Simulation`; default: compiled if there is a compiler, otherwise python.
         netlist: see `Simulation`.
         seed: the seed of the first round.
         seconds: see `sim.soak.soak`.
         symbols: see `sim.soak.soak`.
         dask: the scheduler of the cluster that runs the rounds; default: this process.
-        as_json: print JSON.
     """
     try:
         from utf8fpga.sim.soak import soak

@@ -58,9 +58,6 @@ def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600) -> dict[s
     Args:
         aigs: by name the graph and the number of the output.
         seconds: time limit for each graph, after which it is undecided.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     verdicts = {name: Verdict(None, 0) for name in aigs}
     left = list(aigs)
@@ -80,9 +77,6 @@ def always_zero_each(questions: Sequence[tuple[Aig, int]]) -> list[bool]:
 
     That is an induction, which is fast for two similar circuits of any size. If it fails, the output may still be
     always 0.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
@@ -100,16 +94,8 @@ def always_zero_each(questions: Sequence[tuple[Aig, int]]) -> list[bool]:
 def invariant(aig: Aig, output: int, *, seconds: int = 600) -> list[list[int]] | None:
     """An inductive invariant by which an output is always 0, as clauses; None if none is found.
 
-    Args:
-        aig: the graph.
-        output: the number of the output.
-        seconds: time limit.
-
     Returns:
         Per clause twice the number of each latch in it, plus 1 where the latch is inverted.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
@@ -128,17 +114,7 @@ def invariant(aig: Aig, output: int, *, seconds: int = 600) -> list[list[int]] |
 
 
 def hunt(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:
-    """Search for a trace of at most `frames` cycles in which an output is 1; undecided if none is found.
-
-    Args:
-        aig: the graph.
-        output: the number of the output.
-        frames: the number of cycles.
-        seconds: time limit of the search.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
-    """
+    """Search for a trace of at most `frames` cycles in which an output is 1; undecided if none is found."""
     return hunt_each(aig, [output], frames, seconds=seconds)[0]
 
 
@@ -154,7 +130,6 @@ def hold_each(aig: Aig, frames: Mapping[int, int], *, seconds: int = 600) -> lis
     that depends on at most so many cycles.
 
     Args:
-        aig: the graph.
         frames: by number of the output the number of cycles.
         seconds: time limit for each, after which it is undecided.
     """

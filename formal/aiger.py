@@ -19,7 +19,6 @@ def prepare(name: str, *, free: bool = False) -> str:
     """The Yosys script from a hierarchy to the file ``name.aig``, which `read_aig` reads.
 
     Args:
-        name: of the file.
         free: the registers of the submodule ``dut`` start with any contents. Their initial values are appended to the
             file ``dut.init``.
     """
@@ -90,11 +89,7 @@ class Aig:
 
     @property
     def initial(self) -> list[int]:
-        """The literals that are 1 if all of `starts` have their initial values.
-
-        Raises:
-            ToolError: see `becomes_initial`.
-        """
+        """The literals that are 1 if all of `starts` have their initial values."""
         return [2 * (1 + start.input) ^ (not start.value) for start in self._known_starts()]
 
     @property
@@ -103,9 +98,6 @@ class Aig:
 
         Latches that tell the first cycle from the others are left out: those outside of ``dut`` whose next value is the
         constant 1.
-
-        Raises:
-            ToolError: the initial value of one of `starts` is not known.
         """
         values = {start.latch: start.value for start in self._known_starts()}
         following = enumerate(self.latches)
@@ -284,11 +276,7 @@ def aig_of(rtlil: str, *, top: str = "top", free: bool = False) -> Aig:
 
     Args:
         rtlil: the design; its clock is a port.
-        top: its top module.
         free: the registers of the submodule ``dut`` start with any contents.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     key = hashlib.sha256(f"{top} {free}\n{rtlil}".encode()).digest()
     if key in _graphs:

@@ -138,11 +138,7 @@ def _name(key: bytes) -> str:
 
 
 def _locked(key: bytes, timeout: float) -> FileLock | None:
-    """A lock that the processes of the run share; None where none can be had, as on a full disk.
-
-    Raises:
-        Timeout: another process has it.
-    """
+    """A lock that the processes of the run share; None where none can be had, as on a full disk."""
     if cache := _cache.get():
         lock = FileLock(cache.directory / f"{_name(key)}.lock")
         try:

@@ -258,7 +258,6 @@ class StatisticsProof(Top):
         """Whether a register is written, its number and the data; and whether the bus does something wrong.
 
         Args:
-            m: the module.
             registers: what is read, by number; 0 for other numbers.
         """
         return (self._wishbone if self._bus == "wishbone" else self._axi_lite)(m, registers)
@@ -398,10 +397,6 @@ def prove_ports(ports: Any, wanted: Property, *, seconds: int = 600) -> Verdict:
     Args:
         ports: `any_ports`.
         wanted: one of `PORT_PROPERTIES`.
-        seconds: time limit.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     options: PortOptions = ports.options
     proof: Top
@@ -448,7 +443,6 @@ class RegisteredPorts(wiring.Component):
 
     Args:
         symbol: the shape of a symbol, with data and an error flag.
-        lanes: symbols per beat.
     """
 
     def __init__(self, symbol: data.StructLayout, lanes: int) -> None:
@@ -498,12 +492,7 @@ def prove_registered(ports: RegisteredPorts, wanted: Property, *, seconds: int =
     """Prove a property of registers in front of the output.
 
     Args:
-        ports: the core with these ports.
         wanted: one of `REGISTERED_PROPERTIES`.
-        seconds: time limit.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     aig = Harness(lambda: ports, wanted).graph(free=wanted.any_start)
     if wanted is Property.INDEPENDENCE:

@@ -72,12 +72,7 @@ def certify(configuration: Configuration, wanted: str, *, seconds: int) -> Certi
     """The certificate of a property of a core.
 
     Args:
-        configuration: the core.
-        wanted: the name of the property.
         seconds: time limit for the invariant, of which at most `_SECONDS` are used.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     name = _INVARIANTS.get(Property(wanted)) if wanted in list(Property) else None
     if name is None:

@@ -65,9 +65,6 @@ def next_cycle(gates: GateList, aig: Aig, state: Sequence[int], inputs: Sequence
 
     Args:
         gates: the graph, to which gates are added.
-        aig: the circuit.
-        state: the values of the latches.
-        inputs: those of the inputs.
     """
     values = [0, *inputs, *state]
     for left, right in aig.gates:
@@ -99,16 +96,12 @@ def entailed(
     The processes of a run share the work, see `Answers`.
 
     Args:
-        gates: the graph.
         given: the literals that are 1.
         wanted: by name those that then have to be 1 as well.
         seconds: limit on the effort for one question to the solver.
 
     Returns:
         True; or False if one of them can be 0, None if the limit was reached, and the name that this one has.
-
-    Raises:
-        SolverMissingError: python-sat is not installed.
     """
     assumed = set(conjuncts(gates, given))
     goals = {name: [each for each in conjuncts(gates, wanted[name]) if each not in assumed] for name in wanted}
@@ -153,9 +146,7 @@ class _Solver:
     """A SAT solver, with the gates on which some literals depend.
 
     Args:
-        gates: the graph.
         given: literals that are 1.
-        wanted: literals that will be asked.
     """
 
     def __init__(self, gates: GateList, given: Iterable[int], wanted: Iterable[int]) -> None:
@@ -185,15 +176,7 @@ class _Solver:
                 self._solver.add_clause([_number(literal)])
 
     def decide(self, literals: Sequence[int], conflicts: int) -> bool | None:
-        """Whether some literals are 1; those that are proved are learnt, also if others are undecided.
-
-        Args:
-            literals: which ones.
-            conflicts: limit for each of them.
-
-        Raises:
-            SolverMissingError: see `entailed`.
-        """
+        """Whether some literals are 1; those that are proved are learnt, also if others are undecided."""
         undecided = False
         for literal in literals:
             self._solver.conf_budget(conflicts)

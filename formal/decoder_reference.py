@@ -28,11 +28,7 @@ def reference_of(core: Any, table: EncodingTable | None = None) -> CoreReference
     """The reference of a core.
 
     Args:
-        core: the core.
         table: of a decoder or encoder, the table that it is compared with; default: its own.
-
-    Raises:
-        InvalidArgumentError: see `FiniteReference`.
     """
     if hasattr(core, "reference"):
         found: CoreReference = core.reference(table)
@@ -112,7 +108,6 @@ class EachUnitReference(DecoderReference):
     """The reference of a decoder with one mark for each ill-formed unit, which is not U+FFFD.
 
     Args:
-        decoder: the decoder.
         table: the table that it is compared with; sequences of an escape's code points are ill-formed.
     """
 
@@ -156,8 +151,6 @@ class InPlaceReference(EncoderReference):
     """The reference of a sanitizer in place: each unit is output, or what replaces it.
 
     Args:
-        core: the sanitizer.
-        parameters: its parameters.
         table: the table that it is compared with; default: its own.
     """
 

@@ -34,7 +34,6 @@ def prove_drained(
     """Prove `Property.EQUIVALENCE`, `Property.STEADY` and `Property.LATENCY` of a core, also from power-up on.
 
     Args:
-        build: makes the core.
         wanted: one of these; `Property.POWER_UP`: all, from power-up on. They are proved together.
         table: see `Harness`.
         gapless: the output is valid as long as the core holds anything, which is a part of the invariant.
@@ -43,10 +42,6 @@ def prove_drained(
     Returns:
         True; or False, None if the limit was reached, and what does not follow. False may mean that the invariant is
         not inductive.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
-        SolverMissingError: python-sat is not installed.
     """
     harness = Harness(build, Property.DRAINED, table)
     aig = harness.graph()
@@ -72,7 +67,6 @@ class _Drain:
 
     Args:
         aig: a `Harness` of `Property.DRAINED`.
-        cycles: of the drain.
         gapless: see `prove_drained`.
 
     Attributes:

@@ -23,7 +23,6 @@ class EncoderReference(CoreReference):
     """How an encoder is compared with the rows of a table.
 
     Args:
-        encoding: the encoding of the output.
         table: the table; default: that of the encoding.
         escape: the escape that is undone; default: none.
     """

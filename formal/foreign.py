@@ -99,14 +99,11 @@ def prove_foreign(core: ForeignCore, wanted: Property, *, seconds: int = 600) ->
     """Prove a property of a foreign decoder from any register contents, with a reset first, for any input and pauses.
 
     Args:
-        core: the core.
         wanted: one of `PROVED`.
-        seconds: time limit.
 
     Raises:
         InvalidArgumentError: the ports do not permit a proof, see `require_provable`; there is no reset; or an output
             beat has another number of words than an input beat has bytes.
-        ToolError: Yosys is missing or failed.
     """
     require_provable(core.ports)
     if not core.has_reset:

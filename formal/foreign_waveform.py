@@ -24,11 +24,7 @@ _AFTER = 4
 
 
 def write_foreign_waveform(core: ForeignCore, finding: Finding, file: TextIO) -> None:
-    """Write the waveform of the test bench of a finding, with the signals within the core, from its reset on.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
-    """
+    """Write the waveform of the test bench of a finding, with the signals within the core, from its reset on."""
     design, top = _design(core, finding), f"{plain_name(core)}_check"
     aig = aig_of(design, top=top)
     step = aig.stepper(range(len(aig.outputs)))

@@ -45,9 +45,6 @@ def named(m: Module, name: str, value: Any, size: int | None = None) -> Signal:
     """A signal that is driven by a value, so that an expression that is used often is converted once.
 
     Args:
-        m: the module that drives it.
-        name: of the signal.
-        value: castable to a value.
         size: its width; that of the value unless given.
     """
     value = Value.cast(value)

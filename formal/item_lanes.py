@@ -23,9 +23,6 @@ from utf8fpga.model import EncodingTable
 class ItemLanes(Top):
     """The reference of adjacent lanes.
 
-    Args:
-        table: the table of the decoder.
-
     Attributes:
         units, begins: inputs with arbitrary values: units, and whether each is the first one of its packet.
         wrong: two bits, whether each of the claims fails.
@@ -66,15 +63,10 @@ def prove_item_lanes(table: EncodingTable, *, seconds: int = 600) -> tuple[bool 
     """Prove the claims for a table.
 
     Args:
-        table: that of the decoder.
         seconds: limit, see `entailed`.
 
     Returns:
         True; or False, None if the limit was reached, and what does not hold.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
-        SolverMissingError: python-sat is not installed.
     """
     aig = ItemLanes(table).graph()
     cycles = Cycles(aig, [{}])

@@ -63,9 +63,6 @@ class ChainJoints(Joints):
 
     The symbols at the ports have the byte orders of the encodings of its parameters. A stage that does not accept null
     beats gets none.
-
-    Args:
-        core: the chain.
     """
 
     def connected(self) -> Pairs:

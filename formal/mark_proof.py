@@ -23,7 +23,6 @@ class MarkProof(Top):
 
     Args:
         stage: a `MarkRemover` or an `OrderDetector` with one lane.
-        is_remover: which of them.
         is_big: of an `OrderDetector`, whether the encoding is big-endian.
         resets_first: the first cycle is a reset.
 
@@ -81,13 +80,9 @@ def prove_marks(core: Any, wanted: Property, *, seconds: int = 600) -> tuple[boo
     Args:
         core: the transcoder, which is used up.
         wanted: `Property.EQUIVALENCE` or `Property.POWER_UP`.
-        seconds: time limit for each stage.
 
     Returns:
         whether they do, and the names of the stages.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     stages = {name: stage for name, stage in core.stages.items() if name not in ("decoder", "encoder")}
     is_big = core.parameters.given.byte_order == "big"

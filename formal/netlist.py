@@ -42,9 +42,6 @@ def equal_netlist(design: str, family: str, *, change: str = "") -> Verdict:
         family: one of `FAMILIES`.
         change: Yosys commands, each with its semicolon, that change the netlist before the comparison, for a test
             that the difference is found.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     cells = f"delete =A:blackbox; {FAMILIES[family]};"
     return _equal(design, _synthesised(design, family), cells=cells, change=change)
@@ -57,9 +54,6 @@ def equal_verilog(design: str, verilog: str, top: str = TOP) -> Verdict:
         design: the result of `axi_rtlil`.
         verilog: the result of `axi_verilog`.
         top: the name of the top module of both.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)

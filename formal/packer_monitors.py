@@ -30,7 +30,6 @@ class GhostBeat:
 
     Args:
         name: the prefix of the signals' names.
-        lanes: of the packer.
         row_bits, number_bits: the widths of `row` and `number`, which are counted modulo a power of two.
 
     Attributes:
@@ -102,7 +101,6 @@ class PackerMonitors:
     """The monitors of a packer, added to a module that has the packer as a submodule.
 
     Args:
-        m: that module.
         packer: the packer. Its streams are used, its `lanes`, whether it `flushes`, and the numbers that bound what it
             does.
         offer: whether there is a beat for the packer, or for the pipeline in front of it. Beats have any contents when

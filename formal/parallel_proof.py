@@ -77,13 +77,8 @@ def prove_halves(
     A packed decoder contains a parallel one, so this is asked of the same decoder twice, and proved once.
 
     Args:
-        build: makes the decoder.
         right: the table that it is compared with.
         wanted: one of `HALVES`.
-        seconds: time limit for one question.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     decoder = build()
     if type(decoder) is not ParallelDecoder:
@@ -132,13 +127,8 @@ def prove_direct(
     `prove_packer`, which remains to be proved.
 
     Args:
-        build: makes the decoder.
         right: the table that it is compared with.
         wanted: one of `HALVES`.
-        seconds: time limit for one question.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     start = Start.POWER_UP if wanted is Property.POWER_UP else Start.RESET
     key = f"direct {parameters_of(build()).expression()} {right} {start}".encode()
@@ -162,15 +152,7 @@ def prove_direct(
 
 
 def prove_recovery(build: Callable[[], ParallelDecoder], *, seconds: int = 600) -> Verdict:
-    """Prove that a parallel decoder recovers; of one with a buffer in memory, that its window does.
-
-    Args:
-        build: makes the decoder.
-        seconds: time limit for one question.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
-    """
+    """Prove that a parallel decoder recovers; of one with a buffer in memory, that its window does."""
     like = build()
     if like.parameters.buffer == "registers":
         heals = BufferProof(like, Start.ANY)
@@ -193,11 +175,7 @@ _NEVER = {
 
 
 class DecoderJoints(Joints):
-    """Whether a decoder connects its window and its buffer as the two halves of the proof assume.
-
-    Args:
-        core: the decoder.
-    """
+    """Whether a decoder connects its window and its buffer as the two halves of the proof assume."""
 
     def connected(self) -> list[tuple[Any, Any]]:
         decoder = self.core
@@ -240,11 +218,7 @@ class DecoderJoints(Joints):
 
 
 class DirectJoints(Joints):
-    """Whether a packed decoder without a buffer connects its parts as the proof by parts assumes.
-
-    Args:
-        core: the decoder.
-    """
+    """Whether a packed decoder without a buffer connects its parts as the proof by parts assumes."""
 
     def connected(self) -> list[tuple[Any, Any]]:
         decoder = self.core

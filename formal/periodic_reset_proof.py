@@ -70,9 +70,6 @@ class _AnyDecoder(wiring.Component):
 class RefreshProof(Top):
     """A `RefreshedDecoder` with arbitrary inputs and an arbitrary decoder, and a bit per property that must stay 0.
 
-    Args:
-        refresh: the control of the reset.
-
     Attributes:
         asked: the bit of each property, by name.
         frames: for the properties of a few consecutive cycles the number of cycles, by name. To examine so many from
@@ -173,15 +170,10 @@ def prove_refresh(refresh: Refresh, *, asked: Collection[str] = (), seconds: int
     """Prove that a decoder recovers with a `Refresh`.
 
     Args:
-        refresh: the control of the reset.
         asked: the names of properties; all if empty.
-        seconds: time limit for one property.
 
     Returns:
         The verdicts, by name of the property.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     proof = RefreshProof(refresh)
     text = proof.rtlil()

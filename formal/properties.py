@@ -108,7 +108,6 @@ class Environment(Top):
     """A core and its environment: any beats with any pauses, and any consumer.
 
     Args:
-        core: the core.
         full: whether every beat has a symbol in each lane, for a core whose ports cannot state that one is absent.
         outside: whether the core is not part of the circuit, which then has further inputs in place of its outputs.
 
@@ -145,7 +144,6 @@ class Environment(Top):
         """Add the core, unless it is outside, with its environment; a valid beat does not change until it is accepted.
 
         Args:
-            m: the module.
             resets: whether there is a reset in the cycle.
         """
         self.clocked(m, resets)
@@ -185,8 +183,6 @@ class Harness(Environment):
     """One core, its environment, and the monitor of one property.
 
     Args:
-        build: makes the core.
-        wanted: the property.
         table: of a decoder, the table that it is compared with; default: its own.
         full, outside: see `Environment`.
 

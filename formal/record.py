@@ -124,9 +124,7 @@ def add_answers(
 
     Args:
         answers: the recorded answers, which are changed.
-        configuration: the configuration.
         wanted: all properties that were tried; there is no proof of those without a result.
-        results: their results.
     """
     before, found = answers.get(configuration.name, {}), digests(configuration)
     seconds, left = (dict(before[key]) if _is_same(before, found) else {} for key in ("proved", "open"))

@@ -78,7 +78,6 @@ class WindowRecovery(Top):
     """The question about the window, as a bit that must stay 0.
 
     Args:
-        build: makes the decoder.
         units: units after which the outputs are compared; default: as many as the longest sequence has.
 
     Attributes:

@@ -67,7 +67,6 @@ class CoreReference:
         """The reference, as a part of a module.
 
         Args:
-            m: the module.
             symbols: of the beat at the input, per lane the symbol and whether it is present, from the first lane on.
             last: the packet ends after the beat.
             accepted: the beat is transferred in this cycle.
@@ -90,11 +89,7 @@ class CoreReference:
 
 
 class PassReference(CoreReference):
-    """The reference of a core whose output symbols are its input symbols, such as a remover.
-
-    Args:
-        core: the core.
-    """
+    """The reference of a core whose output symbols are its input symbols, such as a remover."""
 
     def __init__(self, core: Core) -> None:
         self.word = data.StructLayout({"end": 1, "value": len(Value.cast(core.input.payload.symbols[0]))})
@@ -114,10 +109,6 @@ class PassReference(CoreReference):
 
 class FiniteReference(CoreReference):
     """The reference of a core whose golden function has few states.
-
-    Args:
-        core: the core.
-        parameters: its parameters.
 
     Raises:
         InvalidArgumentError: the golden function is no `FiniteGolden`, has more than 64 states, or symbols are wider

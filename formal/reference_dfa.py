@@ -167,7 +167,6 @@ class Reference(_Machine):
 
     Args:
         m: the module that it is added to.
-        table: the encoding form.
         units: per lane the unit of the beat at the input, and whether it is present; contiguous from the first lane.
         last: the text ends after the beat.
         accepted: the beat is accepted in this cycle.
@@ -211,7 +210,6 @@ class Slot(_Machine):
 
     Args:
         m: the module that it is added to.
-        table: the encoding form.
         before: the units before, the oldest first, and whether each is in this text; at least `longest` - 1.
         unit: the unit of the lane, and whether there is one.
         after: the next unit, and whether there is one in this text; the text ends if there is none.

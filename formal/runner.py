@@ -527,7 +527,6 @@ def prove_all(
     """Prove several properties of several decoders; results are in the requested order, each as soon as it is known.
 
     Args:
-        chosen: the decoders.
         wanted: names of `PROPERTIES`.
         executor: runs the proofs, see `job_executor`.
         seconds: see `prove`.

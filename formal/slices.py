@@ -129,9 +129,6 @@ def _functions(
     """By variable twice the number of its function, whose lowest bit is that of a literal.
 
     Args:
-        aig: the circuit.
-        inputs: the numbers of the inputs.
-        latches: the classes of the latches.
         gates: the functions of the gates that are known, to which others are added.
         fresh: numbers that are not in use.
     """

@@ -45,7 +45,6 @@ def needs_two_lanes(item: Any, source: EncodingTable) -> Value:
 
     Args:
         item: a well-formed item, or an ill-formed one.
-        source: the table of the decoder.
     """
     rows = [row.code_points for row in source.rows if len(row.units) > 1]
     inside = [(item.code_point >= points.first) & (item.code_point <= points.last) for points in rows]
@@ -70,7 +69,6 @@ class StagesProof(Top):
 
     Args:
         stages: the stages, which must not be part of another design.
-        reference: the rows.
         source: the table of the decoder in front; None: each code point may have any lane, and is any number.
 
     Attributes:
@@ -235,15 +233,10 @@ def prove_stages(
     Args:
         build: makes the stages, and their reference.
         source: see `StagesProof`.
-        power_up: also from power-up on.
         seconds: limit, see `entailed`.
 
     Returns:
         True; or False, None if the limit was reached, and what does not hold.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
-        SolverMissingError: python-sat is not installed.
     """
     stages, reference = build()
     proof = StagesProof(stages, reference, source)

@@ -23,7 +23,6 @@ class TapHarness(Top):
     """A tap with the DFA beside it, and any transfers, pauses and resets.
 
     Args:
-        tap: the tap.
         table: the table that it is compared with.
         resets_first: the first cycle is a reset.
 
@@ -76,13 +75,7 @@ def prove_tap(build: Callable[[], Any], table: EncodingTable, wanted: Property, 
     """Prove that the verdicts of a tap are those of the DFA of a table.
 
     Args:
-        build: makes the tap.
-        table: the table.
         wanted: one of `TAP_PROPERTIES`.
-        seconds: time limit.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     aig = TapHarness(build(), table, resets_first=wanted.resets_first).graph(free=wanted.any_start)
     return decide({"proof": (aig, aig.output_bits["bad"][0])}, seconds=seconds)["proof"]

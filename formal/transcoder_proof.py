@@ -42,13 +42,9 @@ def prove_encoder(
     """Prove a property of the encoder of a transcoder.
 
     Args:
-        build: makes the transcoder.
         wanted: see `prove_drained`.
         table: the table of the output that it is compared with; default: its own.
         seconds: limit, see `entailed`.
-
-    Raises:
-        ToolError: see `prove_drained`.
     """
     gapless = isinstance(build().encoder, UnitQueue)
     return prove_drained(lambda: ItemEncoder(build()), wanted, table, gapless=gapless, seconds=seconds)

@@ -101,7 +101,6 @@ class ItemReference(EncoderReference):
     """How an `ItemEncoder` is compared with the rows of its table.
 
     Args:
-        core: the encoder.
         table: the table of the output; default: that of the encoding.
     """
 

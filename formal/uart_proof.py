@@ -44,9 +44,6 @@ class ReceiverProof(Top):
 
     A reset lasts `depth` cycles or more, since the synchroniser has none, and the line is idle meanwhile.
 
-    Args:
-        receiver: the receiver.
-
     Attributes:
         holds: there is a frame with the byte, half a bit, rounded down, and nine bits after the receiver sees its
             start, and none at another time; and it does not see the start of the next one before.
@@ -140,9 +137,6 @@ def _level(sender: Any) -> Value:
 class TransmitterProof(Top):
     """A transmitter with any bytes.
 
-    Args:
-        transmitter: the transmitter.
-
     Attributes:
         holds: `ready` and the line are what they must be: each bit of a byte that was transferred is on the line for a
             bit time, from the next cycle on; without one the line is high.
@@ -199,10 +193,6 @@ def prove_uart(component: Any, wanted: Property, *, seconds: int = 600) -> tuple
 
     Returns:
         See `prove_drained`.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
-        SolverMissingError: python-sat is not installed.
     """
     proof = TransmitterProof(component) if hasattr(component, "tx") else ReceiverProof(component)
     return _by_induction(proof.graph(), proof.depth, wanted, seconds)

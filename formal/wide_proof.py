@@ -43,9 +43,6 @@ def is_wide(core: Any) -> bool:
 class EncoderJoints(Joints):
     """Whether a `ParallelEncoder` connects its stages and its packer as the proof by parts assumes.
 
-    Args:
-        core: the encoder.
-
     Attributes:
         accepts: `ready` of its input.
     """
@@ -82,14 +79,7 @@ class EncoderJoints(Joints):
 
 
 def prove_joints(build: Callable[[], Any]) -> tuple[bool, bool]:
-    """Whether a core is its parts, joined as the proofs assume, and whether its output depends on `ready`.
-
-    Args:
-        build: makes the core.
-
-    Raises:
-        SolverMissingError: python-sat is not installed.
-    """
+    """Whether a core is its parts, joined as the proofs assume, and whether its output depends on `ready`."""
     core = build()
     encoder: ParallelEncoder = core.encoder
     stages, packer = encoder.stages, encoder.packer
@@ -123,13 +113,9 @@ def prove_units(
     """Prove that the stages of a core make the units of its code points, in lanes that are in order.
 
     Args:
-        build: makes the core.
         wanted: `Property.EQUIVALENCE`, or `Property.POWER_UP`: also from power-up on.
         table: the table of the output that it is compared with; default: its own.
         seconds: limit, see `entailed`.
-
-    Raises:
-        SolverMissingError: see `prove_stages`.
     """
     source = source_of(build())
     if source is not None:

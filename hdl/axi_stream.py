@@ -120,7 +120,6 @@ class SymbolPorts:
         """The assignment for the symbols of a stream of `beat_layout`.
 
         Args:
-            stream: the stream.
             flags: the place of the error flag, see `PortOptions`.
 
         Raises:
@@ -258,11 +257,7 @@ def _tap_signature(tap: Any, options: PortOptions) -> wiring.Signature:
 
 
 def axi_component(core: Core, options: PortOptions = _DEFAULT) -> AxiStreamCore | AxiStreamTap:
-    """A core behind AXI4-Stream names; of a core with the attribute `tap` only the tap.
-
-    Raises:
-        InvalidArgumentError: see `axi_signature`.
-    """
+    """A core behind AXI4-Stream names; of a core with the attribute `tap` only the tap."""
     return AxiStreamTap(core.tap, options) if hasattr(core, "tap") else AxiStreamCore(core, options)
 
 
@@ -271,7 +266,6 @@ class AxiStreamTap(wiring.Component):
 
     Args:
         tap: the component, with ports `payload`, `valid`, `ready`, `report` and `report_valid`.
-        options: the options of the ports.
 
     Raises:
         InvalidArgumentError: an option is for cores with an output stream.

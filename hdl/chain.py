@@ -68,7 +68,6 @@ class Chain(wiring.Component):
 
     Args:
         parameters: the parameters of the core, or of the part.
-        stages: the stages by name.
         ports: the streams `input` and `output`.
         joins: by the name of a stage how its input is connected, and for ``output`` how the output is; default for
             each: directly.

@@ -103,7 +103,6 @@ def option(text: str, **details: Any) -> dict[str, Any]:
     """The metadata of a field that has an option on the command line.
 
     Args:
-        text: the help text.
         details: the other attributes of `Option`.
     """
     return {"option": Option(text, **details)}

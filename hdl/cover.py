@@ -39,7 +39,6 @@ def cover(on: Iterable[Box], off: Iterable[Box], full: Box) -> tuple[Term, ...]:
     Args:
         on: boxes in which the result must be 1.
         off: boxes in which the result must be 0.
-        full: all values of each digit.
 
     Raises:
         AssertionError: a box is in both, a defect of the caller.

@@ -20,7 +20,6 @@ class DelayMemory(wiring.Component):
     Throughput: a word per cycle. Latency: `cycles` cycles.
 
     Args:
-        width: bits of a word.
         cycles: the delay, 3 to 17.
         number: the index of the memory. Neighbouring ones start at different rows, so that synthesis does not merge
             their pointers.

@@ -204,11 +204,7 @@ def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = F
 def _read_by_one_of_two(
     directory: Path, sources: tuple[tuple[str, str], ...], script: str
 ) -> tuple[tuple[str, str], ...]:
-    """Run a script that reads sources, SystemVerilog by Yosys or else by slang; the sources as they were read.
-
-    Raises:
-        ToolError: both fail; it is the error of Yosys.
-    """
+    """Run a script that reads sources, SystemVerilog by Yosys or else by slang; the sources as they were read."""
     try:
         run_tool("yosys", ["-q", "-p", script], directory=directory)
     except ToolError:

@@ -19,7 +19,6 @@ class Bus:
     """The operations of a core on a bus, see `CheckedPorts.bus`.
 
     Args:
-        ports: the description of its ports.
         operations: by name of an operation for each of its cycles the inputs and their values.
         values: by name the signals that the values refer to.
 
@@ -43,8 +42,6 @@ class Bus:
         """Connect an input stream to the inputs of the core.
 
         Args:
-            m: the module.
-            given: the input stream.
             drive: by name the inputs of the core.
             read: the value of an output of the core by its role, see `ForeignCore`.
 

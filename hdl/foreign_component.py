@@ -37,12 +37,10 @@ def component_core(component: wiring.Component, practice: Practice = Practice.MA
     is a transcoder.
 
     Args:
-        component: the component.
         practice: the replacement practice of its golden function.
 
     Raises:
         CoreError: the component has other ports, or is no core that can be checked, see `ForeignCore`.
-        ToolError: Yosys is missing.
     """
     name = type(component).__name__
     given, made = _streams(component, name)

@@ -65,7 +65,6 @@ def propose_ports(files: Sequence[Path], top: str | None = None) -> str:
 
     Raises:
         CoreError: a file cannot be read, or Yosys rejects it.
-        ToolError: see `read_module`.
     """
     return "\n".join(_lines(read_module(files, top))) + "\n"
 

@@ -95,7 +95,6 @@ class _Workers(JobExecutor):
     """Worker processes, for each of which a thread waits.
 
     Args:
-        jobs: upper bound on their number.
         scratch: the folder of their temporary files.
     """
 

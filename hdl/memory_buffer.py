@@ -125,7 +125,6 @@ class LaneMemory(wiring.Component):
     write enable.
 
     Args:
-        width: bits of a row.
         number: the index of the group of lanes. Neighbouring groups start at different rows, so that synthesis does not
             merge their pointers.
 
@@ -209,7 +208,6 @@ class RowBuffer(wiring.Component):
         layout: the payload of a beat: an array `slots` of at least two lanes, and `last`, such as `slots_layout`.
         row_cycles: cycles from `accepted` to `row_valid`.
         row_copies: bits of `row_valid`.
-        group: lanes that share pointers.
 
     Attributes:
         group: as given.

@@ -151,7 +151,6 @@ def decompose(on: Iterable[int], off: Iterable[int], width: int, *, last: int = 
     Args:
         on: inputs for which the result must be 1.
         off: inputs for which the result must be 0; for all others it may be either.
-        width: the number of input bits.
         last: upper bound on the inputs of the last gate, for which the caller may have other inputs.
         gates: upper bound on the number of inner gates. If so many do not suffice there is none, and the last gate has
             as many inputs as the function needs.

@@ -70,7 +70,6 @@ def slots_layout(item: data.StructLayout, lanes: int) -> data.StructLayout:
 
     Args:
         item: the layout of an item, see `item_layout`.
-        lanes: items per beat.
 
     Fields:
         slots: per lane the fields of `item`, and `keep`: 1 where an item is present.

@@ -84,12 +84,8 @@ class Pipeline:
         """The register of a value that is known in `stage`; it holds the value one stage later.
 
         Args:
-            name: its name.
-            value: the value.
-            stage: the stage.
             clear: if it is 1, the register becomes 0. It resets the register, which needs no look-up table.
             preset: if it is 1, all bits of the register become 1. It sets the register.
-            resets: a reset initialises it.
             init: its initial value, without `preset`.
             comment: what it means, for the Verilog.
         """
@@ -120,9 +116,6 @@ class Pipeline:
 
         Args:
             name, clear, preset, comment: see `register`.
-            function: the function.
-            inputs: the values.
-            earliest: a stage.
         """
         stage = max(latest([*inputs, clear or preset or ZERO]), earliest - 1)
         value = function(*(self.at(each, stage) for each in inputs))
@@ -152,7 +145,6 @@ class Pipeline:
         """Values in a later stage, or the first of the registers that delay them to that stage.
 
         Args:
-            names: the names of their registers.
             values: the values, of one stage; not registers. In a memory they share a pointer.
             until: the stage, later than that of the values.
         """
@@ -172,9 +164,6 @@ class Pipeline:
         """A register with feedback, to which `add` assigns its next value.
 
         Args:
-            name: its name.
-            size: its width.
-            init: its initial value.
             cleared: a reset initialises it. One whose contents are not used after a reset does without.
         """
         state = Signal(size, name=name, init=init, reset_less=True)
@@ -192,7 +181,6 @@ class Pipeline:
         """Add the registers to a module.
 
         Args:
-            m: the module.
             reset: initialises the registers in `cleared`.
         """
         self._connected = True

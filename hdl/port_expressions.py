@@ -70,7 +70,6 @@ def parse(text: str, port: Callable[[str], Value]) -> Value:
     number such as ``2`` or ``8'hFF``, a concatenation ``{high, low}``, or an expression in parentheses.
 
     Args:
-        text: the expression.
         port: the value of a port, by its name.
 
     Raises:

@@ -25,7 +25,6 @@ class RegisterBuffer(wiring.Component):
     `output.valid` was not.
 
     Args:
-        shape: the payload of a beat.
         copies: bits of `run`, at least 1.
 
     Attributes:

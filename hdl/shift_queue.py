@@ -21,7 +21,6 @@ class ShiftQueue(wiring.Component):
     earlier beat waits.
 
     Args:
-        shape: the payload of a beat.
         capacity: beats held, at least 2.
         copies: bits of `run`, at least 1.
 

@@ -20,7 +20,6 @@ class Sideband(wiring.Component):
     A word is at *output* from the cycle after its beat on. A reset discards all words.
 
     Args:
-        width: bits of a word.
         drain_cycles: that of the core, see `Core`.
 
     Ports:

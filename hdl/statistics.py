@@ -88,7 +88,6 @@ class Statistics(wiring.Component):
 
     Args:
         bus: one of `BUSES`.
-        lanes: symbols per output beat.
 
     Attributes:
         latency: see above.

@@ -50,7 +50,6 @@ def compiled_form(program: str, compile_into: Callable[[Path], None], *, thoroug
     waits. The records' attribute `first_start` is ``begin`` or ``end``.
 
     Args:
-        program: the path of the tool.
         compile_into: starts the tool once with another ``YOWASP_CACHE_DIR``.
         thorough: compare the digest of each file although its size and time are as recorded.
 

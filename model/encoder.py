@@ -62,7 +62,6 @@ class GoldenEncoder:
     A word that is no code point of the form is encoded as U+FFFD.
 
     Args:
-        encoding: the encoding of the output.
         source: that of the words; default: a word is a code point.
         flag: the number of the bit of a symbol above the word that is set for a mark, whose units have the flag
             `error`; default: none.
@@ -107,8 +106,6 @@ class GoldenTranscoder:
 
     Args:
         decoder: the golden decoder of the input, at the beginning of a text.
-        source: the encoding of the input.
-        target: the encoding of the output.
         mark: what becomes of a byte order mark. The first code unit with a length also stands for a removed mark.
         unescape: the escape whose code points become bytes again; default: none.
 

@@ -75,7 +75,6 @@ class BulkGolden(Protocol):
         """The output symbols of the next input symbols, and of the pending ones before them.
 
         Args:
-            symbols: the next input symbols.
             ends: for each packet that ends here, the number of these symbols before its end, ascending.
         """
 

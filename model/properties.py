@@ -93,7 +93,6 @@ def has_property(flag: CharacterProperty, code_point: int, error: ErrorKind | No
     """Whether an item has a property.
 
     Args:
-        flag: the property.
         code_point: the code point of the item.
         error: the cause where it is ill-formed.
 
@@ -154,7 +153,6 @@ class GoldenFlags:
 
     Args:
         decoder: the golden decoder, at the beginning of a text.
-        properties: the properties.
 
     >>> from utf8fpga.model import IncrementalDecoder
     >>> flags = GoldenFlags(GoldenDecoder(IncrementalDecoder()), [CharacterProperty.CONTROL])

@@ -236,7 +236,6 @@ def memory_file(texts: Iterable[tuple[str, Sequence[int], Sequence[tuple[int, in
 
     Args:
         texts: for each text its name, its symbols, and the tags and data of its output.
-        digits: hexadecimal digits of the data.
     """
     lines = ["// stimulus 1: byte, 3: last byte, 2: end without a byte"]
     lines += ["// expected 8: word, A: word with the error flag, +1: last, C: end without a word; F: end of the file"]

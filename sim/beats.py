@@ -68,10 +68,6 @@ def symbol_bytes(width: int) -> int:
 def symbols_from(parts: Iterable[bytes], width: int) -> Iterator[int]:
     """The symbols in a file, each in the bytes that it needs, the low bits first: the order of ``s_axis_tdata``.
 
-    Args:
-        parts: the bytes of the file.
-        width: the bits of a symbol.
-
     Raises:
         InvalidArgumentError: the bytes at the end are too few for a symbol.
     """
@@ -93,9 +89,7 @@ def checked_symbols(text: Iterable[int], number: int, width: int) -> Iterator[in
     """The symbols of a text; each is checked to be an integer of a width in bits when it is read.
 
     Args:
-        text: the symbols.
         number: the number of the text, for the error message.
-        width: the bits of a symbol.
 
     Raises:
         InvalidArgumentError: `text` is not an iterable of such integers.
@@ -124,7 +118,6 @@ def text_beats(text: Iterable[int], lanes: int, *, separate_end: bool = False) -
     """The input beats of a text, all full except the last.
 
     Args:
-        text: the symbols.
         lanes: the number of symbols in a full beat.
         separate_end: `last` is in a beat without symbols if the beat before is full; it always is where the
             text is empty.
@@ -146,8 +139,6 @@ def gapped_beats(
     """The input beats of a text with gaps, for a core that accepts them.
 
     Args:
-        text: the symbols.
-        lanes: the number of lanes.
         gaps: for each lane of the beats, until the last symbol, whether it has no symbol.
         separate_end: `last` is in a beat without symbols if the beat before has a symbol in its last lane; it always
             is where the text is empty.
@@ -171,7 +162,6 @@ def with_null_beats(beats: Iterable[Beat], null_beats: Sequence[bool]) -> Iterat
     """Insert null beats into a sequence of input beats.
 
     Args:
-        beats: the input beats.
         null_beats: for each beat of the result, repeated, whether it is a null beat.
 
     Raises:
@@ -193,10 +183,6 @@ class BeatEncoder:
     """A function from the input beats of a core to the integers with the layout of its input payload.
 
     Lanes without a symbol have the value `absent`: a core that does not ignore them fails.
-
-    Args:
-        core: the core.
-        parameters: those of the core.
 
     Attributes:
         absent: `CoreParameters.absent_symbol`, or all bits 1 where that is None.
@@ -226,8 +212,6 @@ def beat_payload(core: Core, beat: Beat, parameters: CoreParameters | None = Non
     """An input beat as an integer with the layout of the core's input payload: see `BeatEncoder`.
 
     Args:
-        core: the core.
-        beat: the beat.
         parameters: those of the core; default: see `parameters_of`.
     """
     return BeatEncoder(core, parameters or parameters_of(core))(beat)
@@ -251,12 +235,7 @@ def output_fields(core: Core) -> dict[str, tuple[int, int]]:
 
 
 class SymbolReader:
-    """Takes the output beats of a core apart into symbols.
-
-    Args:
-        core: the core.
-        parameters: those of the core.
-    """
+    """Takes the output beats of a core apart into symbols."""
 
     def __init__(self, core: Core, parameters: CoreParameters) -> None:
         self._parameters = parameters
@@ -277,8 +256,6 @@ class SymbolReader:
         """The symbol in a lane of an output beat.
 
         Args:
-            payload: the payload of the beat.
-            lane: the number of the lane.
             previous: the symbol before it in its text; None for the first.
 
         Returns:
@@ -303,7 +280,6 @@ class Receiver:
     """Checks the output beats of a core during a run and takes them apart.
 
     Args:
-        core: the core.
         read: the function that reads the symbols of a beat.
         take: called with the symbols of each beat.
     """
@@ -317,8 +293,6 @@ class Receiver:
         """An output beat was transferred.
 
         Args:
-            payload: the payload of the beat.
-            cycle: the cycle of the transfer.
             valid_since: the first cycle in which `valid` was asserted for the beat.
 
         Raises:

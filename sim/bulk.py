@@ -127,7 +127,6 @@ class BulkComparison:
         """Send input symbols and compare the output so far.
 
         Args:
-            symbols: the next input symbols.
             ends: for each packet that ends here, the number of these symbols before its end, ascending.
             more: whether other symbols or ends will follow.
 
@@ -291,7 +290,6 @@ def compare_bulk(
     """Like `compare`, for a core whose `bulk_golden` is not None, and much faster.
 
     Args:
-        simulation: the core.
         parts: the bytes of the text, in parts.
         input_pauses: see `compare`.
         output_pauses: see `compare`.
@@ -302,10 +300,6 @@ def compare_bulk(
 
     Returns:
         See `compare`.
-
-    Raises:
-        InvalidArgumentError: see `compare`.
-        ToolError: see `compare`.
     """
     run = BulkComparison(
         simulation,

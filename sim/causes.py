@@ -200,11 +200,7 @@ def _block_bytes() -> list[bytes]:
 
 
 class Tally:
-    """The rows of a report while it is made.
-
-    Args:
-        output: what the core should output.
-    """
+    """The rows of a report while it is made."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -495,7 +491,6 @@ def check_foreign_core(
     """Compare a foreign core with the golden function, by cause.
 
     Args:
-        core: the core.
         practice: the replacement practice; of a validator it has no effect.
         on_step: called with the number of completed steps, of `STEPS`.
 

@@ -180,8 +180,6 @@ def shortest(simulation: Simulation, found: Mismatch, options: StreamOptions) ->
     """A difference with the shortest input and the simplest stream options found that reproduce one.
 
     Args:
-        simulation: the core.
-        found: a difference.
         options: the stream options that reproduce it.
     """
     deadline = search_deadline()

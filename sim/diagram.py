@@ -92,8 +92,6 @@ def timing_diagram(
 
     Args:
         values: the values of the nets in each cycle, see `samples`.
-        core: the core.
-        parameters: its parameters.
         cycles: see `write_diagram`.
     """
     found = list(islice(values, cycles.start, cycles.stop))

@@ -44,11 +44,7 @@ class Outcome(NamedTuple):
 
 
 class ForeignSimulation:
-    """A compiled foreign core.
-
-    Args:
-        core: the core.
-    """
+    """A compiled foreign core."""
 
     def __init__(self, core: ForeignCore) -> None:
         self.core = core

@@ -28,12 +28,8 @@ def foreign_testbench(core: ForeignCore, finding: Finding, sources: Sequence[str
     """A test bench in Verilog-2005 that sends the input of a finding to a foreign core and checks the output.
 
     Args:
-        core: the core.
         finding: the defect and its shortest run.
         sources: the names of the files of the core and of the bench, which its comment states.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     failure, ports, lanes = finding.shortest, core.ports, core.lanes
     name = plain_name(core)

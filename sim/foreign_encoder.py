@@ -134,7 +134,6 @@ def check_foreign_encoder(
     """Compare a foreign encoder with the golden function, by cause.
 
     Args:
-        core: the core.
         practice: of the report; for an encoder, whose input has no sequences, it has no effect.
         on_step: called with the number of completed steps, of `STEPS`.
     """

@@ -71,12 +71,9 @@ def soak(
     Round n, counted from 0, has the seed `seed` + n, so it can be repeated without those before it.
 
     Args:
-        simulation: the core.
         seed: the seed of the first round, not negative.
         seconds: the time after which no further round begins.
         symbols: the number of input symbols after which no further round begins.
-        corpus: a text for the traffic.
-        on_round: called after each round.
         executor: runs the rounds, of the core that the parameters of the simulation build; default: this process.
 
     Returns:

@@ -83,7 +83,6 @@ def measure_engines(parameters: CoreParameters, seconds: float = _SECONDS) -> En
     """Measure both engines for a core, one after another in this process.
 
     Args:
-        parameters: those of the core.
         seconds: the processor time of the measurement of each engine, or more.
     """
     core = parameters.build()

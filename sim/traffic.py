@@ -84,11 +84,9 @@ def traffic(
 
     Args:
         seed: any integer that is not negative.
-        size: about the number of symbols.
         corpus: a text; without effect if symbols do not have 8 bits.
         table: the encoding form; default: noise in place of its bounds.
         width: bits in a symbol; of more than 64 bits, the lower 64 are random and the others 0.
-        lanes: symbols in a beat.
         has_gaps: two seeds in three have gaps.
     """
     width = min(width, 64)

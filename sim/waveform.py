@@ -96,9 +96,6 @@ def recorded(simulator: Any, core: Core, file: Path, *, name: str) -> Iterator[N
     """Record the waveform of what the simulator runs in this context, also if it raises an error.
 
     Args:
-        simulator: Amaranth's simulator of the core.
-        core: the core.
-        file: the value change dump.
         name: the name of the outermost scope, in which characters outside identifiers are replaced.
     """
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:

@@ -42,9 +42,6 @@ class Screen(wiring.Component):
     The uppermost line of the screen is line `top`, so scrolling moves no word. Cells from the length of a line on are
     blank, whatever the memory has there, so erasing changes lengths only. A glyph that does not fit begins a new line.
 
-    Args:
-        columns, lines: the size in cells.
-
     Ports:
         commands: stream of `COMMAND`.
         glyph, bytes: to a `GlyphReader`.

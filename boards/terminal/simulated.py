@@ -29,7 +29,6 @@ class SimulatedTerminal:
     """The terminal as machine code, with a flash and a screen.
 
     Args:
-        font: the font.
         spram: RTLIL of a model of SB_SPRAM256KA, for the screen memory in an iCE40UP; default: the other memory.
     """
 

@@ -32,7 +32,6 @@ class Terminal(wiring.Component):
     Args:
         divisor: the cycles of a bit of the UART, see `UartReceiver`.
         memory: the glyphs in the block RAM, see `ascii_memory`.
-        depth: the entries of the buffer.
         horizontal, vertical: see `Video`.
         has_spram: see `ScreenMemory`.
 

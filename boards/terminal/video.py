@@ -42,7 +42,6 @@ class ScreenMemory(wiring.Component):
     """A memory of words. A read has precedence over a write.
 
     Args:
-        depth: the number of words.
         has_spram: use the single-port memories of 16,384 words in an iCE40UP, which are not cleared.
 
     Ports:

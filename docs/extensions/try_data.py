@@ -173,11 +173,7 @@ def circuit(table: EncodingTable, title: str) -> dict[str, Any]:
     """A netlist as an and-inverter graph, as the proofs make it.
 
     Args:
-        table: the encoding form.
         title: one of `CIRCUITS`.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     parameters = DecoderParameters(table=table, **CIRCUITS[title])
     core = parameters.build()
@@ -203,9 +199,6 @@ def circuits() -> Iterator[dict[str, Any]]:
     """The netlists of the page: all of UTF-8, and for the other tables the serial ones.
 
     The packed decoder has a hundred times the gates of a serial one.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     for table in _tables():
         for title, given in CIRCUITS.items():

@@ -59,8 +59,6 @@ class Picture:
 
     Args:
         width: the width; a character of size 18 is readable if 640 units are 390 pixels.
-        height: the height.
-        title: what it shows.
         description: the same for readers who do not see it.
         seconds: the length of the animation, which repeats.
         scale: pixels per unit on a wide screen.

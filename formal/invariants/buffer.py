@@ -347,7 +347,6 @@ def hold_memories(
 
     Args:
         m: the module with the ghost registers.
-        buffer: the buffer.
         hold: is called with the name of a part of the invariant and conditions.
         leaves: a tail is entered.
         waiting: the tail of a beat is complete and waits.

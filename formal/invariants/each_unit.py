@@ -20,8 +20,6 @@ def is_consistent(marker: UnitMarker, reference: Reference, decoder: MarkedDecod
     """Whether the registers are in a state that can occur, as far as a drain does not show them.
 
     Args:
-        marker: the marker.
-        reference: the reference of its input.
         decoder: the decoder behind it; default: none.
     """
     claims = [*_open_sequence(reference), *_open_entries(marker, reference)]

@@ -42,10 +42,6 @@ def register_claims(aig: Aig, given: Registers) -> tuple[Aig, dict[int, int]]:
     """The graph with further gates, and by cycle a literal: the registers of that cycle have the expected values.
 
     Registers that depend on anything else, such as words, are left out.
-
-    Args:
-        aig: the graph.
-        given: the registers.
     """
     maker = _Maker(aig, given)
     claims = {cycle: maker.claim(cycle) for cycle in sorted(set(given.cycles))}

@@ -58,8 +58,6 @@ class _Context:
         """The same one cycle later.
 
         Args:
-            m: the module of the registers.
-            name: the prefix of their names.
             moves: the enable of all of them.
             loads: a further enable of all but `valid`.
         """
@@ -113,9 +111,7 @@ class _Flat(Window):
 
     Args:
         m: where each value that is used becomes a signal, since Amaranth would write it out again for each use.
-        window: the window.
         context: the beat, and the units before it.
-        present: which units continue sequences.
         of_packet: for the first units whether each is of this packet; all values of others but units are 0.
     """
 

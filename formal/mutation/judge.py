@@ -80,7 +80,6 @@ def judge_all(
         count: see `judge_netlist`.
         executor: runs the jobs, see `job_executor`.
         seed: see `judge_netlist`.
-        seconds: time limit of a proof.
         done: called with the number of scores that are complete.
     """
     calls = list[tuple[Any, ...]]()
@@ -110,9 +109,7 @@ def judge_netlist(
 
     Args:
         subject: the parameters of the core; or a configuration, whose mutants the proofs judge, too.
-        count: the number of mutants.
         seed: the seed of the selection of mutants.
-        seconds: time limit of a proof.
         workload: the runs, each of several rounds; default: 80 of `runs_of`.
 
     Raises:
@@ -140,8 +137,6 @@ def judge_tables(
     """Make cores of all mutants of a configuration's table and judge each by the original table.
 
     Args:
-        configuration: the configuration.
-        seconds: time limit of a proof.
         workload: see `judge_netlist`.
     """
     assert configuration.table is not None
@@ -303,7 +298,6 @@ class Judge:
         """The first violation of the golden function or a contract in a run, and the inputs until then.
 
         Args:
-            run: the rounds.
             number: of the mutant; None: the core.
         """
         player = Player(self.simulation, self._graph, self._step, number, strict=self.monitored)

@@ -108,9 +108,7 @@ def frame_of(aig: Aig, values: Mapping[str, int], every: int, others: Mapping[in
     """The inputs of a graph in a cycle of many runs.
 
     Args:
-        aig: the graph.
         values: by port its value, the same in all runs.
-        every: a bit for each run.
         others: by number the inputs that are not the same in all runs.
     """
     frame = [0] * aig.inputs

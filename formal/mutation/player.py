@@ -66,8 +66,6 @@ class _Timing:
     """The check of the timing contract in a run from a reset on.
 
     Args:
-        core: the core.
-        expected: of the round.
         strict: the input is ready once no output beat has waited for `stall_cycles` cycles, as in `Property.STALL`.
 
     Attributes:
@@ -91,10 +89,6 @@ class _Timing:
         Args:
             ready: the input is ready.
             accepted: an input beat is transferred.
-            waits: an output beat waits.
-
-        Raises:
-            ContractError: the contract is violated.
         """
         core = self._core
         self._beats += accepted
@@ -123,7 +117,6 @@ class Player:
     """A core or a mutant, as the context of a test bench.
 
     Args:
-        simulation: of the core.
         graph: of the core with all changes.
         step: of all outputs of the graph.
         change: the number of the change that is effective; None: none is.
@@ -217,7 +210,6 @@ class Player:
         """Proceed to the next cycle.
 
         Raises:
-            ContractError: see `_Timing.check`.
             _CutError: the core is to be reset.
         """
         ready, waits = bool(self._get("in_ready")), bool(self._get("out_valid") and not self._values["ready"])

@@ -47,8 +47,6 @@ def runs_of(simulation: Simulation, count: int, *, size: int = 300) -> list[list
     """The workload: parts of the packets and pauses of `utf8fpga simulate --soak`, in every other run with a reset.
 
     Args:
-        simulation: of the core.
-        count: the number of runs.
         size: upper bound on the input symbols of a run after the reset.
     """
     core, parameters = simulation.core, simulation.parameters
@@ -93,7 +91,6 @@ def run_of(simulation: Simulation, cycles: Sequence[dict[str, int]]) -> list[Rou
     """The input of a trace of an `Environment` around a core, until all packets have ended.
 
     Args:
-        simulation: of the core.
         cycles: the values of its output ports.
     """
     resets = [n for n, values in enumerate(cycles) if values["see_reset"]]

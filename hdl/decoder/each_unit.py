@@ -38,7 +38,6 @@ class UnitMarker(wiring.Component):
     `input.ready`.
 
     Args:
-        table: the encoding form.
         replacement: ill-formed units are replaced by this code point, which is one unit; default: they are output.
 
     Attributes:
@@ -51,9 +50,6 @@ class UnitMarker(wiring.Component):
     Ports:
         input: stream of `beat_layout`, code units, one lane.
         output: stream of `beat_layout` with symbols of `unit_layout`, one lane.
-
-    Raises:
-        TableError: see `SerialControl.of`.
     """
 
     lanes = 1
@@ -178,10 +174,6 @@ class MarkedDecoder(wiring.Component):
     Throughput: one unit per cycle. Latency: one cycle. There is a combinational path from `output.ready` to
     `input.ready`.
 
-    Args:
-        table: the encoding form.
-        replacement: what a mark becomes.
-
     Attributes:
         table, replacement: as given.
         remaining: bit k: the sequence needs more than k units.
@@ -249,9 +241,6 @@ class EachUnitDecoder(Chain):
     """Code units in, items out, with one mark for each ill-formed unit, which becomes what the parameters say.
 
     Throughput: one unit per cycle on any input.
-
-    Args:
-        parameters: the parameters.
 
     Ports:
         input: stream of `beat_layout`, code units, one lane.

@@ -85,8 +85,6 @@ class PipelineStages:
         """The stages of a decoder of `table`.
 
         Args:
-            table: the encoding form.
-            lanes: code units per beat.
             pipeline: default: `fastest`.
             buffer: default: memory where it is possible, from as many lanes on as the longest sequence has units, and
                 slices from 32 lanes on. With fewer lanes a beat may have no item, and a buffer in memory cannot drop

@@ -84,10 +84,6 @@ class PropertyLogic:
 
         Args:
             table: the encoding form, for which there must be a serial decoder.
-            properties: the properties.
-
-        Raises:
-            TableError: see `SerialControl.of`; or an encoded surrogate is broken after more than one unit.
         """
         space = _Space(table)
         numbers = _Numbers()
@@ -121,7 +117,6 @@ class PropertyLogic:
         """Whether one of some products is 1, in software.
 
         Args:
-            numbers: those of the products.
             units: the last units, the oldest first; as many as the longest sequence has.
         """
 

@@ -320,7 +320,6 @@ class _Flags:
     """The properties of the unit in the slot, and the conditions on that unit and those before it.
 
     Args:
-        logic: the products of the properties.
         sums: the registers hold partial sums of products, rather than products, which leaves less logic behind them.
     """
 
@@ -364,9 +363,6 @@ class _Flags:
         """Load the registers from the arriving unit.
 
         Args:
-            m: the module.
-            arriving: the unit.
-            enable: it moves into the slot.
             continues: the same for a unit that continues a sequence, or that the next unit may continue; for another
                 one any value. The history is used only for units of the same sequence.
         """
@@ -452,9 +448,6 @@ class _Slot:
         """Put the item of a unit into the slot if `enable` is asserted, all of it from the unit itself.
 
         Args:
-            m: the module.
-            decoder: the decoder.
-            arriving: the unit.
             enable: the unit moves into the slot.
             closes: no sequence is open after the unit, whatever it is; default: never.
         """
@@ -475,9 +468,6 @@ class _Slot:
         """Put code point, `keep` and `last` into the slot if `enable` is asserted.
 
         Args:
-            m: the module.
-            decoder: the decoder.
-            arriving: the unit.
             enable: the unit moves into the slot.
             shifts: the value of `SerialControl.shifts` for the unit.
         """
@@ -504,9 +494,6 @@ class _Slot:
         """Put the state after a unit, and the error of its item, into the slot if `enable` is asserted.
 
         Args:
-            m: the module.
-            decoder: the decoder.
-            arriving: the unit.
             enable: the unit moves into the slot.
             opens: the unit opens a sequence, unless `closes`.
             code: the constraint code after the unit.

@@ -317,7 +317,6 @@ class SerialControl:
         """The unit continues the open sequence; unspecified if none is open.
 
         Args:
-            context: the context.
             m: the module in which the parts of the function have names; default: they have none.
         """
         trail, fits = self._is_trail(context[: self.table.unit_width]), self._fits(context)
@@ -467,7 +466,6 @@ class SerialControl:
 
         Args:
             before: the payload bits before it; not used if the unit starts a sequence.
-            unit: the unit.
             width: the number of bits of the result.
             leads: whether the result is used after a unit that opens a sequence.
             singles: whether the result is used after a unit that is a complete sequence.

@@ -55,8 +55,6 @@ class ItemWindow(wiring.Component):
     """The common part of both windows: the fields of an item.
 
     Args:
-        parameters: those of the decoder.
-        always_ready: the window never pauses.
         ports: by name the other ports, from the layout of a beat of `slots_layout`.
 
     Attributes:
@@ -122,7 +120,6 @@ class ItemWindow(wiring.Component):
         Args:
             contents: the values of the lane if no unit follows, see `contents`.
             goes_on: the next unit continues the sequence.
-            next_unit: the next unit.
             next_keep: whether there is a next unit in this packet.
             breaks: the next unit breaks an encoded surrogate; see `breaks_at`.
         """
@@ -221,7 +218,6 @@ class BeatWindow(ItemWindow):
     determines the items of a beat.
 
     Args:
-        parameters: those of the decoder.
         keeps_empty: beats that hold no item are output too.
 
     Ports:
@@ -315,9 +311,6 @@ class RowWindow(ItemWindow):
 
     Throughput: a beat per cycle.
 
-    Args:
-        parameters: those of the decoder.
-
     Attributes:
         advance: the tree of registers from a beat at the input to `row_valid`.
 
@@ -402,9 +395,6 @@ class HeldWindow(ItemWindow):
     With at least as many lanes as the longest sequence has units, each beat holds an item or ends its packet.
 
     Throughput: a beat per cycle. Latency: `cycles` from the beat that determines the items of a beat.
-
-    Args:
-        parameters: those of the decoder.
 
     Attributes:
         cycles: cycles from a beat at the input to its items.

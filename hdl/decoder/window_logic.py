@@ -67,7 +67,6 @@ class WindowControl:
     for UTF-8 there are at most two, which differ in one bit.
 
     Args:
-        table: the encoding form.
         serial: the functions of its serial decoder.
     """
 
@@ -275,10 +274,8 @@ class Window:
     There are steps from units to sequences, each of which may end in registers.
 
     Args:
-        control: the table's functions.
         pipeline: the pipeline that has the registers.
         source: the beat at the input, with the values `valid` and `last`.
-        units: the unit of each lane.
         present: whether it is present.
         cuts: the steps after which there are registers, see `PipelineStages.steps`.
         first: no unit of this packet came before the first lane; None without pauses, where history says so.
@@ -609,7 +606,6 @@ class Window:
         """The code point of the sequence that a unit completes; if it completes none, U+FFFD with `replacement`.
 
         Args:
-            lane: the lane of the unit.
             replacement: whether there is U+FFFD.
             by_reset: without what `resets` do, for which the window must have `resets_words`.
         """

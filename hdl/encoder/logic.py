@@ -80,7 +80,6 @@ class EncoderLogic:
 
         Args:
             source: the form that is decoded: its code points occur, and U+FFFD.
-            table: the encoding form.
             marks, escape: see the class.
         """
         points = [*(row.code_points for row in source.rows), Range(REPLACEMENT_CHARACTER, REPLACEMENT_CHARACTER)]
@@ -149,7 +148,6 @@ class EncoderLogic:
         """Per class whether an item belongs to it; exactly one is set for code points that occur.
 
         Args:
-            code_point: the code point.
             error: the item is ill-formed; with `marks` it belongs to `REPLACED`.
             name: gives names to parts of the functions; default: they have none.
             parts: the named parts are functions of fewer bits.
@@ -204,7 +202,6 @@ class EncoderLogic:
         """The code units of a code point, the last one first.
 
         Args:
-            code_point: the code point.
             classes: those of the code point; see `classes`.
             from_first: the first unit is the first one, which needs more multiplexers.
         """

@@ -20,7 +20,6 @@ class Narrower(wiring.Component):
 
     Args:
         symbol: the shape of a symbol, a structure with the flag `error`.
-        lanes: lanes of the input.
         narrow: lanes of the output, less than `lanes`.
         from_memory: the input is the output of a memory, which is slow: nothing is computed before the first registers.
 

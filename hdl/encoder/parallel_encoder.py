@@ -50,7 +50,6 @@ class ParallelEncoder(wiring.Component):
 
     Args:
         logic: the functions from a code point to its units.
-        lanes: code points per beat.
         symbol: the shape of a code point: a number, or an item of a decoder.
         slots: output lanes per lane, see `EncoderStages`. With one lane the stages have lanes for all units, and for
             the output it is only the upper bound on the average.

@@ -34,8 +34,6 @@ def symbol_classes(
     """Whether a symbol stands for something ill-formed, and its classes.
 
     Args:
-        logic: the logic functions.
-        code_point, error: its fields.
         name, parts: see `EncoderLogic.classes`.
     """
     classes = logic.classes(code_point, error, name, parts=parts)
@@ -57,7 +55,6 @@ class EncoderStages(wiring.Component):
 
     Args:
         logic: the functions from a code point to its units.
-        lanes: code points per beat.
         symbol: the shape of a symbol: a number, or an item of a decoder.
         slots: output lanes per lane, at least half of the units of a code point.
         collides: the last lane of the beat before a code point with more than `slots` units may have a code point.
@@ -167,8 +164,6 @@ class EncoderStages(wiring.Component):
         """The beat, whose lanes are empty unless it is there, so that no later step depends on that.
 
         Args:
-            m: the module.
-            taken: the beat.
             early: whether it is there, two cycles before.
         """
         # Not reset: they have drained before a beat lends units for the first time.
@@ -184,10 +179,8 @@ class EncoderStages(wiring.Component):
         """A beat with the classes of its code points.
 
         Args:
-            m: the module.
             beat: the beat whose code points are compared with the bounds of the classes.
             compared: the same beat, or with `compares` the one before it, whose bounds are in registers.
-            advance: the stages move on.
         """
         offered = Signal(self._stage)
         m.d.comb += offered.last.eq(compared.last)

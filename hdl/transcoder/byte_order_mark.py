@@ -29,7 +29,6 @@ class OrderDetector(_Passage):
 
     Args:
         encoding: the encoding of the units; U+FEFF is one unit.
-        lanes: units per beat.
 
     Ports:
         input: stream of `beat_layout`, of which each unit has its first byte in the low bits.
@@ -75,7 +74,6 @@ class MarkRemover(_Passage):
 
     Args:
         symbol: the shape of a symbol: a code point, or an item of a decoder.
-        lanes: symbols per beat.
         units: the code units of U+FEFF in the form of the input, which determine its lane.
 
     Ports:

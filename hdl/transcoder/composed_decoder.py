@@ -32,7 +32,6 @@ class ComposedDecoder(Chain):
     there are as many as lanes, or until the packet ends.
 
     Args:
-        composition: the form.
         parameters: those of the decoder of the unit table, sparse.
         replacement: see `DecoderParameters`.
 

@@ -25,10 +25,6 @@ def flags_layout(table: EncodingTable, lanes: int) -> data.StructLayout:
 
     Bit 0 of the first two fields belongs to the earliest of these units, and the highest bit to that in the last lane.
 
-    Args:
-        table: the encoding form.
-        lanes: units per beat.
-
     Fields:
         ill_formed: the unit belongs to an ill-formed maximal subpart. Unless `ends` is set this may change with the
             next beats for units that no unit with `starts` follows.
@@ -43,11 +39,6 @@ def flags_layout(table: EncodingTable, lanes: int) -> data.StructLayout:
 
 class UnitFlags:
     """The registers of these flags.
-
-    Args:
-        circuit: those of the tap.
-        control: the functions of the table.
-        table: the table.
 
     Attributes:
         stage: the stage of the flags.

@@ -19,11 +19,7 @@ _IS_DEFINITE, _GOES_ON = 1, 2
 
 @dataclass(frozen=True)
 class ValidatorControl:
-    """The functions of one table, in addition to those of the sliding window.
-
-    Args:
-        window: the functions of the window.
-    """
+    """The functions of one table, in addition to those of the sliding window."""
 
     window: WindowControl
 

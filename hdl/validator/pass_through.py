@@ -42,9 +42,6 @@ class PassThrough(wiring.Component):
         input: stream of `beat_layout`, code units.
         output: stream of `beat_layout`, with symbols of `unit_layout`.
         report: the report, of `report_layout`, while `output.valid` and `output.payload.last` are asserted.
-
-    Raises:
-        TableError: see `ValidatorTap`.
     """
 
     packed = True
@@ -203,9 +200,7 @@ class _Limit:
         m: the module, to which a counter is added.
         name: the first part of the names of its signals.
         limit: the units of a packet, at most; None: no limit.
-        lanes: units per beat.
         strobe: there is a beat in this cycle.
-        last: it ends its packet.
 
     Attributes:
         ends: this beat is the last one with units within the limit.

@@ -23,7 +23,6 @@ class TapPipeline(Pipeline):
 
     Args:
         valid: a beat is transferred in this cycle.
-        last: it ends its packet.
 
     Attributes:
         valid: `valid`; a reset discards only beats that are accepted in its cycle.
@@ -40,7 +39,6 @@ class TapPipeline(Pipeline):
         """The value of the preceding beat, in the same stage.
 
         Args:
-            staged: the value.
             of_packet: 0 if the preceding beat is of another packet or was accepted before a reset.
         """
         key = staged, of_packet
@@ -74,7 +72,6 @@ class TapPipeline(Pipeline):
         """A beat for which `value` was 1 is in this stage, 2 at least, and there was no reset since it was accepted.
 
         Args:
-            stage: the stage.
             value: whether there is such a beat, in stage 0.
             name: the first part of the names of its registers.
         """
@@ -111,9 +108,7 @@ def value_of(pipeline: Pipeline, name: str, function: Function, bits: Mapping[in
     """The value of a function of many bits: its products of four factors at a time, and their sum.
 
     Args:
-        pipeline: the pipeline.
         name: the first part of the names of its registers.
-        function: the function.
         bits: by number the bits of its input that it depends on.
     """
     products = []
@@ -145,7 +140,6 @@ def total_of(pipeline: Pipeline, name: str, columns: Mapping[int, Sequence[Stage
     """The sum of bits, bit 0 first, by full adders with registers behind each.
 
     Args:
-        pipeline: the pipeline.
         name: the first part of the names of its registers.
         columns: by the binary logarithm of its weight, the bits.
     """
@@ -238,7 +232,6 @@ def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
     the payload of the first one is an OR.
 
     Args:
-        pipeline: the pipeline.
         name: the first part of the names of its registers.
         leaves: the leaves, with successive numbers.
     """

@@ -54,7 +54,6 @@ def tally_of(
     """Accumulate a number.
 
     Args:
-        pipeline: the pipeline.
         first: the beat is the first of its packet.
         name: the first part of the names of its registers.
         amount: what a beat adds, bit 0 first.

@@ -301,9 +301,7 @@ class TapCircuit:
 
         Args:
             name: the first part of the names of its registers.
-            network: the network.
             words: by lane the parts of its input word, the lowest bits first.
-            comment: that of its registers.
         """
         signals = [Lanes(word, 0, bit) for word in words for bit in range(len(word[0].value))]
         for number, gate in enumerate(network.inner):
@@ -318,7 +316,6 @@ class TapCircuit:
         """Whether an ill-formed item starts at a place, from -2 * `reach`; after the last lane there is nothing.
 
         Args:
-            place: the place.
             ends: it does not depend on the next beat; otherwise the result is 0 unless it does not, or the packet ends.
         """
         window, control, longest = self._window, self._control, self._longest

@@ -29,9 +29,6 @@ class TappedStream(wiring.Component):
 
     Throughput: a beat per cycle while reports do not wait.
 
-    Args:
-        parameters: the parameters.
-
     Ports:
         input: stream of `beat_layout`, code units.
         output: stream of `beat_layout` with one lane, reports of `report_layout`; each beat has `last`.

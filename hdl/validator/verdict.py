@@ -26,9 +26,6 @@ class VerdictTap(wiring.Component):
     Throughput: a beat per cycle on any input. Latency: `report_valid` is asserted exactly `latency` cycles after the
     last beat of a packet was transferred. A reset discards the packet and all reports in flight.
 
-    Args:
-        parameters: the parameters of the validator.
-
     Attributes:
         needs: bit k: the open sequence needs more than k units.
         failed: there was an error in this packet.

@@ -169,7 +169,6 @@ def with_vectors(modules: Mapping[str, Module], live: Mapping[str, Collection[st
     """Modules in which signals that are distinguished by a number at the end of their names are one vector.
 
     Args:
-        modules: the modules.
         live: the signals of each module that are used.
     """
     return _moved(modules, {name: _vectors(module, live[name]) for name, module in modules.items()})

@@ -41,7 +41,6 @@ def expected_at_ports(core: Core, units: Sequence[int]) -> PortPacket:
     """What the golden function of a core has for a packet.
 
     Args:
-        core: the core.
         units: the input symbols, as numbers of the bits of ``s_axis_tdata`` and, above them, of ``s_axis_tuser``.
     """
     parameters, target, report = parameters_of(core), parameters_of(core).encodings[1], None

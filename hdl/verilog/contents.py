@@ -542,8 +542,6 @@ def _origins(
     """The bits that some bits depend on, with the names of their modules.
 
     Args:
-        contents: the modules.
-        bits: the bits.
         whole: also through registers, and with the other bits of signals that have a name or are at a port.
     """
     outside, outputs = _connected(contents)

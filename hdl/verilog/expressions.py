@@ -279,7 +279,6 @@ def text(expression: Expression, refer: Reference) -> str:
     """An expression in Verilog.
 
     Args:
-        expression: the expression.
         refer: the text of adjacent bits of a wire.
     """
     operator, operands = expression.operator, expression.operands

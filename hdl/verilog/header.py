@@ -33,13 +33,10 @@ def header(
     """The lines of the comment.
 
     Args:
-        core: the core.
         name: the name of the top module.
         ports: the direction and the width of each port of the top, in order.
         paths: for each output port the input ports from which there is a combinational path to it.
         command: the arguments of `utf8fpga generate`.
-        notes: further lines.
-        options: the options of the ports.
     """
     parameters = parameters_of(core)
     values = [f"{key} {'none' if value is None else value}" for key, value in parameters.as_dict().items()]

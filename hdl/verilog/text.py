@@ -55,7 +55,6 @@ def modules_text(
         parts: the components by the paths of their modules.
         ram_style: an attribute of each memory and its value, such as ``ram_style=distributed``; default: none.
         attributes: for each port of the top the values of its attributes by name; default: none.
-        checks: the end of the top.
     """
     modules = with_instance_names(with_members(modules, {path: each.members for path, each in parts.items()}))
     modules = with_port_names(with_fields(modules))

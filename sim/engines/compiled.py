@@ -349,7 +349,6 @@ class Session:
             The output in pieces, `Transfers` or `Gathered`. The next symbols can be sent once all were read.
 
         Raises:
-            ContractError: see `send_payloads`.
             InvalidArgumentError: symbols have more than 32 bits, `ends` is not ascending or exceeds the symbols,
                 `separate_ends` is empty, the bytes are not whole symbols, or a packet does not end though there is no
                 more.
@@ -480,7 +479,6 @@ class CompiledModel:
     model at once: a library is put in place whole. A cache that cannot be written is not used.
 
     Args:
-        core: the core.
         parameters: those of the core; default: see `parameters_of`.
         cache: the folder of the cache; default: `native.default_cache`.
         circuit: the function that makes a circuit of the core in RTLIL; default: the RTLIL itself.
@@ -546,8 +544,6 @@ class CompiledEngine:
     """The engine `compiled`, see `Engine`.
 
     Args:
-        core: the core.
-        parameters: those of the core.
         circuit: see `CompiledModel`.
 
     Attributes:
@@ -555,7 +551,6 @@ class CompiledEngine:
 
     Raises:
         InvalidArgumentError: see `CompiledModel`.
-        ToolError: see `CompiledModel`.
     """
 
     def __init__(

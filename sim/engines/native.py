@@ -132,12 +132,10 @@ def library(circuit: Circuit, definitions: str, cache: Path, *, driver: str | Pa
     Args:
         circuit: the circuit, with the ports that `gates.py` and the driver name.
         definitions: constants and types for the driver, in C.
-        cache: the folder of the cache.
         driver: the file with the exported functions, or the name of one of this package.
 
     Raises:
         InvalidArgumentError: the circuit cannot be made for another reason.
-        ToolError: there is no C compiler, or a tool failed.
     """
     compiler = find_compiler()
     key = _digest(circuit, definitions, driver, compiler)

@@ -166,7 +166,6 @@ class Line:
         leds: for each LED whether it was on in one of the cycles of the last call.
 
     Args:
-        circuit: the circuit.
         leds: the width of its output ``leds``; 0: it has none.
         cache: see `library`.
     """

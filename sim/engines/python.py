@@ -23,12 +23,7 @@ _CLOCK_PERIOD = 10e-9
 
 
 class PythonEngine:
-    """A core in Amaranth's simulator, elaborated once; see `Engine`.
-
-    Args:
-        core: the core.
-        parameters: those of the core.
-    """
+    """A core in Amaranth's simulator, elaborated once; see `Engine`."""
 
     def __init__(self, core: Core, parameters: CoreParameters) -> None:
         self._core, self._name = core, parameters.core
