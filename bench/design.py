@@ -26,9 +26,7 @@ class Design:
     """A Verilog module with a description of its ports and properties.
 
     Attributes:
-        title: its title in tables.
         sources: file names and contents; the suffix ``.sv`` means SystemVerilog, ``.il`` RTLIL.
-        top: the name of the top module.
         clock: the name of its clock, rising edge.
         inputs: names and widths of the inputs that are driven.
         outputs: names and widths of the outputs that are read; the others are unconnected.
@@ -151,7 +149,6 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
     """A core of this library with AXI4-Stream ports.
 
     Args:
-        parameters: the parameters of the core.
         title: its title in tables; default: `CoreParameters.title`.
         cache: a cache for the Verilog; default: none.
 
@@ -208,7 +205,6 @@ class Ports:
     """A description of a foreign core's ports; attributes that are None are derived from its Verilog.
 
     Attributes:
-        clock: the name of the clock.
         reset: the name of the reset; empty where there is none.
         reset_active: ``high`` or ``low``.
         inputs: names and widths of the inputs that are driven; all others must be constants.

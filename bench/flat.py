@@ -17,7 +17,6 @@ class FlatVerilog(NamedTuple):
     """A design as one module.
 
     Attributes:
-        text: the Verilog.
         names: for each numbered wire and each memory its name in the design, after those of the modules that it is in.
     """
 
@@ -26,11 +25,7 @@ class FlatVerilog(NamedTuple):
 
 
 def flat_verilog(rtlil: str, top: str) -> FlatVerilog:
-    """A design as one module with numbered wires, so that results depend on no name but those of the ports.
-
-    Args:
-        top: the name of its top module.
-    """
+    """A design as one module with numbered wires, so that results depend on no name but those of the ports."""
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         (directory / "top.il").write_text("\n".join(_with_names(rtlil, f"{top}.")) + "\n", encoding="utf-8")

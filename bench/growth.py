@@ -30,9 +30,7 @@ class Chip(NamedTuple):
     """A device that may be large enough.
 
     Attributes:
-        title: its name.
         cells: its look-up tables, of four inputs or more.
-        flip_flops: its flip-flops.
         source: where the numbers are from.
     """
 

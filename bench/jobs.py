@@ -51,7 +51,6 @@ class Device:
 
     Attributes:
         name: its name on the command line.
-        title: its title in tables.
         family: the family in the names of Yosys's commands, as in ``synth_ice40``.
         router: the nextpnr program.
         options: the options of nextpnr for device, package and speed grade.
@@ -206,10 +205,7 @@ class Synthesis(_Job):
 
     Attributes:
         sources: file names and contents.
-        top: the top module.
         family: the family of the device.
-        options: the options of synthesis.
-        yosys: the version of Yosys.
     """
 
     sources: tuple[tuple[str, str], ...]
@@ -227,9 +223,7 @@ class _OnNetlist(_Job):
     """A job of nextpnr.
 
     Attributes:
-        netlist: the netlist.
         router: the nextpnr program.
-        version: its version.
         options: its options for the device.
     """
 

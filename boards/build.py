@@ -630,7 +630,6 @@ class _WorkingFolder:
         path: the folder for logs and netlists after the build.
 
     Attributes:
-        path: see above.
         work: the working folder in it.
     """
 

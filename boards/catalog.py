@@ -26,7 +26,6 @@ class Board:
         name: its name on the command line and in file names.
         platform: its Amaranth platform class as ``module:Class``; it has a default clock.
         family: the family of its FPGA in lower case, such as ``ice40``.
-        device: its device.
         leds: the signals of LEDs 0, 1, 2, some of `SIGNALS`. Where ``overflow`` has no LED, the LED of ``error``
             shows both.
         uart: the pins RX and TX for a platform without a resource ``uart`` 0, each as the name of a pin or, such as

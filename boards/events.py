@@ -35,7 +35,6 @@ class Counters(NamedTuple):
     """The answer to a request: what the board has counted since its reset, modulo 2**32.
 
     Attributes:
-        units: the bytes.
         well_formed: the scalar values; of a validator the well-formed texts.
         ill_formed: the ill-formed items; of a validator the ill-formed texts.
         names: the names of the three.

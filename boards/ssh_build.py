@@ -73,7 +73,6 @@ def run_on_host(plan: BuildPlan, host: Host, tools: Sequence[str], folder: Path)
 
     Args:
         plan: the plan, in which all paths are relative.
-        host: the host.
         tools: the names of the tools that the plan uses, without the prefix ``yowasp-``.
         folder: the folder for the files, which must exist.
 

@@ -30,7 +30,6 @@ class TextForm(RecordForm):
         symbol: the shape of the core's output symbols; for the steps with units, an item with `length`.
 
     Attributes:
-        wording: see above.
         steps: the steps that the programs have.
         numbers: the names of the numbers that they send.
         entries: the place of each program in the memory.

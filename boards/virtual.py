@@ -78,7 +78,6 @@ class SimulatedPlatform:
     """The part of a platform that the top module uses, with ports of a simulation.
 
     Attributes:
-        leds, uart: the ports.
         resources: the names and numbers of the LEDs.
     """
 

@@ -208,7 +208,6 @@ class _Comparison:
     """The comparison of texts, one after another, with the golden function.
 
     Attributes:
-        simulation: the simulated core.
         streams: the pauses and the other options of the streams, by name: see `compare`.
         engine: see `Simulation`; None: compiled for long inputs if there is a compiler, otherwise python.
         as_json: print the symbols as JSON lines.

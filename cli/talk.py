@@ -167,7 +167,6 @@ class _Transfer:
 
     Attributes:
         out: the file for what comes back, or None.
-        sent: the bytes sent.
         items: the items or reports received.
     """
 

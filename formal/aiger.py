@@ -49,7 +49,6 @@ class Start(NamedTuple):
 
     Attributes:
         input: the input that chooses its value in the first cycle.
-        latch: its number.
         value: the initial value in the design; None if it has none.
     """
 
@@ -66,7 +65,6 @@ class Aig:
     numbered from 1.
 
     Attributes:
-        inputs: the number of inputs.
         latches: per latch the literal of its next value.
         outputs: the literals of the outputs.
         gates: per gate its two literals.

@@ -35,7 +35,6 @@ class AnyCore(wiring.Component):
 
     Attributes:
         made: by name of an output port its value, which is an input of the proof.
-        clock, reset: those of its domain.
         latency, reset_cycles, stall_cycles, drain_cycles: those of the other one.
         tap: of a core with a tap, the same in place of that.
     """

@@ -115,7 +115,6 @@ class _Circuit:
     """The written Verilog of a decoder within the statement.
 
     Attributes:
-        verilog: the Verilog.
         text: the circuit as Yosys writes it.
         aig: the same.
         first: the initial values of the latches; None: any.

@@ -31,7 +31,6 @@ class ForeignProof:
     """The result of a proof.
 
     Attributes:
-        wanted: the property.
         proved: whether it holds; None if it is undecided.
         depth: the number of cycles examined.
         seconds: the time that it took.

@@ -24,7 +24,6 @@ class Joints(Top):
         core: the core, with streams `input` and `output`.
 
     Attributes:
-        core: the core.
         offer, beat, ready: inputs with arbitrary values: `valid` and the payload of the producer, and `ready` of the
             consumer.
         shown: `valid` and the payload of the output.

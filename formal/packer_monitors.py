@@ -35,7 +35,6 @@ class GhostBeat:
     Attributes:
         valid: there is a beat.
         idle: there is none although the packer was ready.
-        last, keep: of the beat.
         base, row: the lane and the row in which it begins. Lanes before `base` hold words that wait in that row.
         number: the number of its first event.
         watched: per lane, and for the end of the text, whether that event is the watched one.

@@ -41,7 +41,6 @@ class Induction:
     """The answers to the questions of an induction.
 
     Attributes:
-        asked: the number of questions.
         failed: the names of those that were refuted or not decided; if there is one, no property is proved.
         undecided: the names of those that were not answered in time.
         frames: upper bound on the cycles that any of them looked at.

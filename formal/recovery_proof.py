@@ -30,7 +30,6 @@ class _Twins(Elaboratable):
     Attributes:
         arrives: `valid` at the input.
         run: in front of registers: all stages move on.
-        fresh: the beat.
         differs: their outputs do.
     """
 

@@ -25,7 +25,6 @@ class Event:
     """An event that a beat causes, or does not.
 
     Attributes:
-        valid: whether it does.
         word: the event, of `CoreReference.word`.
     """
 

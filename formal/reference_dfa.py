@@ -173,7 +173,6 @@ class Reference(_Machine):
 
     Attributes:
         events: in order, the events of the beat at the input if it is accepted; those that occur are `valid`.
-        table: the table.
         state: the number of the DFA's state before the beat.
         count, open_units: of the open sequence before the beat, the number of its units, and these.
         state_after: the number of its state after the units of the beat, even if the text ends with it.

@@ -75,7 +75,6 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
     """Prove one property of one core; for covers there is one result for each target.
 
     Args:
-        configuration: the core.
         wanted: one of `PROPERTIES`.
         seconds: time limit for one question.
 
@@ -101,8 +100,6 @@ class Question:
     """A property of a circuit: of a core, or of a stage of one.
 
     Attributes:
-        configuration: the circuit.
-        wanted: the property.
         seconds: time limit for one question to a solver.
         whole: the core that the circuit is a stage of, of which traces are shown.
     """

@@ -57,7 +57,6 @@ class _Beat:
 
     Attributes:
         valid: there is one.
-        payload: the beat.
     """
 
     valid: Signal
@@ -72,7 +71,6 @@ class StagesProof(Top):
         source: the table of the decoder in front; None: each code point may have any lane, and is any number.
 
     Attributes:
-        reset: an input: the reset.
         offer, fresh: inputs with arbitrary values: whether there is a beat, and from what its payload is made. There is
             none in the cycle after a reset.
         run: an input: the stages move on.

@@ -28,7 +28,6 @@ class ItemEncoder(wiring.Component):
         transcoder: the transcoder, with a decoder and one lane. It must not be part of another design.
 
     Attributes:
-        encoder: the encoder.
         encoding: the encoding of the output.
         source: the table of the decoder.
         has_plain_marks: see `TranscoderParameters`.

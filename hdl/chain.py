@@ -71,9 +71,6 @@ class Chain(wiring.Component):
         ports: the streams `input` and `output`.
         joins: by the name of a stage how its input is connected, and for ``output`` how the output is; default for
             each: directly.
-
-    Attributes:
-        parameters, stages, joins: as given.
     """
 
     def __init__(

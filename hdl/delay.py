@@ -25,10 +25,8 @@ class DelayMemory(wiring.Component):
             their pointers.
 
     Attributes:
-        cycles: as given.
         depth: rows in use, one fewer than `cycles`.
         pointer: register, the row that is read and written.
-        rows: the memory.
 
     Ports:
         entry: a word.

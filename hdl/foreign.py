@@ -26,7 +26,6 @@ class TiedOff:
     """The inputs of a module that are not data.
 
     Attributes:
-        clock: the name of the clock.
         reset: the name of the reset; None where there is none.
         reset_low: whether the reset is active low.
         constants: name, width and value of each input that is tied off.
@@ -47,7 +46,6 @@ class ForeignModule:
     Attributes:
         where: the name of its first file, for error messages.
         sources: names of our own and contents of its files; the suffix is one of `_READERS`.
-        name: the name of the module.
         inputs: names and widths of its inputs.
         outputs: names and widths of its outputs.
         rtlil: the module, flat and without asynchronous resets, as the module ``foreign``; empty if not requested.

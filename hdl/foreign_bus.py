@@ -23,7 +23,6 @@ class Bus:
         values: by name the signals that the values refer to.
 
     Attributes:
-        values: see above.
         is_resent: asserted if the core requests a byte for the last permitted time.
     """
 

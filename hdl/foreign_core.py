@@ -67,9 +67,7 @@ class ForeignCore(wiring.Component):
         violation: see `VIOLATIONS`.
 
     Attributes:
-        name: the name of the module.
         ports: the description, with all names.
-        has_reset: whether it has a reset.
         lanes: symbols per input beat.
         symbol_bits: bits of an input symbol that its ports have.
         words: words per output beat.

@@ -130,7 +130,6 @@ class LaneMemory(wiring.Component):
 
     Attributes:
         write, read: the pointers; each returns to a row after `_STATES` steps.
-        rows: the memory.
 
     Ports:
         entry: the row to write.
@@ -210,7 +209,6 @@ class RowBuffer(wiring.Component):
         row_copies: bits of `row_valid`.
 
     Attributes:
-        group: as given.
         reset: the reset of all registers with feedback.
         counted: a beat was accepted in the preceding cycle. `inside` counts it one cycle late, since `accepted` is a
             function of several inputs.

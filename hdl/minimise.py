@@ -30,7 +30,6 @@ class Function:
     """A sum of products of an input word, or its complement.
 
     Attributes:
-        cubes: the products.
         inverted: the function is the complement of the sum.
     """
 

@@ -26,7 +26,6 @@ class Pin(NamedTuple):
 
     Attributes:
         inverted: whether the port is the complement.
-        port: its name.
         low: the lowest bit.
         high: the highest bit.
     """

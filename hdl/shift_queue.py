@@ -25,7 +25,6 @@ class ShiftQueue(wiring.Component):
         copies: bits of `run`, at least 1.
 
     Attributes:
-        capacity: as given.
         valid: bit n: there are more than n beats.
         runs: the registers of `run`.
 

@@ -96,7 +96,6 @@ class SlicedBuffer(RowBuffer):
         layout, row_cycles, row_copies, group: see `RowBuffer`.
 
     Attributes:
-        slice_lanes: lanes per slice.
         tree: the first stages of the tree that announces complete beats.
         slices: the control of each slice.
         port: the control of `output.valid` and of `inside`.

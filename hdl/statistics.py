@@ -16,7 +16,6 @@ class Register(NamedTuple):
     """A register of 32 bits.
 
     Attributes:
-        name: its name.
         access: ``read`` or ``read, write``.
         meaning: what is read, and what writing does.
     """
@@ -88,9 +87,6 @@ class Statistics(wiring.Component):
 
     Args:
         bus: one of `BUSES`.
-
-    Attributes:
-        latency: see above.
 
     Ports: those of the bus, and
         keep, error: for each lane, whether a symbol is present, and its error flag, which is 0 if none is.

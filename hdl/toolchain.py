@@ -76,10 +76,8 @@ def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
     """Run a tool and return its output, standard output and standard error together.
 
     Args:
-        tool: its plain name.
         arguments: its arguments; paths of files must be relative to `directory`, the only folder to
             which YoWASP's tools certainly have access.
-        directory: its working directory.
 
     Raises:
         ToolError: it is not installed, cannot be started, or ended with another status than 0.

@@ -24,7 +24,6 @@ class Encoding:
 
     Attributes:
         name: its name, such as ``utf-16-le``.
-        form: the form.
         byte_order: ``little``, the least significant byte of a code unit first, or ``big``.
     """
 

@@ -71,7 +71,6 @@ class ReportSymbol(NamedTuple):
 
     Attributes:
         length: the number of input symbols since the output symbol before it.
-        value: the report.
     """
 
     length: int

@@ -119,7 +119,6 @@ class Accepted(NamedTuple):
     Attributes:
         cause: the cause of their first ill-formed item.
         texts: the number of them that were run; texts that contain another accepted one are not counted.
-        first: the first of them.
     """
 
     cause: str
@@ -128,12 +127,7 @@ class Accepted(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A defect, and the shortest run found that shows it and none that is contained in it.
-
-    Attributes:
-        defect: the kind of defect.
-        shortest: the run.
-    """
+    """A defect, and the shortest run found that shows it and none that is contained in it."""
 
     defect: Defect
     shortest: Failure
@@ -158,8 +152,6 @@ class Report:
     """The result of a check.
 
     Attributes:
-        name: the name of the module.
-        practice: the replacement practice.
         defects: the defects, the worst first; none if the core conforms to the practice.
         accepted: the ill-formed texts that the core accepts, by cause and length.
         ill_formed: the number of ill-formed texts that were run alone.

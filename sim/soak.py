@@ -38,9 +38,7 @@ class Totals:
 
     Attributes:
         rounds: the rounds, each of which is one run of the simulation, with a seed of its own.
-        packets: the packets sent.
         symbols: the input symbols sent.
-        cycles: the cycles simulated.
         seconds: the time that it took.
     """
 

@@ -33,14 +33,11 @@ class EngineSpeeds:
     All times are of the processor, including that of the tools, except for `build_elapsed`.
 
     Attributes:
-        title: the title of the core.
-        name: its name.
         lanes: symbols per beat.
         build_seconds: the time to build the compiled model.
         build_elapsed: the same by the clock.
         python: cycles per second of the Python engine, without the time to take beats apart.
         compiled: cycles per second of the compiled engine.
-        symbols_per_cycle: input symbols per cycle.
     """
 
     title: str

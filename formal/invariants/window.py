@@ -149,7 +149,6 @@ class _Held:
     """The beat that a window holds, as it was accepted.
 
     Attributes:
-        beat: the beat.
         after: the unit after it, and whether there is one in its packet.
         slot: the expected item of its last lane.
         waiting: there is such a beat.

@@ -167,7 +167,6 @@ class Judge:
     Attributes:
         simulation: of the core, for its golden function and its beats.
         plain: the graph of the core.
-        monitored: see above.
     """
 
     def __init__(self, subject: CoreParameters | Configuration, *, monitored: bool = False) -> None:

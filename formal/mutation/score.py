@@ -34,8 +34,6 @@ class Mutant:
     """One mutant and its result.
 
     Attributes:
-        name: the change.
-        outcome: the result.
         reason: the first violation in the workload; of a mutant that survives, with the input of the search; of an
             invalid one, why.
         proof: the property that a monitor finds violated; empty if there is none, or no monitor was asked.
@@ -61,7 +59,6 @@ class Score:
     Attributes:
         core: the name of the core or configuration.
         source: ``netlist`` or ``table``.
-        mutants: the mutants.
         monitored: whether monitors judge them, too.
     """
 

@@ -41,7 +41,6 @@ class UnitMarker(wiring.Component):
         replacement: ill-formed units are replaced by this code point, which is one unit; default: they are output.
 
     Attributes:
-        table, replacement: as given.
         valid: bit k: there are more than k units, the oldest in entry 0.
         entries: units with `keep` and `last`.
         is_open, errors: bit k: the unit of entry k is in the open sequence; it is ill-formed, or open.
@@ -175,7 +174,6 @@ class MarkedDecoder(wiring.Component):
     `input.ready`.
 
     Attributes:
-        table, replacement: as given.
         remaining: bit k: the sequence needs more than k units.
 
     Ports:

@@ -61,7 +61,6 @@ class PropertyLogic:
     """The products of the properties of a table.
 
     Attributes:
-        digits: the conditions on digits.
         units: the conditions on units, each as the numbers of conditions on digits.
         products: each as pairs: the number of units between a unit and the last one, and the number of a condition on
             it.

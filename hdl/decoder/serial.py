@@ -306,7 +306,6 @@ class _Unit:
     """A beat with a unit that is to be loaded into the slot.
 
     Attributes:
-        unit, keep, last: its fields.
         matches: the conditions on the unit, see `_matches`; None if there are none.
     """
 

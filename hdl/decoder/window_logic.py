@@ -276,7 +276,6 @@ class Window:
     Args:
         pipeline: the pipeline that has the registers.
         source: the beat at the input, with the values `valid` and `last`.
-        present: whether it is present.
         cuts: the steps after which there are registers, see `PipelineStages.steps`.
         first: no unit of this packet came before the first lane; None without pauses, where history says so.
         pauses: for each stage the bit that lets beats advance at the end of a cycle; None: they always advance.

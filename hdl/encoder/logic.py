@@ -80,7 +80,6 @@ class EncoderLogic:
 
         Args:
             source: the form that is decoded: its code points occur, and U+FFFD.
-            marks, escape: see the class.
         """
         points = [*(row.code_points for row in source.rows), Range(REPLACEMENT_CHARACTER, REPLACEMENT_CHARACTER)]
         return EncoderLogic(table, _merged(points), marks, escape)

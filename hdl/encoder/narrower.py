@@ -24,7 +24,6 @@ class Narrower(wiring.Component):
         from_memory: the input is the output of a memory, which is slow: nothing is computed before the first registers.
 
     Attributes:
-        lanes, narrow, from_memory: as given.
         buffer: the buffer at the output.
         valid: a beat is held, of which the first lanes are output next.
         more: a further beat is made of it after that one.

@@ -200,7 +200,6 @@ class Leaf(NamedTuple):
     """A value among those of which `first_of` finds the first.
 
     Attributes:
-        found: whether it counts.
         number: its number, in two's complement.
         payload: bits that belong to it.
     """
@@ -216,7 +215,6 @@ class First(NamedTuple):
     Attributes:
         found: whether any does.
         number: the bits of its number, bit 0 first, the last one of which is the sign.
-        payload: its bits.
     """
 
     found: Staged

@@ -144,7 +144,6 @@ class TapCircuit:
     A place is the number of a unit relative to lane 0 of the beat in a stage; it is negative in beats before.
 
     Attributes:
-        pipeline: the pipeline.
         units, keep: the beat, by lane.
         starts: by lane, whether the unit starts an item.
         members: by number and lane, whether the unit is the one of that number, 2 at least, in its sequence.

@@ -39,9 +39,7 @@ class Contents:
     """A module in which each bit has one name, or none if it is part of one expression.
 
     Attributes:
-        module: the module.
         cells: its cells, with the names of bits.
-        registers: its registers.
         instances: the cells that are instances of modules.
         live: the bits that an output, an instance or a memory depends on.
         divided: the names of cells that are not inserted in expressions, since these read only some of their bits.

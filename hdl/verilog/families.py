@@ -51,7 +51,6 @@ class Fitted:
     """The options for a family.
 
     Attributes:
-        parameters: the parameters of the core.
         ram_style: the attribute of memories; None: none.
         command: the options of the command line that select the core, together with that of the family.
         notes: lines that state what was selected, and why.

@@ -49,9 +49,7 @@ class Released:
     """A core of a release.
 
     Attributes:
-        parameters: the parameters of the core.
         name: the name of its module and its files.
-        core: the core.
         verilog: the text of its Verilog.
         bench: that of its test bench.
         vectors: that of the vectors of the bench.

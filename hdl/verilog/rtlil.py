@@ -29,7 +29,6 @@ class Signal:
     """A wire.
 
     Attributes:
-        width: its bits.
         direction: ``input`` or ``output``; empty: it is no port.
         init: its initial value, the lowest bit first; empty: none.
         doc: what it means, from the Amaranth source.
@@ -87,7 +86,6 @@ class Module:
         name: its name, the path of its instance.
         signals: its wires by name; ports are in order.
         memories: width and number of words of each memory.
-        cells: its cells.
         processes: the statements of each process.
         connections: bits and their drivers.
     """

@@ -112,8 +112,6 @@ class _ModuleText:
     """The text of a module.
 
     Attributes:
-        name: its name.
-        ports: its ports.
         divided: the cells that need a wire, without which the text of the body is not valid.
     """
 

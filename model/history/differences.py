@@ -43,7 +43,6 @@ class Rule:
 
     Attributes:
         name: its name in the output.
-        source: the document.
         answer: the rule as a function from a whole text to an answer.
         edges: the bytes at which the rule's behaviour may change: bytes between two successive
             edges, the lower one included, are equivalent at every position.

@@ -82,8 +82,6 @@ def create_engine(name: str, core: Core, parameters: CoreParameters, netlist: Ne
 
     Args:
         name: one of `ENGINES`.
-        core: the core.
-        parameters: those of the core.
         netlist: what the engine `netlist` simulates; default: see `Netlist`.
 
     Raises:

@@ -485,7 +485,6 @@ class CompiledModel:
 
     Attributes:
         constants: the constants of the core in ``driver.c``.
-        library: the loaded library.
         patience: see `patience_of`.
         symbol_bytes: the bytes of an input symbol in `Session.send_symbols`; None if it has more than 32 bits.
     """
@@ -545,9 +544,6 @@ class CompiledEngine:
 
     Args:
         circuit: see `CompiledModel`.
-
-    Attributes:
-        model: the model.
 
     Raises:
         InvalidArgumentError: see `CompiledModel`.

@@ -102,8 +102,6 @@ class NetlistCircuit:
     """The netlist of a core as a circuit of gates; see `Circuit`.
 
     Attributes:
-        design: the core in RTLIL.
-        netlist: which of its netlists.
         changes: commands for Yosys, each with its semicolon, that change the netlist, for tests that this is found.
     """
 
@@ -129,7 +127,6 @@ class LineCircuit:
 
     Attributes:
         netlist: its netlist in JSON of Yosys, or in Verilog as written by ``icebox_vlog``, with the top module ``top``.
-        is_verilog: whether it is Verilog.
         clock: the name of the port of the clock.
         rx: the name of the port of the input line.
         tx: the name of the port of the output line.

@@ -70,9 +70,7 @@ class Bench:
     """The drivers of both streams of a core during one run, and the check of the stream contract.
 
     Attributes:
-        core: the core.
         encode: the function from its input beats to payloads.
-        beats: the input beats.
         events: what to call.
         clock: the number of cycles so far.
     """
