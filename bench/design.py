@@ -31,7 +31,6 @@ class Design:
         inputs: names and widths of the inputs that are driven.
         outputs: names and widths of the outputs that are read; the others are unconnected.
         reset: the name of its reset; None where there is none.
-        reset_low: whether the reset is active low.
         constants: name, width and value of each input that is tied off.
         is_whole: whether all outputs are connected.
         design: a digest of the logic, which shows whether recorded figures are current.
@@ -252,7 +251,6 @@ def foreign_core(files: Sequence[Path], top: str | None = None, ports: Ports | N
     """Any other core in Verilog, SystemVerilog or RTLIL.
 
     Args:
-        files: see `read_module`.
         top: its top module; default: the module that no other one instantiates.
         ports: the description of its ports; default: all are read from the Verilog, and clock and
             reset are recognised by their names.

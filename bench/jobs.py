@@ -52,7 +52,6 @@ class Device:
     Attributes:
         name: its name on the command line.
         family: the family in the names of Yosys's commands, as in ``synth_ice40``.
-        router: the nextpnr program.
         options: the options of nextpnr for device, package and speed grade.
         no_carry: the synthesis option that disables carry chains.
         cell: nextpnr's name of a logic cell.
@@ -223,7 +222,6 @@ class _OnNetlist(_Job):
     """A job of nextpnr.
 
     Attributes:
-        router: the nextpnr program.
         options: its options for the device.
     """
 

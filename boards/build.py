@@ -238,8 +238,6 @@ def build_board(
         board: a name in the catalogue, or a board that is not in it.
         directory: the folder for the files; created if it does not exist.
         baud: bits per second; see `uart_divisor` for the limits; default: the fastest of `BAUDS` that the clock allows.
-        core: the parameters of the core, as for `UartCore`.
-        form: the form of the output, as for `UartCore`.
         uart: the pins RX and TX, see `Board`; default: those of the board.
         divide: a power of 2 by which the board's clock is divided; default: the smallest with which the design meets
             the clock frequency, up to 8.
@@ -251,7 +249,6 @@ def build_board(
         keep: return the report of an earlier build in `directory` if it was the same, and its bitstream is unchanged.
 
     Raises:
-        UnknownBoardError: no board has that name.
         InvalidArgumentError: `check` is not possible, the baud rate is not possible with the board's clock,
             `UartCore` rejects the core, pins are missing or used twice, or `seed` is negative.
         BuildError: a tool is missing or fails, `check` finds a difference, the design misses the board's clock, the
@@ -555,7 +552,6 @@ def require_tools(board: str | Board) -> None:
         board: as for `build_board`.
 
     Raises:
-        UnknownBoardError: no board has that name.
         BuildError: a tool or amaranth-boards is missing.
     """
     board, flow = _board_and_flow(board)

@@ -110,11 +110,7 @@ class UnknownBoardError(InvalidArgumentError):
 
 
 def find_board(name: str) -> Board:
-    """The board of that name.
-
-    Raises:
-        UnknownBoardError: no board has that name.
-    """
+    """The board of that name."""
     if name not in BOARDS:
         raise UnknownBoardError(name)
     return BOARDS[name]

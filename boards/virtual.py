@@ -195,8 +195,6 @@ class VirtualBoard(HostLine):
     Args:
         board: a name in the catalogue, or a board that is not in it.
         baud: bits per second of the board's UART.
-        core: the parameters of the core, as for `UartCore`.
-        form: the form of the output, as for `UartCore`.
         netlist: simulate what Yosys makes of it for the family of the board, if all its cells have models; otherwise
             the circuit before synthesis, which is compiled faster.
         faults: faults of the line; default: none.
@@ -206,7 +204,6 @@ class VirtualBoard(HostLine):
 
     Raises:
         InvalidArgumentError: `UartCore` rejects the arguments.
-        UnknownBoardError: no board has that name.
     """
 
     def __init__(

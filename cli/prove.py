@@ -292,7 +292,6 @@ def run_mutants(
     Args:
         subjects: either configurations, or the parameters of one core.
         count: the number of mutants of each netlist; of a table all mutants are used.
-        seed: the seed of the selection of mutants.
         seconds: the time limit of the solver for one proof.
     """
     try:

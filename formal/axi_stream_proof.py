@@ -185,7 +185,6 @@ class StatisticsProof(Top):
 
     Args:
         ports: `any_ports` with counters.
-        resets_first: the first cycle is a reset.
 
     Attributes:
         bad: in the cycle before, one of these was another one: what is read, `irq`, the handshake of the bus.
@@ -332,7 +331,6 @@ class SidebandProof(Top):
 
     Args:
         ports: `any_ports` with the option `tid`.
-        resets_first: the first cycle is a reset.
 
     Attributes:
         bad: in the cycle before, the identifier at the output was not that of the packet.

@@ -58,11 +58,7 @@ class Certificate:
     files: dict[str, bytes] = field(default_factory=dict, repr=False)
 
     def write(self, folder: Path) -> None:
-        """Write the files into a folder, which is made.
-
-        Raises:
-            OSError: they cannot be written.
-        """
+        """Write the files into a folder, which is made."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in self.files.items():
             (folder / name).write_bytes(content)

@@ -46,7 +46,6 @@ class DecoderReference(CoreReference):
 
     Args:
         decoder: a decoder, whose optional fields are compared.
-        table: the table that it is compared with.
     """
 
     def __init__(self, decoder: Any, table: EncodingTable) -> None:
@@ -148,11 +147,7 @@ def each_unit(event: Event, units: Sequence[Value]) -> list[tuple[Value, Value]]
 
 
 class InPlaceReference(EncoderReference):
-    """The reference of a sanitizer in place: each unit is output, or what replaces it.
-
-    Args:
-        table: the table that it is compared with; default: its own.
-    """
+    """The reference of a sanitizer in place: each unit is output, or what replaces it."""
 
     def __init__(self, core: Any, parameters: TranscoderParameters, table: EncodingTable | None) -> None:
         super().__init__(parameters.target, table)

@@ -37,7 +37,6 @@ def prove_drained(
         wanted: one of these; `Property.POWER_UP`: all, from power-up on. They are proved together.
         table: see `Harness`.
         gapless: the output is valid as long as the core holds anything, which is a part of the invariant.
-        seconds: limit, see `entailed`.
 
     Returns:
         True; or False, None if the limit was reached, and what does not follow. False may mean that the invariant is

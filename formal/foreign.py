@@ -33,7 +33,6 @@ class ForeignProof:
     Attributes:
         proved: whether it holds; None if it is undecided.
         depth: the number of cycles examined.
-        seconds: the time that it took.
         texts: the texts since the last reset of a trace in which it does not hold; the last one may be incomplete.
     """
 

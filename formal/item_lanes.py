@@ -60,14 +60,7 @@ class ItemLanes(Top):
 
 
 def prove_item_lanes(table: EncodingTable, *, seconds: int = 600) -> tuple[bool | None, str]:
-    """Prove the claims for a table.
-
-    Args:
-        seconds: limit, see `entailed`.
-
-    Returns:
-        True; or False, None if the limit was reached, and what does not hold.
-    """
+    """Prove the claims for a table: the answer of `entailed`, and what does not hold."""
     aig = ItemLanes(table).graph()
     cycles = Cycles(aig, [{}])
     names = ("an item in the lane before", "lanes without an item")

@@ -24,7 +24,6 @@ class MarkProof(Top):
     Args:
         stage: a `MarkRemover` or an `OrderDetector` with one lane.
         is_big: of an `OrderDetector`, whether the encoding is big-endian.
-        resets_first: the first cycle is a reset.
 
     Attributes:
         bad: in the cycle before, the output or `ready` was another one.

@@ -33,7 +33,6 @@ class GhostBeat:
         row_bits, number_bits: the widths of `row` and `number`, which are counted modulo a power of two.
 
     Attributes:
-        valid: there is a beat.
         idle: there is none although the packer was ready.
         base, row: the lane and the row in which it begins. Lanes before `base` hold words that wait in that row.
         number: the number of its first event.

@@ -76,7 +76,6 @@ def prove_halves(
     A packed decoder contains a parallel one, so this is asked of the same decoder twice, and proved once.
 
     Args:
-        right: the table that it is compared with.
         wanted: one of `HALVES`.
     """
     decoder = build()
@@ -126,7 +125,6 @@ def prove_direct(
     `prove_packer`, which remains to be proved.
 
     Args:
-        right: the table that it is compared with.
         wanted: one of `HALVES`.
     """
     start = Start.POWER_UP if wanted is Property.POWER_UP else Start.RESET

@@ -26,7 +26,6 @@ class PracticeReference(DecoderReference):
 
     Args:
         decoder: the decoder, with one lane.
-        table: the table that it is compared with; default: its own.
     """
 
     def __init__(self, decoder: Any, table: EncodingTable | None = None) -> None:

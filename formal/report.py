@@ -19,7 +19,6 @@ class Result:
         configuration, wanted: the name of the configuration, and the property.
         method: how it was decided.
         depth: of a proof by reachability the frames of its invariant, of a trace its cycles; otherwise 0.
-        seconds: the time that it took.
         proved: True; False if there is a counterexample or, for a cover, no trace; None if it was not decided.
         note: a detail, such as the name of a cover.
         parts: the names of the components that are proved separately. Components of the same name are the same, and

@@ -228,13 +228,7 @@ def prove_stages(
 ) -> tuple[bool | None, str]:
     """Prove that the stages of an encoder output the units of the rows.
 
-    Args:
-        build: makes the stages, and their reference.
-        source: see `StagesProof`.
-        seconds: limit, see `entailed`.
-
-    Returns:
-        True; or False, None if the limit was reached, and what does not hold.
+    The result is the answer of `entailed`, and what does not hold. For `source` see `StagesProof`.
     """
     stages, reference = build()
     proof = StagesProof(stages, reference, source)

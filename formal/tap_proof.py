@@ -22,10 +22,6 @@ TAP_PROPERTIES = (Property.EQUIVALENCE, Property.POWER_UP)
 class TapHarness(Top):
     """A tap with the DFA beside it, and any transfers, pauses and resets.
 
-    Args:
-        table: the table that it is compared with.
-        resets_first: the first cycle is a reset.
-
     Attributes:
         bad: in the cycle before, a report was at the wrong time, missing, or wrong.
     """

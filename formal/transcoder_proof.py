@@ -44,7 +44,6 @@ def prove_encoder(
     Args:
         wanted: see `prove_drained`.
         table: the table of the output that it is compared with; default: its own.
-        seconds: limit, see `entailed`.
     """
     gapless = isinstance(build().encoder, UnitQueue)
     return prove_drained(lambda: ItemEncoder(build()), wanted, table, gapless=gapless, seconds=seconds)

@@ -189,7 +189,6 @@ def prove_uart(component: Any, wanted: Property, *, seconds: int = 600) -> tuple
     Args:
         component: a receiver or a transmitter, with its divisor.
         wanted: one of `UART_PROPERTIES`.
-        seconds: limit, see `entailed`.
 
     Returns:
         See `prove_drained`.

@@ -115,7 +115,6 @@ def prove_units(
     Args:
         wanted: `Property.EQUIVALENCE`, or `Property.POWER_UP`: also from power-up on.
         table: the table of the output that it is compared with; default: its own.
-        seconds: limit, see `entailed`.
     """
     source = source_of(build())
     if source is not None:

@@ -22,9 +22,6 @@ class Cache:
 
     Args:
         directory: the folder; created if it does not exist.
-
-    Raises:
-        CacheError: the folder cannot be written.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -46,11 +43,7 @@ class Cache:
         return content if hashlib.sha256(content).hexdigest().encode() == digest else None
 
     def put(self, key: str, content: bytes) -> None:
-        """Store content.
-
-        Raises:
-            CacheError: it cannot be written.
-        """
+        """Store content."""
         try:
             handle, beside = tempfile.mkstemp(dir=self.directory, prefix=".")
             try:

@@ -27,7 +27,6 @@ class TiedOff:
 
     Attributes:
         reset: the name of the reset; None where there is none.
-        reset_low: whether the reset is active low.
         constants: name, width and value of each input that is tied off.
         free: names and widths of the other inputs.
     """

@@ -58,7 +58,6 @@ class ForeignCore(wiring.Component):
     A foreign core states no timing contract: `stall_cycles` is the patience of the simulation.
 
     Args:
-        files: see `read_module`.
         top: its top module; default: the module that no other one instantiates.
         ports: the description of its ports.
         practice: the replacement practice of its golden function.

@@ -59,10 +59,6 @@ def _has_word(name: str, role: str) -> bool:
 def propose_ports(files: Sequence[Path], top: str | None = None) -> str:
     """A description in TOML of the ports of a module, with comments for what is not certain.
 
-    Args:
-        files: see `read_module`.
-        top: see `read_module`.
-
     Raises:
         CoreError: a file cannot be read, or Yosys rejects it.
     """

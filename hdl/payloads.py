@@ -116,7 +116,6 @@ class OutputUnit(NamedTuple):
 
     Attributes:
         value: the code unit.
-        error: see `CodeUnit`.
     """
 
     value: int

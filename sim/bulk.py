@@ -86,10 +86,6 @@ class BulkComparison:
 
     Args:
         simulation: the core, whose `bulk_golden` is not None.
-        input_pauses: see `Simulation.run`.
-        output_pauses: see `Simulation.run`.
-        null_beats: see `Simulation.run`.
-        separate_ends: see `Simulation.run`.
     """
 
     def __init__(
@@ -291,8 +287,6 @@ def compare_bulk(
 
     Args:
         parts: the bytes of the text, in parts.
-        input_pauses: see `compare`.
-        output_pauses: see `compare`.
         separate_end: see `compare`.
         null_beats: see `compare`.
         on_part: called with the number of bytes sent so far, those in this part, and the next symbols of the golden

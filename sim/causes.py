@@ -491,7 +491,6 @@ def check_foreign_core(
 
     Args:
         practice: the replacement practice; of a validator it has no effect.
-        on_step: called with the number of completed steps, of `STEPS`.
 
     Raises:
         CoreError: the core is an encoder, which `foreign_encoder` checks.

@@ -92,7 +92,6 @@ def timing_diagram(
 
     Args:
         values: the values of the nets in each cycle, see `samples`.
-        cycles: see `write_diagram`.
     """
     found = list(islice(values, cycles.start, cycles.stop))
     if not found:

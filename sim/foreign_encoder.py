@@ -135,7 +135,6 @@ def check_foreign_encoder(
 
     Args:
         practice: of the report; for an encoder, whose input has no sequences, it has no effect.
-        on_step: called with the number of completed steps, of `STEPS`.
     """
     check = _Check(core)
     for number, step in enumerate((check.run_code_points, check.run_ill_formed, check.run_together), 1):

@@ -39,7 +39,6 @@ class Totals:
     Attributes:
         rounds: the rounds, each of which is one run of the simulation, with a seed of its own.
         symbols: the input symbols sent.
-        seconds: the time that it took.
     """
 
     rounds: int = 0

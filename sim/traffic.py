@@ -48,11 +48,6 @@ class Traffic:
     Attributes:
         symbols: the symbols of all packets.
         ends: for each packet the number of symbols before its end, ascending; the last packet ends after all symbols.
-        input_pauses: see `Simulation.run`.
-        output_pauses: see `Simulation.run`.
-        null_beats: see `Simulation.run`.
-        separate_ends: see `Simulation.run`.
-        gaps: see `Simulation.run`.
     """
 
     symbols: _Symbols

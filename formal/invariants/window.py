@@ -44,7 +44,6 @@ class _Context:
         units: first those before, the oldest first, then those of the beat.
         present: for those before, whether they are of the same packet; for those of the beat, whether they are present.
         last: the packet ends after the beat.
-        valid: there is a beat.
         past: the number of units before.
     """
 
@@ -464,7 +463,6 @@ class WindowProof(Top):
 
     Args:
         decoder: the decoder whose window is proved, which must not be part of another design.
-        right: the table that it is compared with.
 
     Attributes:
         tags: the subjects of the questions.

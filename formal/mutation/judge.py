@@ -76,11 +76,7 @@ def judge_all(
     """Judge mutants of netlists, and of configurations also those of tables, in processes of their own.
 
     Args:
-        subjects: see `judge_netlist`.
-        count: see `judge_netlist`.
         executor: runs the jobs, see `job_executor`.
-        seed: see `judge_netlist`.
-        done: called with the number of scores that are complete.
     """
     calls = list[tuple[Any, ...]]()
     for subject in subjects:
@@ -109,7 +105,6 @@ def judge_netlist(
 
     Args:
         subject: the parameters of the core; or a configuration, whose mutants the proofs judge, too.
-        seed: the seed of the selection of mutants.
         workload: the runs, each of several rounds; default: 80 of `runs_of`.
 
     Raises:

@@ -22,8 +22,6 @@ class Round:
 
     Attributes:
         beats: the input beats, of which the last one ends its packet.
-        input_pauses: see `Simulation.run`.
-        output_pauses: see `Simulation.run`.
         cut: the cycles after which the core is reset; None: the round ends when all packets have ended at the output.
     """
 

@@ -66,7 +66,6 @@ class FlaggedWord(NamedTuple):
     """A `Word` with properties.
 
     Attributes:
-        code_point, error: see `Word`.
         properties: those that the item has.
     """
 

@@ -447,7 +447,6 @@ class _Slot:
         """Put the item of a unit into the slot if `enable` is asserted, all of it from the unit itself.
 
         Args:
-            enable: the unit moves into the slot.
             closes: no sequence is open after the unit, whatever it is; default: never.
         """
         control, unit = decoder.control, arriving.unit
@@ -467,7 +466,6 @@ class _Slot:
         """Put code point, `keep` and `last` into the slot if `enable` is asserted.
 
         Args:
-            enable: the unit moves into the slot.
             shifts: the value of `SerialControl.shifts` for the unit.
         """
         bits = decoder.control.accumulate(
@@ -493,7 +491,6 @@ class _Slot:
         """Put the state after a unit, and the error of its item, into the slot if `enable` is asserted.
 
         Args:
-            enable: the unit moves into the slot.
             opens: the unit opens a sequence, unless `closes`.
             code: the constraint code after the unit.
             closes: no sequence is open after the unit.

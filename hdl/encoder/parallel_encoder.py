@@ -28,7 +28,6 @@ def slots_for(logic: EncoderLogic, source: EncodingTable | None = None) -> int:
     """The output lanes that each lane needs.
 
     Args:
-        logic: the functions from a code point to its units.
         source: the form of the decoder in front. An item of several units has the lane before its own to itself, too.
             Default: each code point has one lane.
     """
@@ -49,13 +48,11 @@ class ParallelEncoder(wiring.Component):
     Throughput: a beat per cycle; with the output ``narrow`` as many as its output beats have room.
 
     Args:
-        logic: the functions from a code point to its units.
         symbol: the shape of a code point: a number, or an item of a decoder.
         slots: output lanes per lane, see `EncoderStages`. With one lane the stages have lanes for all units, and for
             the output it is only the upper bound on the average.
         output: one of `OUTPUTS`. ``first`` is for one lane, whose units are contiguous by themselves. With one lane and
             ``narrow`` a source with at least as many cycles for a code point as it has units never waits.
-        collides: see `EncoderStages`.
 
     Attributes:
         stages, packer, narrower, buffer: the components; None where there is none.

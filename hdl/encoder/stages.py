@@ -54,7 +54,6 @@ class EncoderStages(wiring.Component):
     Latency: `latency` cycles to `entry`, while `run` is asserted.
 
     Args:
-        logic: the functions from a code point to its units.
         symbol: the shape of a symbol: a number, or an item of a decoder.
         slots: output lanes per lane, at least half of the units of a code point.
         collides: the last lane of the beat before a code point with more than `slots` units may have a code point.

@@ -27,7 +27,6 @@ class UnitQueue(wiring.Component):
     combinational paths from `output.ready` and from the payload of the input to `input.ready`.
 
     Args:
-        logic: the functions from a code point to its units.
         symbol: the shape of a code point: a number, or an item of a decoder.
         slots: upper bound on the output units per input unit of the core.
 

@@ -198,7 +198,6 @@ class _Limit:
 
     Args:
         m: the module, to which a counter is added.
-        name: the first part of the names of its signals.
         limit: the units of a packet, at most; None: no limit.
         strobe: there is a beat in this cycle.
 

@@ -73,7 +73,6 @@ class TapPipeline(Pipeline):
 
         Args:
             value: whether there is such a beat, in stage 0.
-            name: the first part of the names of its registers.
         """
         late = self._late_reset
         for number in range(1, stage + 1):
@@ -108,7 +107,6 @@ def value_of(pipeline: Pipeline, name: str, function: Function, bits: Mapping[in
     """The value of a function of many bits: its products of four factors at a time, and their sum.
 
     Args:
-        name: the first part of the names of its registers.
         bits: by number the bits of its input that it depends on.
     """
     products = []
@@ -140,7 +138,6 @@ def total_of(pipeline: Pipeline, name: str, columns: Mapping[int, Sequence[Stage
     """The sum of bits, bit 0 first, by full adders with registers behind each.
 
     Args:
-        name: the first part of the names of its registers.
         columns: by the binary logarithm of its weight, the bits.
     """
     order = count()
@@ -230,7 +227,6 @@ def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
     the payload of the first one is an OR.
 
     Args:
-        name: the first part of the names of its registers.
         leaves: the leaves, with successive numbers.
     """
     groups: dict[int, list[Leaf]] = {}

@@ -55,7 +55,6 @@ def tally_of(
 
     Args:
         first: the beat is the first of its packet.
-        name: the first part of the names of its registers.
         amount: what a beat adds, bit 0 first.
         width: the bits of the result, of which all are ones if the number does not fit.
         offset: a number that is added to `start`, in two's complement; not more than `amount`, and the sum is not

@@ -299,7 +299,6 @@ class TapCircuit:
         """The inputs of the last gate of a network in each lane, with registers behind each inner gate.
 
         Args:
-            name: the first part of the names of its registers.
             words: by lane the parts of its input word, the lowest bits first.
         """
         signals = [Lanes(word, 0, bit) for word in words for bit in range(len(word[0].value))]

@@ -57,9 +57,6 @@ class Engine(Protocol):
 
         Args:
             beats: the input beats, read on demand.
-            events: what to call.
-            input_pauses: see `Simulation.run`.
-            output_pauses: see `Simulation.run`.
             vcd: a file for the waveform, if the engine can write one.
 
         Returns:

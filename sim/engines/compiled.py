@@ -542,9 +542,6 @@ class CompiledModel:
 class CompiledEngine:
     """The engine `compiled`, see `Engine`.
 
-    Args:
-        circuit: see `CompiledModel`.
-
     Raises:
         InvalidArgumentError: see `CompiledModel`.
     """

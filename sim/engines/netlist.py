@@ -164,7 +164,6 @@ class Line:
 
     Args:
         leds: the width of its output ``leds``; 0: it has none.
-        cache: see `library`.
     """
 
     def __init__(self, circuit: Circuit, *, leds: int = 0, cache: Path | None = None) -> None:

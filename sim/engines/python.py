@@ -71,7 +71,6 @@ class Bench:
 
     Attributes:
         encode: the function from its input beats to payloads.
-        events: what to call.
         clock: the number of cycles so far.
     """
 
@@ -112,8 +111,6 @@ class Bench:
 
         Args:
             ctx: a context of Amaranth's simulator, or an object with its methods `get`, `set` and `tick`.
-            input_pauses: see `Simulation.run`.
-            output_pauses: see `Simulation.run`.
 
         Raises:
             ContractError: the core violated the stream contract.
