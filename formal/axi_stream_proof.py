@@ -39,7 +39,7 @@ class AnyCore(wiring.Component):
         tap: of a core with a tap, the same in place of that.
     """
 
-    _MustUse__silence = True
+    _MustUse__silence = True  # Of one with a tap only that is elaborated.
 
     def __init__(self, like: Any) -> None:
         super().__init__(like.signature)

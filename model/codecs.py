@@ -86,21 +86,20 @@ class _Coding:
         """The codec, with its incremental and its stream forms."""
         coding = self
 
-        # The names of the arguments are those of the base classes.
         class Encoder(codecs.IncrementalEncoder):
-            def encode(self, input: str, final: bool = False) -> bytes:  # noqa: A002
+            def encode(self, input: str, final: bool = False) -> bytes:  # noqa: A002 - as in the base class
                 return coding.encode(input, self.errors)[0]
 
         class BufferedDecoder(codecs.BufferedIncrementalDecoder):
-            def _buffer_decode(self, input: ReadableBuffer, errors: str, final: bool) -> tuple[str, int]:  # noqa: A002
+            def _buffer_decode(self, input: ReadableBuffer, errors: str, final: bool) -> tuple[str, int]:  # noqa: A002 - as in the base class
                 return coding.decode(input, errors, final)
 
         class Reader(codecs.StreamReader):
-            def decode(self, input: ReadableBuffer, errors: str = "strict") -> tuple[str, int]:  # noqa: A002
+            def decode(self, input: ReadableBuffer, errors: str = "strict") -> tuple[str, int]:  # noqa: A002 - as in the base class
                 return coding.decode(input, errors, final=False)
 
         class Writer(codecs.StreamWriter):
-            def encode(self, input: str, errors: str = "strict") -> tuple[bytes, int]:  # noqa: A002
+            def encode(self, input: str, errors: str = "strict") -> tuple[bytes, int]:  # noqa: A002 - as in the base class
                 return coding.encode(input, errors)
 
         return codecs.CodecInfo(self.encode, self.decode, Reader, Writer, Encoder, BufferedDecoder, self.name)

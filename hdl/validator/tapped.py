@@ -34,8 +34,7 @@ class TappedStream(wiring.Component):
         output: stream of `beat_layout` with one lane, reports of `report_layout`; each beat has `last`.
     """
 
-    # Where only the tap is needed, as in its Verilog, this is not elaborated, which is no mistake.
-    _MustUse__silence = True
+    _MustUse__silence = True  # Where only the tap is needed, as in its Verilog, this is not elaborated.
 
     packed = True
     reset_cycles = 0
