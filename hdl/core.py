@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Protocol, get_args, get_origin, get_type_hints
@@ -99,13 +99,9 @@ class Option:
     flags: tuple[str, str] | None = None
 
 
-def option(text: str, **details: Any) -> dict[str, Any]:
-    """The metadata of a field that has an option on the command line.
-
-    Args:
-        details: the other attributes of `Option`.
-    """
-    return {"option": Option(text, **details)}
+def option(default: object, text: str, **details: Any) -> Any:
+    """A field that has an option on the command line, with the attributes of `Option`."""
+    return field(default=default, metadata={"option": Option(text, **details)})
 
 
 def option_word(field: str) -> str:

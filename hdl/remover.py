@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from amaranth.hdl import Module, ShapeLike, Value
@@ -47,21 +47,18 @@ class RemoverParameters(CoreParameters):
     core: ClassVar[str] = "remover"
     input_noun: ClassVar[str] = "symbol"
 
-    lanes: int = field(default=4, metadata=option("Symbols per beat. Default: 4.", range=(1, MAX_REMOVER_LANES)))
-    width: int = field(
-        default=8, metadata=option("Bits of the data of a symbol. Default: 8.", range=(1, MAX_BITS), metavar="BITS")
+    lanes: int = option(4, "Symbols per beat. Default: 4.", range=(1, MAX_REMOVER_LANES))
+    width: int = option(8, "Bits of the data of a symbol. Default: 8.", range=(1, MAX_BITS), metavar="BITS")
+    user: int = option(
+        0,
+        "Bits of tuser for each symbol. Default: 0, no tuser.",
+        range=(0, MAX_BITS),
+        metavar="BITS",
     )
-    user: int = field(
-        default=0,
-        metadata=option("Bits of tuser for each symbol. Default: 0, no tuser.", range=(0, MAX_BITS), metavar="BITS"),
-    )
-    flush: bool = field(
-        default=False,
-        metadata=option(
-            "Also close a beat when the input pauses. Default: symbols wait until their beat is full or the packet"
-            " ends.",
-            flags=("--flush", ""),
-        ),
+    flush: bool = option(
+        False,
+        "Also close a beat when the input pauses. Default: symbols wait until their beat is full or the packet ends.",
+        flags=("--flush", ""),
     )
 
     def __post_init__(self) -> None:

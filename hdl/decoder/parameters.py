@@ -11,7 +11,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_stream
-from utf8fpga.hdl.core import Core, TableParameters, option, written
+from utf8fpga.hdl.core import Core, Option, TableParameters, option, written
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
 from utf8fpga.hdl.decoder.packed import CompactDecoder, PackedDecoder
@@ -116,88 +116,67 @@ class DecoderParameters(TableParameters):
     core: ClassVar[str] = "decoder"
 
     table: EncodingTable = field(
-        default=TABLE_3_7, kw_only=False, metadata=option("The encoding form.", choices=_TABLES)
+        default=TABLE_3_7, kw_only=False, metadata={"option": Option("The encoding form.", choices=_TABLES)}
     )
-    lanes: int = field(default=1, metadata=option("Code units per beat.", range=(1, MAX_LANES)))
-    architecture: str | None = field(
-        default=None,
-        metadata=option(
-            "State machine or sliding window. Default: serial for one lane, parallel for more.", choices=ARCHITECTURES
-        ),
+    lanes: int = option(1, "Code units per beat.", range=(1, MAX_LANES))
+    architecture: str | None = option(
+        None,
+        "State machine or sliding window. Default: serial for one lane, parallel for more.",
+        choices=ARCHITECTURES,
     )
-    pipeline: int | None = field(
-        default=None,
-        metadata=option(
-            "Register stages. Serial: 0 (the smallest, default) to 2; parallel: 0 to 6, default: 6 for one lane, 5"
-            " for more.",
-            range=(0, None),
-        ),
+    pipeline: int | None = option(
+        None,
+        "Register stages. Serial: 0 (the smallest, default) to 2; parallel: 0 to 6, default: 6 for one lane, 5 for"
+        " more.",
+        range=(0, None),
     )
-    packed: bool = field(
-        default=True,
-        metadata=option(
-            "Output words contiguous from word 0 (default), or in order with gaps, which is smaller and has less"
-            " latency.",
-            flags=("--packed", "--sparse"),
-        ),
+    packed: bool = option(
+        True,
+        "Output words contiguous from word 0 (default), or in order with gaps, which is smaller and has less latency.",
+        flags=("--packed", "--sparse"),
     )
-    buffer: str | None = field(
-        default=None,
-        metadata=option(
-            "Buffer of parallel decoders. Memory is faster and requires 4 lanes; in slices its control is"
-            " duplicated, for many lanes; registers recover from bit flips without a reset; packer is for packed"
-            " decoders without a buffer of their own. Default: memory from 4 lanes on, slices from 32 on; packed with 4"
-            " to 8 or 16 lanes: packer.",
-            choices=(*BUFFERS, IN_PACKER),
-        ),
+    buffer: str | None = option(
+        None,
+        "Buffer of parallel decoders. Memory is faster and requires 4 lanes; in slices its control is duplicated, for"
+        " many lanes; registers recover from bit flips without a reset; packer is for packed decoders without a buffer"
+        " of their own. Default: memory from 4 lanes on, slices from 32 on; packed with 4 to 8 or 16 lanes: packer.",
+        choices=(*BUFFERS, IN_PACKER),
     )
-    replacement: bool = field(
-        default=True,
-        metadata=option(
-            "Leave the data of ill-formed items undefined, which is smaller; default: U+FFFD.",
-            flags=("", "--no-replacement"),
-        ),
+    replacement: bool = option(
+        True,
+        "Leave the data of ill-formed items undefined, which is smaller; default: U+FFFD.",
+        flags=("", "--no-replacement"),
     )
-    practice: Practice = field(
-        default=Practice.MAXIMAL_SUBPARTS,
-        metadata=option(
-            "Which ill-formed bytes are replaced by one U+FFFD.",
-            choices=tuple(practice.value for practice in MARK_PRACTICES),
-        ),
+    practice: Practice = option(
+        Practice.MAXIMAL_SUBPARTS,
+        "Which ill-formed bytes are replaced by one U+FFFD.",
+        choices=tuple(practice.value for practice in MARK_PRACTICES),
     )
-    replace_with: Replacement = field(
-        default=Replacement.REPLACEMENT_CHARACTER,
-        metadata=option(
-            "What ill-formed bytes are replaced by; others than U+FFFD with --practice each-unit.",
-            choices=tuple(each.value for each in Replacement),
-        ),
+    replace_with: Replacement = option(
+        Replacement.REPLACEMENT_CHARACTER,
+        "What ill-formed bytes are replaced by; others than U+FFFD with --practice each-unit.",
+        choices=tuple(each.value for each in Replacement),
     )
-    refresh: int | None = field(
-        default=None,
-        metadata=option(
-            "Reset the decoder periodically, between packets, at least this many cycles apart, which ends the effect of"
-            " bit flips. Default: no periodic reset.",
-            range=(1, MAX_EVERY),
-            metavar="CYCLES",
-        ),
+    refresh: int | None = option(
+        None,
+        "Reset the decoder periodically, between packets, at least this many cycles apart, which ends the effect of"
+        " bit flips. Default: no periodic reset.",
+        range=(1, MAX_EVERY),
+        metavar="CYCLES",
     )
-    compact_input: bool = field(
-        default=False,
-        metadata=option(
-            "Accept input beats with gaps and partial beats within a packet, by a null-word remover. Default: bytes are"
-            " contiguous, and only the last beat of a packet is partial.",
-            flags=("--compact-input", ""),
-        ),
+    compact_input: bool = option(
+        False,
+        "Accept input beats with gaps and partial beats within a packet, by a null-word remover. Default: bytes are"
+        " contiguous, and only the last beat of a packet is partial.",
+        flags=("--compact-input", ""),
     )
-    properties: tuple[CharacterProperty, ...] = field(
-        default=(),
-        metadata=option(
-            "Also output flags of these properties of each item, in m_axis_tuser:"
-            f" {', '.join(CharacterProperty)}; or all. Default: none.",
-            choices=tuple(CharacterProperty),
-            several=True,
-            named=True,
-        ),
+    properties: tuple[CharacterProperty, ...] = option(
+        (),
+        "Also output flags of these properties of each item, in m_axis_tuser:"
+        f" {', '.join(CharacterProperty)}; or all. Default: none.",
+        choices=tuple(CharacterProperty),
+        several=True,
+        named=True,
     )
     kind: bool = False
     length: bool = False

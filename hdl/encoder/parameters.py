@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from utf8fpga.hdl.core import CoreParameters, option
@@ -35,31 +35,25 @@ class UnitParameters(CoreParameters):
         unescape: the escape that is undone, one of `ESCAPES`; for encodings of bytes. Default: none.
     """
 
-    to: str = field(default="utf-8", metadata=option("The encoding of the output.", choices=tuple(ENCODINGS)))
-    packed: bool = field(
-        default=True,
-        metadata=option(
-            "Units of an output beat contiguous from lane 0 (default), or in order with gaps, which is smaller and has"
-            " less latency.",
-            flags=("--packed", "--sparse"),
-        ),
+    to: str = option("utf-8", "The encoding of the output.", choices=tuple(ENCODINGS))
+    packed: bool = option(
+        True,
+        "Units of an output beat contiguous from lane 0 (default), or in order with gaps, which is smaller and has"
+        " less latency.",
+        flags=("--packed", "--sparse"),
     )
-    narrow: bool = field(
-        default=False,
-        metadata=option(
-            "As many units per output beat as input symbols: the input waits where the text grows. Default: room for"
-            " all units that an input beat may become.",
-            flags=("--narrow", "--wide"),
-        ),
+    narrow: bool = option(
+        False,
+        "As many units per output beat as input symbols: the input waits where the text grows. Default: room for"
+        " all units that an input beat may become.",
+        flags=("--narrow", "--wide"),
     )
 
-    unescape: Replacement | None = field(
-        default=None,
-        metadata=option(
-            "Code points of this escape, of a decoder with --replace-with, become bytes again. Default: none.",
-            choices=tuple(each.value for each in ESCAPES),
-            named=True,
-        ),
+    unescape: Replacement | None = option(
+        None,
+        "Code points of this escape, of a decoder with --replace-with, become bytes again. Default: none.",
+        choices=tuple(each.value for each in ESCAPES),
+        named=True,
     )
 
     @property
@@ -133,12 +127,11 @@ class EncoderParameters(UnitParameters):
     core: ClassVar[str] = "encoder"
     input_noun: ClassVar[str] = "word"
 
-    lanes: int = field(default=1, metadata=option("Words per beat.", range=(1, MAX_ENCODER_LANES)))
-    items: bool = field(
-        default=False,
-        metadata=option(
-            "Words are the items of a decoder, whose error flags are passed on. Default: UTF-32.", flags=("--items", "")
-        ),
+    lanes: int = option(1, "Words per beat.", range=(1, MAX_ENCODER_LANES))
+    items: bool = option(
+        False,
+        "Words are the items of a decoder, whose error flags are passed on. Default: UTF-32.",
+        flags=("--items", ""),
     )
 
     def __post_init__(self) -> None:

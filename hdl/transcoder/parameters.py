@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from amaranth.lib import stream
@@ -57,35 +57,26 @@ class TranscoderParameters(UnitParameters):
     core: ClassVar[str] = "transcoder"
     input_noun: ClassVar[str] = "code unit"
 
-    from_: str = field(
-        default="utf-8", metadata=option("The encoding of the input.", choices=tuple(ENCODINGS), named=True)
-    )
-    lanes: int = field(default=1, metadata=option("Code units per beat.", range=(1, MAX_LANES)))
-    pipeline: int | None = field(
-        default=None,
-        metadata=option(
-            "Register stages of the decoder: 0 (the smallest, default) to 2, the fastest, with one lane; 0 to 6 with"
-            " more, default 5.",
-            range=(0, None),
-        ),
+    from_: str = option("utf-8", "The encoding of the input.", choices=tuple(ENCODINGS), named=True)
+    lanes: int = option(1, "Code units per beat.", range=(1, MAX_LANES))
+    pipeline: int | None = option(
+        None,
+        "Register stages of the decoder: 0 (the smallest, default) to 2, the fastest, with one lane; 0 to 6 with"
+        " more, default 5.",
+        range=(0, None),
     )
 
-    replace_with: Replacement = field(
-        default=Replacement.REPLACEMENT_CHARACTER,
-        metadata=option(
-            "What each ill-formed code unit is replaced by, with one lane. Default: one U+FFFD for each maximal"
-            " subpart.",
-            choices=_REPLACEMENTS,
-        ),
+    replace_with: Replacement = option(
+        Replacement.REPLACEMENT_CHARACTER,
+        "What each ill-formed code unit is replaced by, with one lane. Default: one U+FFFD for each maximal subpart.",
+        choices=_REPLACEMENTS,
     )
-    bom: ByteOrderMark = field(
-        default=ByteOrderMark.KEEP,
-        metadata=option(
-            "What becomes of a byte order mark at the beginning of a packet: it is kept as a character (default),"
-            " removed, or selects the byte order and is removed.",
-            choices=tuple(each.value for each in ByteOrderMark),
-            named=True,
-        ),
+    bom: ByteOrderMark = option(
+        ByteOrderMark.KEEP,
+        "What becomes of a byte order mark at the beginning of a packet: it is kept as a character (default),"
+        " removed, or selects the byte order and is removed.",
+        choices=tuple(each.value for each in ByteOrderMark),
+        named=True,
     )
 
     def __post_init__(self) -> None:

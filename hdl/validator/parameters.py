@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from utf8fpga.hdl.core import TableParameters, option
@@ -67,40 +67,32 @@ class ValidatorParameters(TableParameters):
 
     core: ClassVar[str] = "validator"
 
-    table: EncodingTable = field(default=TABLE_3_7, metadata=option("The encoding form.", choices=_BYTE_TABLES))
-    lanes: int = field(default=1, metadata=option("Bytes per beat.", range=(1, MAX_TAP_LANES)))
-    report: str = field(
-        default=REPORTS[-1],
-        metadata=option(
-            "What a report holds: the verdict; also the offset of the first error; or also its cause, the number of"
-            " errors and the lengths (default).",
-            choices=REPORTS,
-        ),
+    table: EncodingTable = option(TABLE_3_7, "The encoding form.", choices=_BYTE_TABLES)
+    lanes: int = option(1, "Bytes per beat.", range=(1, MAX_TAP_LANES))
+    report: str = option(
+        REPORTS[-1],
+        "What a report holds: the verdict; also the offset of the first error; or also its cause, the number of"
+        " errors and the lengths (default).",
+        choices=REPORTS,
     )
-    counters: int = field(
-        default=COUNTER_WIDTH,
-        metadata=option(
-            "Width of the numbers in a report, which saturate. Default: 32.",
-            range=(MIN_COUNTER_WIDTH, MAX_COUNTER_WIDTH),
-            metavar="BITS",
-        ),
+    counters: int = option(
+        COUNTER_WIDTH,
+        "Width of the numbers in a report, which saturate. Default: 32.",
+        range=(MIN_COUNTER_WIDTH, MAX_COUNTER_WIDTH),
+        metavar="BITS",
     )
-    pass_through: bool = field(
-        default=False,
-        metadata=option(
-            "The stream goes through the validator unchanged, with a flag for each byte of an ill-formed sequence."
-            " Default: it is only watched.",
-            flags=("--pass-through", "--tap"),
-        ),
+    pass_through: bool = option(
+        False,
+        "The stream goes through the validator unchanged, with a flag for each byte of an ill-formed sequence."
+        " Default: it is only watched.",
+        flags=("--pass-through", "--tap"),
     )
-    limit: int | None = field(
-        default=None,
-        metadata=option(
-            "With --pass-through: cut longer packets at the last boundary within so many bytes, 4 or more, that leaves"
-            " no sequence torn.",
-            range=(4, MAX_LIMIT),
-            metavar="BYTES",
-        ),
+    limit: int | None = option(
+        None,
+        "With --pass-through: cut longer packets at the last boundary within so many bytes, 4 or more, that leaves"
+        " no sequence torn.",
+        range=(4, MAX_LIMIT),
+        metavar="BYTES",
     )
 
     def __post_init__(self) -> None:

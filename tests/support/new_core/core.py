@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 from amaranth.hdl import Module, Signal
@@ -23,10 +23,8 @@ class PassThroughParameters(CoreParameters):
 
     core: ClassVar[str] = "pass-through"
 
-    lanes: int = field(default=1, metadata=option("Bytes per beat.", range=(1, 64)))
-    inverted: bool = field(
-        default=False, metadata=option("A fault: the lowest bit is inverted.", flags=("--fault", ""))
-    )
+    lanes: int = option(1, "Bytes per beat.", range=(1, 64))
+    inverted: bool = option(False, "A fault: the lowest bit is inverted.", flags=("--fault", ""))
 
     def build(self) -> PassThroughCore:
         """The circuit."""
