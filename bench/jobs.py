@@ -331,14 +331,15 @@ def _critical_path(printed: str) -> CriticalPath | None:
     sinks = re.findall(r"Sink (\S+)", report)
     if not nets or len(sinks) < len(nets):
         return None
-    total, (slowest, number) = sum(step.ns for step in steps), max(nets)
+    total = sum(step.ns for step in steps)
+    slowest, number = max(nets)
     return CriticalPath(
         start=_wire(steps[0].pin),
-        end=_wire(sinks[len(nets) - 1]),
+        end=_wire(sinks[len(nets) - 1]),  # Each net on the path has one sink.
         ns=round(total, 2),
         levels=sum(step.kind == "logic" for step in steps),
         routing=round(sum(ns for ns, _ in nets) / total, 2),
-        net=_wire(steps[number - 1].pin),
+        net=_wire(steps[number - 1].pin),  # The step before a net ends at the pin that drives it.
         net_ns=slowest,
     )
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a board sends: symbols of its core, and markers; the circuits that turn them into bytes.
+"""What a board sends, symbols of its core and markers, and the circuit that sends each as a word.
 
-`TextForm` is the other one of these circuits.
+The circuit that sends text is `TextForm`.
 """
 
 from __future__ import annotations
@@ -31,15 +31,7 @@ class Record(enum.Enum, shape=2):  # type: ignore[call-arg]  # amaranth's metacl
 
 
 def record_layout(symbol: Any) -> data.StructLayout:
-    """The payload of a form's input.
-
-    Fields:
-        record: which record.
-        symbol: the symbol of the core; undefined in a marker.
-
-    Args:
-        symbol: the shape of the core's output symbols.
-    """
+    """The payload of a form's input, with a symbol of this shape, which is undefined in a marker."""
     return data.StructLayout({"record": Record, "symbol": symbol})
 
 
@@ -50,7 +42,7 @@ def has_field(symbol: Any, name: str) -> bool:
 
 
 def is_error(symbol: Any) -> Value:
-    """Whether a symbol is ill-formed: its field `error`, or the contrary of `well_formed`; 0 if it has neither."""
+    """Whether a symbol is ill-formed: its field `error`, or the complement of `well_formed`; 0 if it has neither."""
     if has_field(symbol, "well_formed"):
         return ~symbol.well_formed
     found: Value = symbol.error if has_field(symbol, "error") else Const(0)
@@ -119,6 +111,7 @@ class WordForm(RecordForm):
                         if record is Record.COUNTERS:
                             m.d.sync += words_left.eq(COUNTERS)
         with m.Elif(idle & (words_left != 0)):
+            # `words_left` counts down, but the first counter is sent first.
             counter = Array([self.counters[n] for n in reversed(range(COUNTERS))])[words_left - 1]
             m.d.sync += [word.eq(counter), bytes_left.eq(BYTES_PER_WORD), words_left.eq(words_left - 1)]
         with m.Elif(self.data.valid & self.data.ready):

@@ -86,13 +86,14 @@ class _Drain:
         quiet = [0] * aig.inputs
         quiet[aig.input_bits["ready"][0]] = 1
         bits = aig.output_bits
-        before = 1
+        continues = 1
         for cycle in range(self._cycles):
             outputs, state = next_cycle(gates, aig, state, quiet)
             found |= {f"monitor {n} in cycle {cycle}": outputs[bit] ^ 1 for n, bit in enumerate(bits["bad"])}
             valid, offered, ready = (outputs[bits[f"see_{name}"][0]] for name in ("out_valid", "in_valid", "in_ready"))
             if self._gapless:
-                found[f"no gap in cycle {cycle}"] = gates.both(valid, before ^ 1) ^ 1
-                before = gates.both(valid ^ 1, gates.both(offered, ready) ^ 1) ^ 1
+                # A valid beat follows a valid beat, or one that is accepted from the waiting producer.
+                found[f"no gap in cycle {cycle}"] = gates.both(valid, continues ^ 1) ^ 1
+                continues = gates.both(valid ^ 1, gates.both(offered, ready) ^ 1) ^ 1
         found["empty"] = valid ^ 1
         return found

@@ -284,6 +284,7 @@ def causes(table: EncodingTable) -> Causes:
 
 
 def _looked_up(values: Sequence[int], unit: Value) -> Value:
+    """The value for a unit, of a list by unit, by comparisons with the bounds of its runs of equal values."""
     found: Value = Const(0, max(ErrorKind).bit_length())
     for wanted, group in groupby(range(len(values)), key=values.__getitem__):
         run = list(group)

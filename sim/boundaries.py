@@ -9,7 +9,7 @@ from utf8fpga.model import TABLE_3_7, EncodingTable
 
 
 def boundary_units(table: EncodingTable = TABLE_3_7) -> list[int]:
-    """Every bound of the table's ranges and the units next to it, ascending."""
+    """Every bound of the table's ranges, the units next to it, the lowest and the highest unit, ascending."""
     bounds = [bound for row in table.rows for allowed in row.units for bound in (allowed.first, allowed.last)]
     top = (1 << table.unit_width) - 1
     return sorted({0, *_near(bounds, table), top})

@@ -74,6 +74,7 @@ def modules_text(
             body = made[path].body() + (checks if path == top else "")
             if not made[path].divided:
                 break
+            # Only the text shows which further cells need a wire; then it is written anew.
             contents[path] = contents[path].divide(made[path].divided)
         if body not in found:
             words = [plain_identifier(re.sub(r"\$\d+$|_\d+$", "", part)) for part in path.split(".")]
@@ -110,6 +111,8 @@ class _Reference(NamedTuple):
 
 class _ModuleText:
     """The text of a module.
+
+    `body` finds which bits are read and which names are used while it writes, so it is called once.
 
     Attributes:
         divided: the cells that need a wire, without which the text of the body is not valid.
@@ -150,7 +153,7 @@ class _ModuleText:
         return self._chosen[signal]
 
     def body(self) -> str:
-        """The text behind the name."""
+        """The text from the ports on, without ``endmodule``."""
         header = ",\n".join(
             _comment(signal.doc, "  ")
             + "".join(f'  (* {key} = "{value}" *)\n' for key, value in self._attributes.get(name, {}).items())
@@ -376,14 +379,11 @@ class _ModuleText:
             end = start + 1
             while end < len(forms) and _is_next(forms[start:end], forms[end]):
                 end += 1
-            if end - start > 2:
-                target, written = (self._in_loop(forms[start : start + 2], start, variable, part) for part in (0, 1))
-                yield _Piece(target, written, start, end - start)
-                start = end
-            else:
-                target, written = (self._in_loop(forms[start : start + 1], start, variable, part) for part in (0, 1))
-                yield _Piece(target, written)
-                start += 1
+            number = end - start if end - start > 2 else 1  # No loop for two elements.
+            first_two = forms[start : start + min(number, 2)]
+            target, written = (self._in_loop(first_two, start, variable, part) for part in (0, 1))
+            yield _Piece(target, written, start, number) if number > 1 else _Piece(target, written)
+            start += number
 
     def _named_values(self, bits: Bits, value: Expression) -> Expression:
         """The value of bits, in which those values of their signal that have a name are named constants."""
@@ -399,7 +399,7 @@ class _ModuleText:
         return leaf(WireBit(name, index) for index in range(value.width))
 
     def _form(self, bits: Bits, value: Callable[[Bits], Expression]) -> _Form:
-        """The text of an assignment without its wires, and these."""
+        """The form of the assignment to some bits."""
         found: list[_Reference] = []
 
         def refer(*place: Any) -> str:
@@ -411,7 +411,10 @@ class _ModuleText:
         return _Form(f"{text(leaf(bits), refer)}\1{text(reduced(expression), refer)}", found)
 
     def _in_loop(self, forms: Sequence[_Form], start: int, variable: str, part: int) -> str:
-        """The target or the value of an assignment to the element `variable`, of two elements from `start` on."""
+        """The target (`part` 0) or the value (1) of an assignment to the element `variable`.
+
+        The forms are those of the elements `start` and `start` + 1, or of the former alone, without a loop.
+        """
         texts = []
         for number, place in enumerate(forms[0].references):
             stride = forms[1].references[number].first - place.first if len(forms) > 1 else 0
@@ -464,6 +467,8 @@ class _Piece(NamedTuple):
 
 
 class _Form(NamedTuple):
+    """The text of an assignment with ``\\0`` in place of each reference, and ``\\1`` between target and value."""
+
     text: str
     references: list[_Reference]
 
