@@ -269,6 +269,7 @@ def wires_of(expression: Expression) -> Iterator[str]:
         yield from wires_of(each)
 
 
+_UNARY = ("~", "&/", "|/", "^/")
 _LEVELS = (("?",), (), ("|",), ("^", "~^"), ("&",), ("==", "!="), ("<", "<=", ">", ">="), (">>",), ("+", "-"))
 _PRECEDENCE = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
 """How tightly operators bind in Verilog (IEEE Std 1364-2005, table 5-4)."""
@@ -285,8 +286,11 @@ def text(expression: Expression, refer: Reference) -> str:
         return _concatenated([_run_text(run, refer) for run in reversed(list(runs(expression.bits)))])
     if operator == "{}":
         return _concatenated([text(each, refer) for each in reversed(operands)])
-    if operator in ("~", "&/", "|/", "^/"):
-        return f"{operator[0]}{_operand(operands[0], refer, 10)}"
+    if operator in _UNARY:
+        # Verilog has ``~|a`` as one operator, but no ``|~a``, and ``^~a`` is another function than ``^(~a)``.
+        operand = _operand(operands[0], refer, 10)
+        is_joined = operator != "~" and operands[0].operator in _UNARY
+        return f"{operator[0]}({operand})" if is_joined else f"{operator[0]}{operand}"
     if operator.startswith("\\"):
         return f"{refer(operator[1:], 0, 0)}[{text(operands[0], refer)}]"
     if operator == "?":
