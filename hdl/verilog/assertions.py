@@ -3,21 +3,17 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from string import Template
 from typing import Any
 
-from amaranth.lib.wiring import In
-
-from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts, axi_signature
+from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core
-from utf8fpga.hdl.cores import command_words, parameters_of
+from utf8fpga.hdl.cores import parameters_of
 from utf8fpga.hdl.remover import RemoverParameters
-from utf8fpga.hdl.verilog.identifiers import check_module_name
-from utf8fpga.hdl.verilog.writer import module_name
+from utf8fpga.hdl.verilog.writer import WrittenModule
 
 
 def axi_assertions(
@@ -43,26 +39,23 @@ def axi_assertions(
     Raises:
         InvalidArgumentError: `name` is not valid.
     """
-    name, options = module_name(core) if name is None else name, options or PortOptions()
-    check_module_name(name)
-    members = axi_signature(core, options).members
-    ports = {port: ("input" if member.flow is In else "output", member.shape) for port, member in members.items()}
+    module = WrittenModule.of(core, name, options, command)
+    ports = module.ports
     widths = {port: f"[{width - 1}:0] " if width > 1 else "" for port, (_, width) in ports.items()}
     vectors = widths | {port: f"[{ports[port][1] - 1}:0] " for port in ports if port.endswith(("data", "keep", "user"))}
-    words = command_words(parameters_of(core)) if command is None else command
     given, source = SymbolPorts.of(core.input), files("utf8fpga.hdl.verilog")
     text = "".join(
         source.joinpath(f"{part}.sv").read_text(encoding="utf-8")
         for part in ("contract_input", "contract_tap" if hasattr(core, "tap") else "contract_stream", "contract_end")
     )
     return Template(text).substitute(
-        _tap_terms(core.tap) if hasattr(core, "tap") else _stream_terms(core, options, ports),
-        name=name,
-        command=shlex.join(["utf8fpga", "generate", *words]),
+        _tap_terms(core.tap) if hasattr(core, "tap") else _stream_terms(core, module.options, ports),
+        name=module.name,
+        command=module.command,
         inputs=",\n".join(f"  input wire {vectors[port]}{port}" for port in ports),
         ports=",\n".join(f"  {way} wire {widths[port]}{port}" for port, (way, _) in ports.items()),
         connections=",\n".join(f"    .{port}({port})" for port in ports),
-        reset="!rst_n" if options.reset_low else "rst",
+        reset=module.resets,
         lanes=lanes_of(core.input),
         size=given.size,
         gaps=int(parameters_of(core).accepts_gaps),

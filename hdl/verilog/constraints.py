@@ -3,16 +3,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
-from amaranth.lib.wiring import In
-
-from utf8fpga.hdl.axi_stream import PortOptions, axi_signature
+from utf8fpga.hdl.axi_stream import PortOptions
 from utf8fpga.hdl.core import Core
-from utf8fpga.hdl.cores import command_words, parameters_of
-from utf8fpga.hdl.verilog.identifiers import check_module_name
-from utf8fpga.hdl.verilog.writer import module_name
+from utf8fpga.hdl.verilog.writer import WrittenModule
 
 
 def axi_constraints(
@@ -26,18 +21,16 @@ def axi_constraints(
 
     They are valid both as SDC and, for Vivado, as XDC. The arguments are those of `axi_assertions`.
     """
-    name, options = module_name(core) if name is None else name, options or PortOptions()
-    check_module_name(name)
-    words = command_words(parameters_of(core)) if command is None else command
-    members = axi_signature(core, options).members
+    module = WrittenModule.of(core, name, options, command)
     inputs = [
-        f"{port}[*]" if member.shape > 1 else port
-        for port, member in members.items()
-        if member.flow is In and port != "clk"
+        f"{port}[*]" if width > 1 else port
+        for port, (direction, width) in module.ports.items()
+        if direction == "input" and port != "clk"
     ]
+    name = module.name
     return f"""\
 # Constraints of the module {name} as the top of a design, or out of context (Vivado: read_xdc -mode out_of_context).
-# Command: {shlex.join(["utf8fpga", "generate", *words])}
+# Command: {module.command}
 # SPDX-License-Identifier: BSD-2-Clause
 
 # An example, 100 MHz: replace the period, in ns, by that of the design.

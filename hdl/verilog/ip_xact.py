@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from amaranth.lib.wiring import In
-
-from utf8fpga.hdl.axi_stream import PortOptions, axi_signature
+from utf8fpga.hdl.axi_stream import PortOptions
 from utf8fpga.hdl.core import Core
-from utf8fpga.hdl.cores import command_words, parameters_of
-from utf8fpga.hdl.verilog.identifiers import check_module_name
-from utf8fpga.hdl.verilog.writer import module_name
+from utf8fpga.hdl.cores import parameters_of
+from utf8fpga.hdl.verilog.writer import WrittenModule
 
 _NAMESPACE = "http://www.accellera.org/XMLSchema/IPXACT/1685-2014"
 
@@ -38,10 +34,8 @@ def axi_ip_xact(
         core, name, options, command: see `axi_assertions`.
         verilog: the path of the Verilog file, relative to that of the description; default: the name with ``.v``.
     """
-    name, options = module_name(core) if name is None else name, options or PortOptions()
-    check_module_name(name)
-    parameters, ports = parameters_of(core), axi_signature(core, options).members
-    written = shlex.join(["utf8fpga", "generate", *(command_words(parameters) if command is None else command)])
+    written = WrittenModule.of(core, name, options, command)
+    name, ports = written.name, written.ports
     files = _node(
         "fileSet",
         *_texts(name="verilog"),
@@ -53,16 +47,16 @@ def axi_ip_xact(
     component = _node(
         "component",
         *_texts(vendor="utf8fpga", library="verilog", name=name, version=version("utf8fpga")),
-        _node("busInterfaces", *_interfaces(ports, options)),
+        _node("busInterfaces", *_interfaces(ports, written.options)),
         _node(
             "model",
             _node("views", view),
             _node("instantiations", module),
-            _node("ports", *(_port(port, member.flow is In, member.shape) for port, member in ports.items())),
+            _node("ports", *(_port(port, way == "input", width) for port, (way, width) in ports.items())),
         ),
         _node("fileSets", files),
         # Comments cannot contain the hyphens of options.
-        *_texts(description=f"{' '.join(parameters.description())} Command: {written}"),
+        *_texts(description=f"{' '.join(parameters_of(core).description())} Command: {written.command}"),
         **{"xmlns:ipxact": _NAMESPACE},
     )
     ElementTree.indent(component)
@@ -97,7 +91,7 @@ def _interfaces(ports: Mapping[str, Any], options: PortOptions) -> Iterator[Elem
             streams.setdefault(stream, {})[signal.upper()] = port
     for stream, signals in streams.items():
         mode = _node("slave" if stream == "s_axis" else "master")
-        if all(ports[port].flow is In for port in signals.values()):
+        if all(ports[port][0] == "input" for port in signals.values()):
             mode = _node("monitor", interfaceMode="slave")
         yield _interface(stream, "amba.com AMBA4 AXI4Stream r0p0_1", signals, mode)
     reset = options.reset

@@ -9,14 +9,13 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts, axi_signature
+from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core
-from utf8fpga.hdl.cores import command_words, parameters_of
+from utf8fpga.hdl.cores import parameters_of
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors, data_bits, report_fields
-from utf8fpga.hdl.verilog.identifiers import check_module_name
-from utf8fpga.hdl.verilog.writer import module_name
+from utf8fpga.hdl.verilog.writer import WrittenModule
 from utf8fpga.model import TABLE_3_7, InvalidArgumentError, Practice
 from utf8fpga.model.render import counted
 
@@ -47,15 +46,11 @@ def axi_testbench(
     Raises:
         InvalidArgumentError: `name` is not valid, or the options have ports beside the streams, or for a packet.
     """
-    parameters = parameters_of(core)
-    name = module_name(core) if name is None else name
-    check_module_name(name)
-    options, is_tap = options or PortOptions(), hasattr(core, "tap")
+    parameters, is_tap, report = parameters_of(core), hasattr(core, "tap"), report_fields(core)
+    name, options, ports, words = module = WrittenModule.of(core, name, options, command)
     for option in options.additions:
         raise InvalidArgumentError(f"a test bench does not drive {option}: leave out {option} or the test bench")
-    ports = axi_signature(core, options).members
     given, made = SymbolPorts.of(core.input), None if is_tap else SymbolPorts.of(core.output, options.flags)
-    words, report = command_words(parameters) if command is None else command, report_fields(core)
     verilog, testbench = _shown(verilog, f"{name}.v"), _shown(testbench, f"{name}_bench.v")
     vectors = _shown(vectors, "vectors.hex")
     vectors_command = shlex.join(
@@ -66,7 +61,7 @@ def axi_testbench(
     text = files("utf8fpga.hdl.verilog").joinpath("testbench.v").read_text(encoding="utf-8")
     return Template(text).substitute(
         product=f"a {parameters.core} with {counted(lanes, parameters.input_noun)} per cycle",
-        command=shlex.join(["utf8fpga", "generate", *words]),
+        command=module.command,
         files=shlex.join([verilog, testbench]),
         vectors=vectors_command,
         vectors_shown=_in_string(vectors_command).replace("%", "%%"),

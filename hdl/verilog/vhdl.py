@@ -6,14 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from amaranth.lib.wiring import In
-
-from utf8fpga.hdl.axi_stream import PortOptions, axi_signature
+from utf8fpga.hdl.axi_stream import PortOptions
 from utf8fpga.hdl.core import Core
-from utf8fpga.hdl.cores import command_words, parameters_of
 from utf8fpga.hdl.verilog.header import header
 from utf8fpga.hdl.verilog.identifiers import check_vhdl_name
-from utf8fpga.hdl.verilog.writer import module_name
+from utf8fpga.hdl.verilog.writer import WrittenModule
 
 
 def axi_vhdl(
@@ -34,11 +31,8 @@ def axi_vhdl(
     Raises:
         InvalidArgumentError: `name` is not valid in VHDL.
     """
-    name, options = module_name(core) if name is None else name, options or PortOptions()
+    name, options, ports, words = WrittenModule.of(core, name, options, command)
     check_vhdl_name(name)
-    words = command_words(parameters_of(core)) if command is None else command
-    members = axi_signature(core, options).members
-    ports = {port: ("in" if member.flow is In else "out", member.shape) for port, member in members.items()}
     # The paragraphs of the header: the core, its ports, its timing.
     comment = re.sub("^//", "--", header(core, name, ports, {}, words, (), options), flags=re.MULTILINE)
     product, ports_text, timing, *_ = comment.split("--\n")
@@ -79,5 +73,6 @@ end architecture;
 
 def _port_clause(ports: Mapping[str, tuple[str, int]], vectors: set[str], indent: str) -> str:
     types = {port: f"_vector({width - 1} downto 0)" if port in vectors else "" for port, (_, width) in ports.items()}
-    lines = [f"{indent}  {port} : {way} std_logic{types[port]}" for port, (way, _) in ports.items()]
+    ways = {"input": "in", "output": "out"}
+    lines = [f"{indent}  {port} : {ways[way]} std_logic{types[port]}" for port, (way, _) in ports.items()]
     return f"{indent}port (\n" + ";\n".join(lines) + f"\n{indent});"

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import inspect
 import re
+import shlex
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from amaranth.back import rtlil
 from amaranth.hdl import Fragment
@@ -34,6 +36,39 @@ _WAIVER = """
 def module_name(core: Core) -> str:
     """The default name of the top module, such as ``utf8_decoder``."""
     return f"utf8_{parameters_of(core).core.replace('-', '_')}"
+
+
+class WrittenModule(NamedTuple):
+    """The module that `axi_verilog` writes, for the texts that go with it.
+
+    Attributes:
+        ports: by name the direction, ``input`` or ``output``, and the width.
+        words: the arguments of ``utf8fpga generate`` that select it.
+    """
+
+    name: str
+    options: PortOptions
+    ports: dict[str, tuple[str, int]]
+    words: Sequence[str]
+
+    @staticmethod
+    def of(core: Core, name: str | None, options: PortOptions | None, words: Sequence[str] | None) -> WrittenModule:
+        """The module for a core, with the defaults of `axi_verilog` for what is None."""
+        name, options = module_name(core) if name is None else name, options or PortOptions()
+        check_module_name(name)
+        members = axi_signature(core, options).members
+        ports = {port: ("input" if each.flow is In else "output", each.shape) for port, each in members.items()}
+        return WrittenModule(name, options, ports, command_words(parameters_of(core)) if words is None else words)
+
+    @property
+    def command(self) -> str:
+        """The command line that writes it."""
+        return shlex.join(["utf8fpga", "generate", *self.words])
+
+    @property
+    def resets(self) -> str:
+        """The Verilog expression that is 1 while it is reset."""
+        return "!rst_n" if self.options.reset_low else "rst"
 
 
 def axi_rtlil(core: Core, name: str | None = None, *, options: PortOptions | None = None) -> str:
@@ -94,8 +129,7 @@ def axi_verilog(
         }
         chosen = [word for option, value in given.items() if value is not None for word in (option, value)]
         command = [*command_words(parameters_of(core)), *chosen, *edge_words(core, options, checks=checks)]
-    name = module_name(core) if name is None else name
-    check_module_name(name)
+    module = WrittenModule.of(core, name, options, command)
     if ram_style is not None:
         check_ram_style(ram_style)
     if hasattr(core, "tap") and (checks or attributes is not None):
@@ -103,23 +137,22 @@ def axi_verilog(
             f"{'checks' if checks else f'attributes {attributes}'} is for cores with an input stream, which a tap only"
             " watches"
         )
-    members = axi_signature(core, options).members
-    ports = {port: ("input" if member.flow is In else "output", member.shape) for port, member in members.items()}
-    reset, text = "!rst_n" if options.reset_low else "rst", ""
+    text = ""
     if checks:
         gaps, size = parameters_of(core).accepts_gaps, SymbolPorts.of(core.input).size
-        text = contract_checks(ports, reset, accepts_gaps=gaps, symbol_bytes=size)
-    circuit, parts = _elaborated(core, name, options)
+        text = contract_checks(module.ports, module.resets, accepts_gaps=gaps, symbol_bytes=size)
+    circuit, parts = _elaborated(core, module.name, options)
     modules = read_rtlil(circuit)
     written = modules_text(
         modules,
-        tuple(ports),
+        tuple(module.ports),
         parts,
         ram_style=ram_style,
-        attributes=PORT_ATTRIBUTES[attributes](ports) if attributes is not None else None,
+        attributes=PORT_ATTRIBUTES[attributes](module.ports) if attributes is not None else None,
         checks=text,
     )
-    return header(core, name, ports, combinational_paths(modules), command, notes(circuit), options) + _WAIVER + written
+    comment = header(core, module.name, module.ports, combinational_paths(modules), command, notes(circuit), options)
+    return comment + _WAIVER + written
 
 
 def _parts(fragment: Fragment, path: str) -> dict[str, Part]:
