@@ -300,12 +300,7 @@ SILENT = "failed with status 1: it printed nothing"
     ],
 )
 def test_failures_are_reported(
-    tool: str,
-    script: str,
-    divide: int | None,
-    message: str,
-    tmp_path: Path,
-    fake_tool: FakeTool,
+    tool: str, script: str, divide: int | None, message: str, tmp_path: Path, fake_tool: FakeTool
 ) -> None:
     work = tmp_path / "icebreaker"
     build_board("icebreaker", tmp_path)

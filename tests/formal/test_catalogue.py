@@ -199,12 +199,7 @@ def doubling(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     with m.If(item.valid & item.ready):
         m.d.sync += [ended.eq(item.payload.last), again.eq(ended & item.payload.last & ~again)]
     with m.If(again):
-        m.d.comb += [
-            item.valid.eq(1),
-            item.payload.keep.eq(0),
-            item.payload.last.eq(1),
-            inner.output.ready.eq(0),
-        ]
+        m.d.comb += [item.valid.eq(1), item.payload.keep.eq(0), item.payload.last.eq(1), inner.output.ready.eq(0)]
         m.d.comb += item.payload.symbols[0].error.eq(0)
 
 

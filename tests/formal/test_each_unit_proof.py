@@ -81,9 +81,7 @@ def escaped_bytes_are_below_80(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_faults_are_refuted(
-    parameters: CoreParameters,
-    fault: Callable[[pytest.MonkeyPatch], None],
-    monkeypatch: pytest.MonkeyPatch,
+    parameters: CoreParameters, fault: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault(monkeypatch)
     (result,) = prove(Configuration.of(parameters), Property.EQUIVALENCE)

@@ -46,11 +46,7 @@ class Faulty(ParallelDecoder):
         m.domains.unreset = ClockDomain()
         m.d.comb += ClockSignal("unreset").eq(ClockSignal())
         count, waits, waited = Signal(4), Signal(), Signal()
-        m.d.sync += [
-            count.eq(count + 1),
-            waits.eq(self.output.valid & ~self.output.ready),
-            waited.eq(waited | waits),
-        ]
+        m.d.sync += [count.eq(count + 1), waits.eq(self.output.valid & ~self.output.ready), waited.eq(waited | waits)]
         with m.If((count == 15) & Const(self._fault == "input pauses")):
             m.d.comb += [self.input.ready.eq(0), inner.input.valid.eq(0)]
         pauses = {"output pauses": count == 15, "output sticks": waited & ~waits}.get(self._fault, Const(0))

@@ -209,11 +209,7 @@ BUFFER_FAULTS: dict[str, tuple[type[Any], Fault, int]] = {
         registered(lambda level: level.bits.eq(level.bits), when=lambda level: ~level.grows & ~level.reset),
         4,
     ),
-    "a count rises when it should stay": (
-        Level,
-        registered(lambda level: level.changes.eq(level.up | level.down)),
-        4,
-    ),
+    "a count rises when it should stay": (Level, registered(lambda level: level.changes.eq(level.up | level.down)), 4),
     "a transferred beat still counts as at the front": (
         Front,
         registered(lambda front: front.odd.eq(front.odd ^ front.arrives)),
@@ -348,10 +344,7 @@ CONNECTION_FAULTS: dict[str, tuple[Fault, int]] = {
         combinational(lambda decoder: decoder.window.input.valid.eq(decoder.input.valid)),
         4,
     ),
-    "one stage does not pause": (
-        combinational(lambda decoder: decoder.window.run.eq(decoder.item_buffer.run | 2)),
-        2,
-    ),
+    "one stage does not pause": (combinational(lambda decoder: decoder.window.run.eq(decoder.item_buffer.run | 2)), 2),
     "no beat enters the buffer": (combinational(lambda decoder: decoder.item_buffer.entry_valid.eq(0)), 2),
 }
 """Faults between a window and its buffer, and the number of lanes of the decoder."""
@@ -408,10 +401,7 @@ def test_a_register_that_keeps_its_contents_is_rejected(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     ("units", "recovers"),
-    [
-        (2, False),
-        *(pytest.param(*each, marks=pytest.mark.proof) for each in ((1, False), (3, True), (4, True))),
-    ],
+    [(2, False), *(pytest.param(*each, marks=pytest.mark.proof) for each in ((1, False), (3, True), (4, True)))],
 )
 def test_the_window_recovers_after_one_unit_less_than_the_longest_sequence_has(units: int, recovers: bool) -> None:
     """Whether the last unit of the longest sequence completes it depends on the three units before it."""

@@ -242,10 +242,7 @@ STAGES = {
         staged(shown(lambda stages: [stages.entry.symbols[n].error.eq(0) for n in range(2)]), slots=2),
     ),
     "errors in empty lanes": Weakening(
-        StagesProof._compare,
-        " & (is_kept | ~shown.error)",
-        "",
-        staged(EncoderStages, errors_in_empty_lanes, slots=2),
+        StagesProof._compare, " & (is_kept | ~shown.error)", "", staged(EncoderStages, errors_in_empty_lanes, slots=2)
     ),
     "lanes that have a unit": Weakening(
         StagesProof._compare,
@@ -375,10 +372,7 @@ MONITORS = {
         traced(Cycle(([1, None], False)), Cycle(([1, 1], False), ([1, 2], False))),
     ),
     "more events than fit": ordered(
-        "overfull",
-        *[replace(STALLED, given=([1, 2], True))] * 3,
-        replace(STALLED, given=([1, None], False)),
-        STALLED,
+        "overfull", *[replace(STALLED, given=([1, 2], True))] * 3, replace(STALLED, given=([1, None], False)), STALLED
     ),
     "beats without an event": ordered("empty", Cycle(shown=([None, None], False))),
     "gaps": ordered(
@@ -553,16 +547,10 @@ PROPERTIES = {
         Harness._equivalence, "| stray ", "", judged(Property.EQUIVALENCE, stray_errors, DecoderParameters(table=SMALL))
     ),
     "pauses": Weakening(
-        Harness.surround,
-        "output.ready.eq(self.ready)",
-        "output.ready.eq(1)",
-        judged(Property.EQUIVALENCE, impatient),
+        Harness.surround, "output.ready.eq(self.ready)", "output.ready.eq(1)", judged(Property.EQUIVALENCE, impatient)
     ),
     "beats that change": Weakening(
-        Harness._steady,
-        " | (before != Value.cast(output.payload))",
-        "",
-        judged(Property.STEADY, changing),
+        Harness._steady, " | (before != Value.cast(output.payload))", "", judged(Property.STEADY, changing)
     ),
     "beats that are withdrawn": Weakening(
         Harness._steady, "~output.valid | ", "", judged(Property.STEADY, valid_is_deasserted_while_waiting)
@@ -632,7 +620,7 @@ def lanes_without_items(monkeypatch: pytest.MonkeyPatch) -> bool | None:
 ITEM_LANES = {
     "lanes without an item": Weakening(
         ItemLanes.elaborate, ".any(), none)", ".any(), Const(0, 1))", lanes_without_items
-    ),
+    )
 }
 
 TO_UTF_16 = TranscoderParameters(to="utf-16-le")
@@ -671,10 +659,7 @@ JOINTS = {
         joined(lambda core: core.output.payload.symbols[0].error.eq(0)),
     ),
     "ready": Weakening(
-        ChainJoints.connected,
-        "(source.ready, target.ready),",
-        "",
-        joined(lambda core: core.encoder.output.ready.eq(1)),
+        ChainJoints.connected, "(source.ready, target.ready),", "", joined(lambda core: core.encoder.output.ready.eq(1))
     ),
     "errors": Weakening(
         ChainJoints.same_symbols,
@@ -730,7 +715,7 @@ REFRESH = {
         "refreshed.output.valid == self.shows,",
         "",
         refreshed(combinational(lambda core: core.output.valid.eq(0)), "passes"),
-    ),
+    )
 }
 
 
@@ -775,10 +760,7 @@ no_code_points = combinational(lambda window: window.slots.slots[0].code_point.e
 
 PARALLEL = {
     "the window": Weakening(
-        parallel_proof._prove_halves,
-        "_ask_window(found, build, right, start, seconds)",
-        "pass",
-        halves(),
+        parallel_proof._prove_halves, "_ask_window(found, build, right, start, seconds)", "pass", halves()
     ),
     "the step of the buffer": Weakening(
         parallel_proof._prove_halves,
@@ -809,9 +791,7 @@ def recovers(monkeypatch: pytest.MonkeyPatch) -> bool | None:
     return prove_recovery(lambda: sparse_decoder(SMALL, lanes=1, pipeline=0)).proved
 
 
-RECOVERY = {
-    "items": Weakening(_Twins._part, "[*items, window.slots.last]", "[window.slots.last]", recovers),
-}
+RECOVERY = {"items": Weakening(_Twins._part, "[*items, window.slots.last]", "[window.slots.last]", recovers)}
 
 
 def foreign(_: pytest.MonkeyPatch) -> bool | None:
@@ -830,9 +810,7 @@ def foreign(_: pytest.MonkeyPatch) -> bool | None:
         return prove_foreign(ForeignCore([file]), Property.STEADY).proved
 
 
-FOREIGN = {
-    "any flip-flop contents": Weakening(prove_foreign, "free=wanted.any_start", "free=False", foreign),
-}
+FOREIGN = {"any flip-flop contents": Weakening(prove_foreign, "free=wanted.any_start", "free=False", foreign)}
 
 
 def netlist(_: pytest.MonkeyPatch) -> bool | None:

@@ -174,10 +174,7 @@ def test_verilator_checks_each_instance(tmp_path: Path) -> None:
     if not folder.exists():
         pytest.skip("verilator is not installed")
     generate("remover --lanes 1 --user 1", tmp_path)
-    environment = os.environ | {
-        "VERILATOR_ROOT": str(folder),
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-    }
+    environment = os.environ | {"VERILATOR_ROOT": str(folder), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
     files = ["core.v", "core.sv", "core_bench.v"]
     options = ["--binary", "--timing", "--assert", "-CFLAGS", "-std=c++20 -O0", "--top", "core_bench"]
     run(["verilator", *options, *files], cwd=tmp_path, env=environment, capture_output=True, check=True)

@@ -171,9 +171,7 @@ def test_determined_items_are_transferred_although_no_beat_follows(full: Simulat
     for start in range(min(lanes, 2)):
         text = bytes(shifted(lanes, piece * (30 * lanes), start))[: 30 * lanes]
         run = full.run(
-            [text],
-            input_pauses=[False] * stalled + [True] * silent,
-            output_pauses=[True] * stalled + [False] * silent,
+            [text], input_pauses=[False] * stalled + [True] * silent, output_pauses=[True] * stalled + [False] * silent
         )
         taken = lanes * sum(clock < stalled for clock in run.accepted)
         assert 0 < taken < len(text)

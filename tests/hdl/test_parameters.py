@@ -221,11 +221,7 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
                 {"practice": "each-unit", "replace_with": "substitute", name: value},
                 f"replace_with substitute has no {name}: leave out {name} {shown}",
             )
-            for name, value, shown in (
-                ("pipeline", 1, "1"),
-                ("kind", True, "True"),
-                ("properties", "all", _ALL),
-            )
+            for name, value, shown in (("pipeline", 1, "1"), ("kind", True, "True"), ("properties", "all", _ALL))
         ),
         (
             {"practice": "each-unit", "replace_with": "substitute", "replacement": False},

@@ -153,10 +153,7 @@ REFRESH_FAULTS: dict[str, tuple[Fault, str]] = {
         combinational(lambda r: r.closed.eq(r.restart | (is_due(r) & ~r.blocked))),
         "harmless",
     ),
-    "a beat is withdrawn": (
-        combinational(lambda r: r.closed.eq(r.restart | (is_due(r) & ~r.inside))),
-        "harmless",
-    ),
+    "a beat is withdrawn": (combinational(lambda r: r.closed.eq(r.restart | (is_due(r) & ~r.inside))), "harmless"),
     "output beats do not count as beats": (
         registered(another_beatless_cycle, when=lambda r: r.shows & ~accepted(r)),
         "harmless",
@@ -175,10 +172,7 @@ REFRESH_FAULTS: dict[str, tuple[Fault, str]] = {
         registered(lambda r: r.inside.eq(1), when=lambda r: accepted(r) & (r.keep | r.last)),
         "closes",
     ),
-    "a null beat begins a packet": (
-        registered(lambda r: r.inside.eq(~r.last), when=accepted),
-        "closes",
-    ),
+    "a null beat begins a packet": (registered(lambda r: r.inside.eq(~r.last), when=accepted), "closes"),
     "only the last beat of a packet is regarded": (
         registered(lambda r: r.inside.eq(r.inside), when=lambda r: accepted(r) & ~r.last),
         "harmless",
@@ -195,10 +189,7 @@ REFRESH_FAULTS: dict[str, tuple[Fault, str]] = {
         registered(lambda r: r.restart.eq((beatless(r) & ~r.shows & r.closed) | too_many(r))),
         "comes",
     ),
-    "output beats are not counted": (
-        registered(lambda r: r.gone.eq(r.gone), when=lambda r: ~accepted(r)),
-        "counts",
-    ),
+    "output beats are not counted": (registered(lambda r: r.gone.eq(r.gone), when=lambda r: ~accepted(r)), "counts"),
     "no reset after too many output beats": (
         registered(lambda r: r.restart.eq(beatless(r) & ~r.shows & stuck(r))),
         "counts",
@@ -274,10 +265,7 @@ WIRING_FAULTS: dict[str, tuple[Fault, str]] = {
     "offered is stuck at 0": (combinational(lambda r: r.refresh.offered.eq(0)), "harmless"),
     "last is stuck at 1": (combinational(lambda r: r.refresh.last.eq(1)), "harmless"),
     "keep is stuck at 1": (combinational(lambda r: r.refresh.keep.eq(1)), "closes"),
-    "keep is that of the first lane": (
-        combinational(lambda r: r.refresh.keep.eq(r.input.payload.keep[0])),
-        "harmless",
-    ),
+    "keep is that of the first lane": (combinational(lambda r: r.refresh.keep.eq(r.input.payload.keep[0])), "harmless"),
     "able is stuck at 1": (combinational(lambda r: r.refresh.able.eq(1)), "harmless"),
     "shows is stuck at 0": (combinational(lambda r: r.refresh.shows.eq(0)), "harmless"),
     "wanted is stuck at 1": (combinational(lambda r: r.refresh.wanted.eq(1)), "harmless"),

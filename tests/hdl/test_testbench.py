@@ -182,11 +182,7 @@ def packets_of(vectors: str) -> Iterator[tuple[list[int], list[tuple[int, int]]]
 @requires_icarus
 @pytest.mark.parametrize(
     ("entry", "wrong"),
-    [
-        ("90010FFFF", "90010FFFE"),
-        ("B0000FFFD", "90000FFFD"),
-        ("C00000000", "9000000C3"),
-    ],
+    [("90010FFFF", "90010FFFE"), ("B0000FFFD", "90000FFFD"), ("C00000000", "9000000C3")],
     ids=["data", "flag", "end"],
 )
 def test_a_difference_is_reported(entry: str, wrong: str, tmp_path: Path) -> None:

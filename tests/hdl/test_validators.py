@@ -538,11 +538,7 @@ TAP_FAULTS: dict[str, tuple[Any, str, Any]] = {
         "ones_of_prefix",
         lambda pipeline, name, bits, original=tap_module.ones_of_prefix: original(pipeline, name, bits[:-1]),
     ),
-    "an error does not hide those after it": (
-        pipeline_module,
-        "_none_before",
-        lambda *bits: bits[-1],
-    ),
+    "an error does not hide those after it": (pipeline_module, "_none_before", lambda *bits: bits[-1]),
     "an error at the end is not counted": (
         tap_module,
         "total_of",

@@ -61,8 +61,7 @@ def replaced(units: list[int], form: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "points",
-    [pytest.param(SAMPLE, id="every_61st"), pytest.param(SCALAR_VALUES, id="all", marks=pytest.mark.slow)],
+    "points", [pytest.param(SAMPLE, id="every_61st"), pytest.param(SCALAR_VALUES, id="all", marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize(("source", "target"), PAIRS, ids=[" to ".join(pair) for pair in PAIRS])
 def test_every_pair_of_forms(source: str, target: str, points: list[int]) -> None:

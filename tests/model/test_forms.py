@@ -152,10 +152,7 @@ TABLE_3_6 = [
 ]
 """The table as printed in the standard."""
 
-TABLE_3_5 = [
-    ("x" * 16, "x" * 16, ""),
-    ("000uuuuu" + "x" * 16, "110110wwwwxxxxxx 110111xxxxxxxxxx", "wwww = uuuuu - 1"),
-]
+TABLE_3_5 = [("x" * 16, "x" * 16, ""), ("000uuuuu" + "x" * 16, "110110wwwwxxxxxx 110111xxxxxxxxxx", "wwww = uuuuu - 1")]
 
 
 @pytest.mark.parametrize(

@@ -15,15 +15,7 @@ from support.oracle import BOUNDARY, refusal
 
 from utf8fpga.model.history import differences
 from utf8fpga.model.history.differences import RULES, Difference, Direction, Rule, compare
-from utf8fpga.model.history.rules import (
-    TABLE_3_1B,
-    Answer,
-    BrownRule,
-    Conversion,
-    brown,
-    hopwood,
-    table_3_1b,
-)
+from utf8fpga.model.history.rules import TABLE_3_1B, Answer, BrownRule, Conversion, brown, hopwood, table_3_1b
 
 TABLE, BROWN, HOPWOOD, STRICT, IRREGULAR, BOTH = RULES
 NAMES = ["table_3_1b", "brown", "hopwood", "strict", "irregular", "both"]

@@ -126,7 +126,7 @@ utf8fpga prove --mutate 150
 SKIPPED = {line for line in NOT_RUN.splitlines() if not line.startswith("#")} - {""}
 
 REPLACED = {
-    "iceprog": 'test -s "$1"',  # It requires a board; the replacement checks that the bitstream exists.
+    "iceprog": 'test -s "$1"'  # It requires a board; the replacement checks that the bitstream exists.
 }
 """Programs that a shell script replaces."""
 

@@ -11,13 +11,7 @@ from typing import Any
 import pytest
 from support.icarus import requires_icarus, run_icarus
 
-from utf8fpga.hdl import (
-    CoreParameters,
-    EncoderParameters,
-    RemoverParameters,
-    TranscoderParameters,
-    ValidatorParameters,
-)
+from utf8fpga.hdl import CoreParameters, EncoderParameters, RemoverParameters, TranscoderParameters, ValidatorParameters
 from utf8fpga.model import InvalidArgumentError
 
 pytest.importorskip("litex", reason="litex is not installed")

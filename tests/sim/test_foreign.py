@@ -226,8 +226,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "causes", "shortest"),
-    tiered(FAULTS, ["last code points", "the byte that breaks"]),
+    ("name", "old", "new", "causes", "shortest"), tiered(FAULTS, ["last code points", "the byte that breaks"])
 )
 def test_fault_is_found_for_its_cause(
     name: str, old: str, new: str, causes: list[str], shortest: str, variant: Variant

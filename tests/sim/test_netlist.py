@@ -131,10 +131,7 @@ def are_equal(cells: Sequence[Cell], family: str, models: str, folder: Path) -> 
     return decide({"cells": (aig, aig.output_bits["trigger"][0])})["cells"].proved is True
 
 
-CELLS = {
-    "ice40": ("ice40", ice40_cells),
-    "ecp5": ("ecp5", ecp5_cells),
-}
+CELLS = {"ice40": ("ice40", ice40_cells), "ecp5": ("ecp5", ecp5_cells)}
 
 
 @pytest.mark.parametrize(("family", "cells"), tiered(CELLS, ["ice40"]))
