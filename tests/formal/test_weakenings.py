@@ -25,7 +25,7 @@ from support.benches import run_benches
 from support.decoders import sparse_decoder
 from support.faults import Fault, combinational, inject, mute_errors, registered, with_fault, with_registers
 from support.faulty_cores import FaultyCore, PortFault, valid_is_deasserted_while_waiting, valid_is_never_asserted
-from support.weakenings import Weakening, weaken
+from support.weakenings import Weakening, dropped, weaken
 
 from utf8fpga import formal
 from utf8fpga.formal import drained_proof, packer_proof, parallel_proof, runner, uart_proof, wide_proof
@@ -120,6 +120,11 @@ def at_first(valid: Callable[[Any], Value], *, reset_less: bool) -> Fault:
     return fault
 
 
+def watched(assignments: Callable[[Any], Any]) -> Proves:
+    """Whether a tap with another report is proved."""
+    return tap(with_fault(VerdictTap, combinational(assignments)))
+
+
 def tap(component: Callable[[ValidatorParameters], Any], wanted: Property = Property.EQUIVALENCE) -> Proves:
     verdict = ValidatorParameters(report="verdict")
     return lambda _: prove_tap(lambda: component(verdict), TABLE_3_7, wanted).proved
@@ -150,17 +155,13 @@ class Hasty(VerdictTap):
 
 
 TAP = {
-    "reports at other times": Weakening(
-        TapHarness.elaborate,
-        "(tap.report_valid != report) | ",
-        "",
-        tap(with_fault(VerdictTap, combinational(lambda tap: tap.report_valid.eq(1)))),
+    "reports at other times": dropped(
+        TapHarness.elaborate, "(tap.report_valid != report) | ", watched(lambda tap: tap.report_valid.eq(1))
     ),
-    "the verdict": Weakening(
+    "the verdict": dropped(
         TapHarness.elaborate,
         " | (report & (tap.report.well_formed != verdict))",
-        "",
-        tap(with_fault(VerdictTap, combinational(lambda tap: tap.report.well_formed.eq(1)))),
+        watched(lambda tap: tap.report.well_formed.eq(1)),
     ),
     "pauses": Weakening(
         TapHarness.elaborate, "m = Module()", "m = Module()\n    m.d.comb += self.ready.eq(1)", tap(Hasty)
@@ -200,9 +201,9 @@ def staged(
     return proves
 
 
-def shown(assignments: Callable[[Any], Any]) -> type[EncoderStages]:
-    """Stages with another output."""
-    return with_fault(EncoderStages, combinational(assignments))
+def shown(assignments: Callable[[Any], Any]) -> Proves:
+    """Whether stages with another output are proved."""
+    return staged(with_fault(EncoderStages, combinational(assignments)), slots=2)
 
 
 def errors_in_empty_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,46 +230,40 @@ def joined_packets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 STAGES = {
-    "units": Weakening(
+    "units": dropped(
         StagesProof._compare,
         "(shown.unit == each.word.unit) & ",
-        "",
-        staged(shown(lambda stages: stages.entry.symbols[0].unit.eq(0)), slots=2),
+        shown(lambda stages: stages.entry.symbols[0].unit.eq(0)),
     ),
-    "errors": Weakening(
+    "errors": dropped(
         StagesProof._compare,
         " & (shown.error == each.word.error)",
-        "",
-        staged(shown(lambda stages: [stages.entry.symbols[n].error.eq(0) for n in range(2)]), slots=2),
+        shown(lambda stages: [stages.entry.symbols[n].error.eq(0) for n in range(2)]),
     ),
-    "errors in empty lanes": Weakening(
-        StagesProof._compare, " & (is_kept | ~shown.error)", "", staged(EncoderStages, errors_in_empty_lanes, slots=2)
+    "errors in empty lanes": dropped(
+        StagesProof._compare, " & (is_kept | ~shown.error)", staged(EncoderStages, errors_in_empty_lanes, slots=2)
     ),
-    "lanes that have a unit": Weakening(
-        StagesProof._compare,
-        "(is_kept == present.any()) & ",
-        "",
-        staged(shown(lambda stages: stages.entry.keep.eq(-1)), slots=2),
+    "lanes that have a unit": dropped(
+        StagesProof._compare, "(is_kept == present.any()) & ", shown(lambda stages: stages.entry.keep.eq(-1))
     ),
     "valid": Weakening(
         StagesProof._compare,
         "stages.entry_valid != is_valid",
         "Const(0, 1)",
-        staged(shown(lambda stages: stages.entry_valid.eq(0)), slots=2),
+        shown(lambda stages: stages.entry_valid.eq(0)),
     ),
     "last": Weakening(
         StagesProof._compare,
         "is_valid & (stages.entry.last != ends)",
         "Const(0, 1)",
-        staged(shown(lambda stages: stages.entry.last.eq(0)), slots=2),
+        shown(lambda stages: stages.entry.last.eq(0)),
     ),
     "a unit of the next packet": Weakening(
         StagesProof._compare, "lends & ends,", "Const(0, 1),", staged(EncoderStages, joined_packets, items=True)
     ),
-    "resets": Weakening(
+    "resets": dropped(
         prove_stages,
         ', "reset": (True, [1, *[0] * proof.cycles])',
-        "",
         staged(with_fault(EncoderStages, at_first(lambda stages: stages.entry_valid, reset_less=False)), slots=2),
     ),
     "power-up": Weakening(
@@ -391,14 +386,13 @@ MONITORS = {
         Cycle(shown=([1, None], False)),
         Cycle(shown=([None, None], True)),
     ),
-    "beats that change": Weakening(
+    "beats that change": dropped(
         PackerMonitors._monitor_steady,
         " | (before != payload)",
-        "",
         traced(STALLED, replace(STALLED, shown=([1, 2], False))),
     ),
-    "beats that are withdrawn": Weakening(
-        PackerMonitors._monitor_steady, "~packed.valid | ", "", traced(STALLED, replace(STALLED, shown=None))
+    "beats that are withdrawn": dropped(
+        PackerMonitors._monitor_steady, "~packed.valid | ", traced(STALLED, replace(STALLED, shown=None))
     ),
     "stalls": Weakening(
         PackerMonitors._monitor_stall,
@@ -542,18 +536,18 @@ PROPERTIES = {
         "Const(0, 1)",
         judged(Property.EQUIVALENCE, other_symbols),
     ),
-    "beats without an event": Weakening(Harness._equivalence, "| empty ", "", judged(Property.EQUIVALENCE, null_beats)),
-    "errors where there is no item": Weakening(
-        Harness._equivalence, "| stray ", "", judged(Property.EQUIVALENCE, stray_errors, DecoderParameters(table=SMALL))
+    "beats without an event": dropped(Harness._equivalence, "| empty ", judged(Property.EQUIVALENCE, null_beats)),
+    "errors where there is no item": dropped(
+        Harness._equivalence, "| stray ", judged(Property.EQUIVALENCE, stray_errors, DecoderParameters(table=SMALL))
     ),
     "pauses": Weakening(
         Harness.surround, "output.ready.eq(self.ready)", "output.ready.eq(1)", judged(Property.EQUIVALENCE, impatient)
     ),
-    "beats that change": Weakening(
-        Harness._steady, " | (before != Value.cast(output.payload))", "", judged(Property.STEADY, changing)
+    "beats that change": dropped(
+        Harness._steady, " | (before != Value.cast(output.payload))", judged(Property.STEADY, changing)
     ),
-    "beats that are withdrawn": Weakening(
-        Harness._steady, "~output.valid | ", "", judged(Property.STEADY, valid_is_deasserted_while_waiting)
+    "beats that are withdrawn": dropped(
+        Harness._steady, "~output.valid | ", judged(Property.STEADY, valid_is_deasserted_while_waiting)
     ),
     "stalls": Weakening(Harness._stall, "& (willing == enough)", "& 0", judged(Property.STALL, never_ready)),
     "late items": Weakening(Harness._latency, " & late", " & 0", judged(Property.LATENCY, valid_is_never_asserted)),
@@ -601,7 +595,7 @@ def drained(way: str) -> Proves:
 
 
 DRAINED = {
-    "resets": Weakening(prove_drained, ', "reset": drain.contents', "", drained("reset")),
+    "resets": dropped(prove_drained, ', "reset": drain.contents', drained("reset")),
     "power-up": Weakening(prove_drained, "if wanted is Property.POWER_UP:", "if False:", drained("power-up")),
 }
 
@@ -658,13 +652,12 @@ JOINTS = {
         "self.connected()[:-1])",
         joined(lambda core: core.output.payload.symbols[0].error.eq(0)),
     ),
-    "ready": Weakening(
-        ChainJoints.connected, "(source.ready, target.ready),", "", joined(lambda core: core.encoder.output.ready.eq(1))
+    "ready": dropped(
+        ChainJoints.connected, "(source.ready, target.ready),", joined(lambda core: core.encoder.output.ready.eq(1))
     ),
-    "errors": Weakening(
+    "errors": dropped(
         ChainJoints.same_symbols,
         ", (target.error, source.error)",
-        "",
         joined(lambda core: core.output.payload.symbols[0].error.eq(0)),
     ),
     "another decoder": Weakening(is_same_decoder, "return first == second", "return True", another_decoder),
@@ -695,8 +688,8 @@ def wide_units(**answers: tuple[bool, str]) -> Proves:
 
 
 WIDE_PROOF = {
-    "ends": Weakening(ChainJoints.connected, "(target.payload.last, source.payload.last),", "", wide),
-    "packed units": Weakening(EncoderJoints.connected, "(output.payload, packed.payload),", "", wide_payload),
+    "ends": dropped(ChainJoints.connected, "(target.payload.last, source.payload.last),", wide),
+    "packed units": dropped(EncoderJoints.connected, "(output.payload, packed.payload),", wide_payload),
     "lanes of items": Weakening(prove_units, "if not proved:", "if False:", wide_units(prove_item_lanes=(False, ""))),
 }
 
@@ -710,10 +703,9 @@ def refreshed(fault: Fault, question: str) -> Proves:
 
 
 REFRESH = {
-    "the output": Weakening(
+    "the output": dropped(
         RefreshProof.elaborate,
         "refreshed.output.valid == self.shows,",
-        "",
         refreshed(combinational(lambda core: core.output.valid.eq(0)), "passes"),
     )
 }
@@ -770,10 +762,9 @@ PARALLEL = {
     ),
 }
 INVARIANTS = {
-    "the order of beats": Weakening(
+    "the order of beats": dropped(
         _RegisterBench.connect,
         "valid & ((held == 0) | (shown != queue[0])), ",
-        "",
         halved(Property.EQUIVALENCE, RegisterBuffer, combinational(another_item_if_ready)),
     ),
     "code points": Weakening(
@@ -829,7 +820,7 @@ def netlist(_: pytest.MonkeyPatch) -> bool | None:
 NETLIST = {"clocks": Weakening(_equal, "if not _one_clock(text):", "if False:", netlist)}
 
 
-def marks(fault: Callable[[pytest.MonkeyPatch], None]) -> Callable[[pytest.MonkeyPatch], bool | None]:
+def marks(fault: Callable[[pytest.MonkeyPatch], None]) -> Proves:
     """Whether the stages for byte order marks are proved, with a fault in one of them."""
 
     def proves(monkeypatch: pytest.MonkeyPatch) -> bool | None:
@@ -859,15 +850,16 @@ MARKS = {
         "pass",
         marks(no_order_is_detected),
     ),
-    "ends": Weakening(MarkProof.elaborate, " & (output.payload.last == last)", "", marks(ends_are_lost)),
-    "beats": Weakening(MarkProof.elaborate, "(output.valid != shown) | ", "", marks(marks_are_empty_beats)),
+    "ends": dropped(MarkProof.elaborate, " & (output.payload.last == last)", marks(ends_are_lost)),
+    "beats": dropped(MarkProof.elaborate, "(output.valid != shown) | ", marks(marks_are_empty_beats)),
 }
 
 
 def ports(
-    fault: Fault, options: PortOptions | None = None, parameters: CoreParameters | None = None
-) -> Callable[[pytest.MonkeyPatch], bool | None]:
-    """Whether ports are proved that have a fault."""
+    assignments: Callable[[Any], Any], options: PortOptions | None = None, parameters: CoreParameters | None = None
+) -> Proves:
+    """Whether ports are proved with these assignments, which are a fault."""
+    fault = combinational(assignments)
 
     def proves(_: pytest.MonkeyPatch) -> bool | None:
         core = AnyCore((parameters or EncoderParameters()).build())
@@ -883,43 +875,36 @@ def registers(fault: Fault, wanted: Property) -> Proves:
 
 
 PORTS = {
-    "ends": Weakening(
-        PortsProof._shown,
-        "dut.m_axis_tlast == payload.last,",
-        "",
-        ports(combinational(lambda ports: ports.m_axis_tlast.eq(0))),
+    "ends": dropped(
+        PortsProof._shown, "dut.m_axis_tlast == payload.last,", ports(lambda ports: ports.m_axis_tlast.eq(0))
     ),
     "partial symbols": Weakening(
         PortsProof._taken,
         "payload.keep[lane] == tkeep.all()",
         "Const(1, 1)",
-        ports(combinational(lambda ports: ports.core.input.payload.keep.eq(ports.s_axis_tkeep[0]))),
+        ports(lambda ports: ports.core.input.payload.keep.eq(ports.s_axis_tkeep[0])),
     ),
-    "reset": Weakening(
+    "reset": dropped(
         PortsProof.elaborate,
         ", core.reset == reset",
-        "",
-        ports(combinational(lambda ports: ResetSignal("axi").eq(ports.rst & ~ports.s_axis_tvalid))),
+        ports(lambda ports: ResetSignal("axi").eq(ports.rst & ~ports.s_axis_tvalid)),
     ),
-    "what is read": Weakening(
+    "what is read": dropped(
         StatisticsProof._axi_lite,
         "responds & (dut.s_axil_rdata != found),",
-        "",
-        ports(combinational(lambda ports: ports.s_axil_rdata.eq(0)), PortOptions(statistics="axi-lite")),
+        ports(lambda ports: ports.s_axil_rdata.eq(0), PortOptions(statistics="axi-lite")),
     ),
     "the interrupt": Weakening(
         StatisticsProof.elaborate,
         "bad = bad | (dut.irq != (status & enable))",
         "pass",
-        ports(combinational(lambda ports: ports.irq.eq(0)), PortOptions(statistics="wishbone")),
+        ports(lambda ports: ports.irq.eq(0), PortOptions(statistics="wishbone")),
     ),
     "the identifier": Weakening(
         SidebandProof.elaborate,
         " & (dut.m_axis_tid != word)",
         " & (dut.m_axis_tid != dut.m_axis_tid)",
-        ports(
-            combinational(lambda ports: ports.m_axis_tid.eq(ports.s_axis_tid)), PortOptions(tid=1), DecoderParameters()
-        ),
+        ports(lambda ports: ports.m_axis_tid.eq(ports.s_axis_tid), PortOptions(tid=1), DecoderParameters()),
     ),
     "registered outputs": Weakening(
         prove_registered,
@@ -935,28 +920,24 @@ def uart(component: type[UartReceiver | UartTransmitter]) -> Proves:
 
 
 UART = {
-    "bytes received": Weakening(
+    "bytes received": dropped(
         ReceiverProof.elaborate,
         " & (~dut.frames.valid | is_right)",
-        "",
         uart(with_fault(UartReceiver, combinational(lambda receiver: receiver.frames.payload.data.eq(0)))),
     ),
-    "frames received": Weakening(
+    "frames received": dropped(
         ReceiverProof.elaborate,
         "(dut.frames.valid == (since == due)) & ",
-        "",
         uart(with_fault(UartReceiver, combinational(lambda receiver: receiver.frames.valid.eq(0)))),
     ),
-    "bytes accepted": Weakening(
+    "bytes accepted": dropped(
         TransmitterProof.elaborate,
         "(dut.data.ready == free) & ",
-        "",
         uart(with_fault(UartTransmitter, combinational(lambda transmitter: transmitter.data.ready.eq(1)))),
     ),
-    "the line": Weakening(
+    "the line": dropped(
         TransmitterProof.elaborate,
         " & (dut.tx == Array(levels)[bit])",
-        "",
         uart(with_fault(UartTransmitter, registered(lambda transmitter: transmitter.tx.eq(1)))),
     ),
     "resets": Weakening(

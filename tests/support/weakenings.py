@@ -37,6 +37,11 @@ class Weakening:
         return self.function.__module__
 
 
+def dropped(function: Callable[..., Any], text: str, proves: Callable[[pytest.MonkeyPatch], bool | None]) -> Weakening:
+    """The weakening that leaves out a part of the text of a function."""
+    return Weakening(function, text, "", proves)
+
+
 def weaken(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any], old: str, new: str) -> None:
     """Replace a text that occurs once in a function, for all who call that."""
     function = inspect.unwrap(function)
