@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import random
 import runpy
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from support.faults import Fault, combinational, inject, no_fault, registered
 from support.icarus import requires_icarus, run_verilog, split_texts
 from support.tiers import tiered
 
-from utf8fpga.formal.aiger import aig_of
 from utf8fpga.formal.catalogue import CONFIGURATIONS
 from utf8fpga.formal.periodic_reset_proof import prove_refresh
 from utf8fpga.formal.runner import prove
@@ -38,7 +35,6 @@ from utf8fpga.hdl import (
 from utf8fpga.hdl.memory_buffer import CAPACITY
 from utf8fpga.model import decode
 from utf8fpga.sim import ContractError, Simulation
-from utf8fpga.sim.beats import text_beats
 
 TEXTS = [
     b"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
@@ -375,97 +371,3 @@ def test_every_packet_is_decoded_by_the_verilog(
     beats = run_verilog(verilog, TEXTS * 3, tmp_path, lanes=lanes, packed=packed, **traffic)
     found = ["".join(chr(word.tdata) for word in text) for text in split_texts(beats)]
     assert found == [text.decode(errors="replace") for text in TEXTS * 3]
-
-
-RUNS, COUNT = 32, 9
-EXPECTED = [TEXTS[n % len(TEXTS)].decode(errors="replace") for n in range(COUNT)]
-
-
-class Upset:
-    """The same packets in parallel runs; in each, other bits of the decoder are flipped and the consumer is another.
-
-    Args:
-        lanes, packed: of the decoder.
-        refresh: see `Refresh`.
-        everything: flip-flop contents are arbitrary at first; otherwise one bit is flipped within the first packets.
-        runs: the number of runs.
-
-    Attributes:
-        texts: per run the texts at the output.
-    """
-
-    def __init__(self, lanes: int, packed: bool, refresh: int | None, *, everything: bool, runs: int = RUNS) -> None:
-        self.runs = runs
-        self.rng = rng = random.Random(f"{lanes} {packed} {refresh} {everything}")
-        made = decoder_core(lanes=lanes, packed=packed, refresh=refresh)
-        self.aig = aig = aig_of(axi_rtlil(made), top="utf8_decoder")
-        self.step = aig.stepper(range(len(aig.outputs)))
-        self.lanes = lanes
-        self.state = [rng.getrandbits(runs) if everything else 0 for _ in aig.latches]
-        self.beats = [beat for n in range(COUNT) for beat in text_beats(TEXTS[n % len(TEXTS)], lanes)]
-        self.at = [0] * runs
-        self.texts = [[""] for _ in range(runs)]
-        flips = [0 if everything else rng.randrange(5, 40) for _ in range(runs)]
-        silent = 0
-        for cycle in range(1, 3000):
-            for run in range(runs):
-                if cycle == flips[run]:
-                    self.state[rng.randrange(len(self.state))] ^= 1 << run
-            silent = 0 if self.play() or min(self.at) < len(self.beats) else silent + 1
-            if silent > 2 * (STILL + MOST):
-                break
-
-    def play(self) -> bool:
-        """Simulate one cycle; whether the output is valid in any run."""
-        now = [self.beats[n] if n < len(self.beats) else ((), False) for n in self.at]
-        offered = [n < len(self.beats) for n in self.at]
-        ready = self.rng.getrandbits(self.runs) | self.rng.getrandbits(self.runs)
-        frame = [0] * self.aig.inputs
-        for port, values in {
-            "s_axis_tdata": [int.from_bytes(bytes(units), "little") for units, _ in now],
-            "s_axis_tkeep": [(1 << len(units)) - 1 for units, _ in now],
-            "s_axis_tlast": [int(last) for _, last in now],
-            "s_axis_tvalid": [int(is_offered) for is_offered in offered],
-            "m_axis_tready": [ready >> run & 1 for run in range(self.runs)],
-        }.items():
-            for bit, where in enumerate(self.aig.input_bits[port]):
-                frame[where] = sum((value >> bit & 1) << run for run, value in enumerate(values))
-        self.state, out = self.step(self.state, frame, (1 << self.runs) - 1)
-        any_valid = 0
-        for run in range(self.runs):
-            self.at[run] += offered[run] and self.value(out, "s_axis_tready", run)
-            valid = self.value(out, "m_axis_tvalid", run)
-            any_valid |= valid
-            if ready >> run & valid:
-                self.receive(out, run)
-        return bool(any_valid)
-
-    def value(self, out: Sequence[int], port: str, run: int) -> int:
-        """The value of an output port in a run."""
-        return sum((out[where] >> run & 1) << bit for bit, where in enumerate(self.aig.output_bits[port]))
-
-    def receive(self, out: Sequence[int], run: int) -> None:
-        """Append the beat that is transferred at the output to the texts of a run."""
-        words, keep = self.value(out, "m_axis_tdata", run), self.value(out, "m_axis_tkeep", run)
-        for lane in range(self.lanes):
-            if keep >> 4 * lane & 1:
-                self.texts[run][-1] += chr(min(words >> 32 * lane & 0xFFFFFFFF, 0x10FFFF))
-        if self.value(out, "m_axis_tlast", run):
-            self.texts[run].append("")
-
-
-@pytest.mark.parametrize(("lanes", "packed"), [(4, False), pytest.param(4, True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("everything", [True, False])
-def test_packets_after_a_reset_are_decoded_correctly(lanes: int, packed: bool, everything: bool) -> None:
-    """The first packets may be lost, and one more may begin before the reset is due."""
-    later = 2 if everything else 5
-    for texts in Upset(lanes, packed, 1, everything=everything).texts:
-        assert texts[-1] == ""
-        assert texts[-1 - COUNT + later : -1] == EXPECTED[later:]
-
-
-def test_without_a_refresh_some_packets_are_never_decoded_correctly() -> None:
-    """So the test above depends on the resets."""
-    upset = Upset(4, False, None, everything=True, runs=4 * RUNS)
-    wrong = [texts[-1 - COUNT + 2 : -1] != EXPECTED[2:] for texts in upset.texts]
-    assert sum(wrong) > upset.runs // 4
