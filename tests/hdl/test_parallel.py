@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The parallel decoder, sparse and packed: equal to the model, and every sentence of its contract.
-
-What the contract of the serial decoder has in common with it is tested of both.
-"""
+"""The decoders, serial, sparse and packed: equal to the model, and every sentence of their contract."""
 
 from __future__ import annotations
 
@@ -26,6 +23,8 @@ from support.tiers import tiered
 from support.verilog_ports import declared_ports
 
 from utf8fpga.hdl import (
+    MARK_PRACTICES,
+    MERGING_PRACTICES,
     PARALLEL_PIPELINES,
     PIPELINES,
     DecoderParameters,
@@ -64,16 +63,30 @@ SHAPES |= {
 }
 
 SERIAL = {f"serial-pipeline{n}": {"architecture": "serial", "lanes": 1, "pipeline": n} for n in PIPELINES}
-SHAPES |= SERIAL
+"""With all fields, and marks as in CPython."""
 
-NARROW = {name: shape for name, shape in SHAPES.items() if shape["lanes"] <= 4}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "bare": {"kind": False, "length": False},
+    "no-replacement": {"kind": False, "length": False, "replacement": False},
+    **{each: {"practice": each, "length": each not in MERGING_PRACTICES} for each in MARK_PRACTICES[1:]},
+}
+SERIAL_VARIANTS = {
+    f"{name}-{variant}": shape | options
+    for (name, shape), (variant, options) in product(SERIAL.items(), VARIANTS.items())
+}
+SHAPES |= SERIAL | SERIAL_VARIANTS
+
+NARROW = {name: shape for name, shape in SHAPES.items() if shape["lanes"] <= 4 and name not in SERIAL_VARIANTS}
 """The others have the same window, and are slower to simulate."""
 
 SPARSE = {name: shape for name, shape in NARROW.items() if not shape.get("packed") and name not in SERIAL}
 """Parallel decoders without a packer, which may hold items back until a row is full or the input is idle."""
 
 
-IN_EVERY_RUN = {"1", "1-pipeline0", "2", "4", "4-registers-pipeline2", "3-packed", "4-packed", *SERIAL}
+IN_EVERY_RUN = {
+    *("1", "1-pipeline0", "2", "4", "4-registers-pipeline2", "3-packed", "4-packed", *SERIAL),
+    *(f"serial-pipeline{n % len(PIPELINES)}-{variant}" for n, variant in enumerate(VARIANTS)),
+}
 """One of each kind: a buffer in registers or in memory, few stages or many, a packer for each kind of number of lanes.
 
 Decoders of more lanes have the same circuit in each lane, and take seconds to build or to simulate.
@@ -91,7 +104,7 @@ def by_shape(shapes: dict[str, dict[str, Any]], *also: str) -> list[Any]:
 @cache
 def simulation_of(**shape: Any) -> Simulation:
     """The simulation of a decoder with all fields, elaborated once for all tests of this process."""
-    return Simulation(parallel(**shape, **FULL), engine=ENGINE)
+    return Simulation(parallel(**{**FULL, **shape}), engine=ENGINE)
 
 
 @pytest.fixture(scope="module", params=by_shape(SHAPES))
@@ -293,29 +306,48 @@ def test_without_marks_in_the_data_and_without_extra_fields() -> None:
         assert simulation.run([text]).texts == [simulation.expected(text)]
 
 
-OTHER_TABLES = {
-    table.name: table for table in (RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS)
+FORMS = (RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS)
+LATER_CONSTRAINT = EncodingTable.parse(
+    "a third unit constrained",
+    """
+    00..7F      00..7F
+    80..7FF     C2..DF  80..BF
+    1000..1FFF  E1      80..BF  80..BF
+    2000..201F  E2      80      80..9F
+    2080..20BF  E2      82      80..BF
+    3FE0..3FFF  E3      BF      A0..BF
+    """,
+    source="made for this test",
+)
+
+
+NO_TRAILING_PAYLOAD = EncodingTable.parse("no payload after the first", "0 C0 80\n1 C1 80", source="made for this test")
+LEADS_ALIKE = EncodingTable.parse(
+    "constrained leads whose low bits are alike",
+    "0..1 90 80..81\n4..7 91 80..83\n12..13 94 82..83",
+    source="made for this test",
+)
+SERIAL_TABLES = (*FORMS, LATER_CONSTRAINT, NO_TRAILING_PAYLOAD, LEADS_ALIKE)
+
+OTHER_TABLES = {f"{table.name}-{lanes}": (table, {"lanes": lanes}) for table, lanes in product(FORMS, (1, 3, 6))}
+OTHER_TABLES |= {
+    f"{table.name}-serial-pipeline{pipeline}": (table, {"architecture": "serial", "pipeline": pipeline})
+    for table, pipeline in product(SERIAL_TABLES, PIPELINES)
 }
-
-
-IN_EVERY_RUN_OTHERS = (RFC_2279.name, CESU_8_CODE_UNITS.name)
-"""Longer sequences, and wider units; each table is in every run with the serial decoder."""
+OTHERS_IN_EVERY_RUN = (
+    # Longer sequences, and wider units.
+    *(f"{table.name}-3" for table in (RFC_2279, CESU_8_CODE_UNITS)),
+    # Each table with one number of registers, and one table with each.
+    *(f"{table.name}-serial-pipeline{n % len(PIPELINES)}" for n, table in enumerate(SERIAL_TABLES)),
+)
 
 
 @pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(
-            (name, lanes),
-            id=f"{name}-{lanes}",
-            marks=[pytest.mark.slow] * (name not in IN_EVERY_RUN_OTHERS or lanes != 3),
-        )
-        for name, lanes in product(OTHER_TABLES, (1, 3, 6))
-    ],
+    scope="module", params=tiered({name: (case,) for name, case in OTHER_TABLES.items()}, OTHERS_IN_EVERY_RUN)
 )
 def other(request: pytest.FixtureRequest) -> Simulation:
-    name, lanes = request.param
-    return Simulation(sparse_decoder(OTHER_TABLES[name], lanes=lanes, **FULL), engine=ENGINE)
+    table, options = request.param
+    return Simulation(parallel(table=table, **options, **FULL), engine=ENGINE)
 
 
 @given(data=st.data(), patterns=stream_patterns())
