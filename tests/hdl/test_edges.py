@@ -233,16 +233,9 @@ def test_the_header_of_a_core_has_the_options_of_its_ports() -> None:
 def test_wrong_options() -> None:
     with pytest.raises(InvalidArgumentError, match="flags 'bit' is not one of item, word, byte"):
         PortOptions(flags="bit")
+    with pytest.raises(InvalidArgumentError, match="statistics 'apb' is not one of wishbone, axi-lite"):
+        PortOptions(statistics="apb")
     with pytest.raises(InvalidArgumentError, match="registered 'no' is not True or False"):
         PortOptions(registered="no")  # type: ignore[arg-type] # of a wrong type
     with pytest.raises(InvalidArgumentError, match="flags word is for symbols with an error flag"):
         AxiStreamCore(RemoverParameters().build(), PortOptions(flags="word"))
-    for words, message in (
-        (["remover", "--kind"], "--kind is for decoders, not for the core remover"),
-        (["remover", "--flags", "byte"], "flags byte is for symbols with an error flag"),
-        (["--practice", "whole-subsequence", "--length"], "leave out length"),
-    ):
-        done = utf8fpga("generate", *words)
-        assert done.returncode == 2, done
-        assert message in done.stderr.decode()
-        assert not done.stdout

@@ -289,14 +289,5 @@ def test_the_list_of_properties_has_the_version_of_the_data() -> None:
     assert lines[-3].split()[1:] == ["0A..0D", "1C..1E", "85", "2028..2029"]
 
 
-def test_an_unknown_property_is_rejected() -> None:
-    done = utf8fpga("generate", "--properties", "control,tab")
-    assert done.returncode == 2
-    assert done.stderr.decode() == (
-        "utf8fpga: --properties 'tab' is not one of control, private-use, noncharacter, surrogate, beyond-bmp,"
-        " whitespace, line-break, all\n"
-    )
-
-
 def test_has_property_is_what_the_tests_compare_with() -> None:
     assert [each.value for each in ALL if has_property(each, 0x0A)] == ["control", "whitespace", "line-break"]

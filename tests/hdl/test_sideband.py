@@ -169,16 +169,13 @@ def test_a_reset_discards_the_values_of_packets_in_flight() -> None:
     run_benches(setup.module, bench)
 
 
-def test_wrong_widths_and_cores_without_an_output_stream() -> None:
+def test_wrong_widths_and_a_test_bench() -> None:
     with pytest.raises(InvalidArgumentError, match=r"tid 65 is not in 0\.\.64"):
         PortOptions(tid=65)
     with pytest.raises(InvalidArgumentError, match=r"tdest -1 is not in 0\.\.64"):
         PortOptions(tdest=-1)
     with pytest.raises(InvalidArgumentError, match="a test bench does not drive tuser: leave out tuser"):
         axi_testbench(DecoderParameters().build(), options=PortOptions(tuser=1))
-    done = utf8fpga("generate", "validator", "--tid", "4")
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert b"tid 4 is for cores with an output stream, which a tap does not have" in done.stderr
 
 
 def test_the_header_has_the_figures_of_the_core_only_without_additions() -> None:

@@ -14,7 +14,6 @@ from amaranth.hdl import ClockSignal, Module, Signal
 from amaranth.sim import SimulatorContext
 from support.benches import run_benches
 from support.codecs_oracle import pieces
-from support.command import utf8fpga
 
 from utf8fpga.hdl import (
     AxiStreamCore,
@@ -25,7 +24,6 @@ from utf8fpga.hdl import (
     ValidatorParameters,
 )
 from utf8fpga.hdl.statistics import BUSES, REGISTERS, Statistics
-from utf8fpga.model import InvalidArgumentError
 
 PACKETS, ILL_FORMED, SYMBOLS, ERRORS, STATUS, CONTROL = range(0, 24, 4)
 
@@ -310,11 +308,3 @@ def test_the_table_of_the_documentation_is_that_of_the_circuit() -> None:
     page = (Path(__file__).parents[2] / "docs" / "verilog-reference.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([0-9A-F]{2})` \| `(\w+)` \| (.*?) \| (.*?) \|$", page, re.MULTILINE)
     assert rows == [(f"{4 * number:02X}", *register) for number, register in enumerate(REGISTERS)]
-
-
-def test_wrong_buses_and_symbols_without_a_flag() -> None:
-    with pytest.raises(InvalidArgumentError, match="statistics 'apb' is not one of wishbone, axi-lite"):
-        PortOptions(statistics="apb")
-    done = utf8fpga("generate", "remover", "--statistics", "wishbone")
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert b"statistics wishbone is for symbols with an error flag, which these do not have" in done.stderr
