@@ -95,7 +95,7 @@ def prove(
 ) -> None:
     """Prove that cores are correct on every input, or print an input for which one is not.
 
-    CONFIG is a name that --list prints, or a pattern of names such as 'packed-*'; alternatively, options select one
+    CONFIG is a name that --list prints, or a pattern of names such as 'serial-?'; alternatively, options select one
     core. Default: the configurations that --list does not mark, in about ten minutes on two processors; with --record
     also those that are recorded there. Exit status 1 if a property is not proved.
     """
