@@ -79,7 +79,7 @@ class Begin:
     def _drive(self, base: Signal, following: Value, cycle: int) -> None:
         pipeline = self._pipeline
         pipeline.add(base.eq(following & ~pipeline.at(self._leaves, cycle).replicate(len(base))))
-        self.base += [Staged(bit, cycle) for bit in base]
+        self.base += [Staged(bit, cycle, f"begins_{number}") for number, bit in enumerate(base, len(self.base))]
 
 
 class ClosedRows:

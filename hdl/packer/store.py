@@ -52,7 +52,10 @@ class RowStore:
         self.codes = [RowCode(bits, group // 2, bool(group % 2)) for group in range(-(-lanes // self.group))]
         # The address of a word is a register, too.
         self._pairs = row_numbers(pipeline, closed, self.codes[::2], network.cycle - 1)
-        self.numbers = [[Staged(bit, pair.stage) for bit in pair.value] for pair in self._pairs]
+        self.numbers = [
+            [Staged(bit, pair.stage, f"row_{number}_{at}") for at, bit in enumerate(pair.value)]
+            for number, pair in enumerate(self._pairs)
+        ]
         known = latest([bit for pair in self.numbers for bit in pair])
         written = self.written = max(network.cycle, known + 1)
         *filled, full, last = (Staged(bit, closed.filled.stage) for bit in closed.filled.value)

@@ -23,7 +23,11 @@ from utf8fpga.hdl.verilog.expressions import (
 )
 from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Cell, Module, Signal, Statement, Switch, WireBit
 
-_ANONYMOUS = re.compile(r"\$\d+$")
+_NUMBER = re.compile(r"\$\d+$")
+"""What Amaranth adds to a name that is not unique."""
+
+# The ports of memories have names of Amaranth's own.
+_ANONYMOUS = re.compile(r"\$(\d+|signature__\w+(\$\d+)?)$")
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,7 @@ class Contents:
                     sources = [self.source(bit) for bit in bits]
                     free = [source for source in sources if self._is_free(source)]
                     if self._modules[cell.kind].signals[port].direction == "output" and free:
-                        name = self._unused(f"{cell.name}_{port}")
+                        name = self._unused(f"{_NUMBER.sub('', cell.name)}_{port}")
                         self.signals[name] = Signal(len(free))
                         self._owners.update((source, WireBit(name, index)) for index, source in enumerate(free))
 
@@ -345,11 +349,13 @@ class Contents:
 
     def _wire_of(self, cell: Cell) -> Bits:
         """A wire for the result of a cell, with the name of the signal that has bits of it, if there is one."""
-        output = cell.ports["DATA" if cell.kind == "$memrd_v2" else "Y"]
+        reads = cell.kind == "$memrd_v2"
+        output = cell.ports["DATA" if reads else "Y"]
         whole = joined([self._of_driver(cell, index) for index in range(len(output))])
         if whole not in self._wires:
             named = [bit.wire for bit in output if isinstance(bit, WireBit) and not is_anonymous(bit)]
-            name = self._unused(f"{named[0]}_whole" if named else _name_of(cell.kind, whole))
+            made = f"{cell.memory}_read" if reads else _name_of(cell.kind, whole)
+            name = self._unused(f"{named[0]}_whole" if named else made)
             self.signals[name] = Signal(len(output))
             self._wires[whole] = tuple(WireBit(name, index) for index in range(len(output)))
             self.drivers.update((bit, (cell, index)) for index, bit in enumerate(self._wires[whole]))
@@ -419,7 +425,7 @@ def _name_of(kind: str, expression: Expression) -> str:
     """A name for an expression: those of the first wire in each of its operands, and the operator."""
     word = {"$add": "plus", "$sub": "minus"}.get(kind, kind.lstrip("$"))
     operands = [next(wires_of(each), "") for each in expression.operands] or [next(wires_of(expression), "")]
-    names = [re.sub(r"\$\d+$", "", name) for name in dict.fromkeys(operands) if name]
+    names = [_NUMBER.sub("", name) for name in dict.fromkeys(operands) if name]
     return f"_{word}_".join(names) if len(names) > 1 else "_".join([*names, word])
 
 

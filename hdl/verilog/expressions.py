@@ -68,6 +68,10 @@ def of_bit(operator: str, *operands: Expression) -> Expression:
         rest = [each for each in operands if each != leaf(neutral)]
         if len(rest) < 2:
             return rest[0] if rest else leaf(neutral)
+    if operator == "^" and (constants := [each for each in operands if each.bits in (("0",), ("1",))]):
+        rest = [each for each in operands if each not in constants]
+        value = of_bit(operator, *rest) if len(rest) > 1 else rest[0] if rest else leaf("0")
+        return of_bit("~", value) if constants.count(leaf("1")) % 2 else value
     if operator == "?":
         choice, otherwise, chosen = operands
         if choice.bits in (("0",), ("1",)):
