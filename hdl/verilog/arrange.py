@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from utf8fpga.hdl.verilog.contents import Contents
+from utf8fpga.hdl.verilog.contents import MEMORY_PORT, Contents
 from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Cell, Module, Signal, Statement, Switch, WireBit
 
 _INDEX = re.compile(r"\[\d+\]")
@@ -134,6 +134,26 @@ def _aliases(module: Module) -> _Places:
             ports.setdefault(sources, name)
         elif sources in ports and name[0] != "$":
             found.bits[name] = _bits(ports[sources], signal.width)
+    return found
+
+
+def without_memory_ports(modules: Mapping[str, Module]) -> dict[str, Module]:
+    """Modules in which the ports of memories have the names of signals that are the same."""
+    return _moved(modules, {name: _memory_ports(module) for name, module in modules.items()})
+
+
+def _memory_ports(module: Module) -> _Places:
+    contents, found = Contents(module, {}), _Places()
+    for name, signal in module.signals.items():
+        bits = _bits(name, signal.width)
+        sources = tuple(map(contents.source, bits))
+        wire = sources[0].wire if sources and isinstance(sources[0], WireBit) else ""
+        if (
+            MEMORY_PORT.match(wire)
+            and re.fullmatch(r"\w+", name)
+            and sources == _bits(wire, module.signals[wire].width)
+        ):
+            found.bits.setdefault(wire, bits)
     return found
 
 

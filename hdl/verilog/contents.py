@@ -26,8 +26,10 @@ from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Cell, Module, Sign
 _NUMBER = re.compile(r"\$\d+$")
 """What Amaranth adds to a name that is not unique."""
 
-# The ports of memories have names of Amaranth's own.
-_ANONYMOUS = re.compile(r"\$(\d+|signature__\w+(\$\d+)?)$")
+MEMORY_PORT = re.compile(r"\$signature__\w+(\$\d+)?$")
+"""The names that Amaranth gives to the ports of memories."""
+
+_ANONYMOUS = re.compile(rf"\$\d+$|{MEMORY_PORT.pattern}")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from utf8fpga.hdl.verilog.arrange import (
     with_port_names,
     with_vectors,
     without_aliases,
+    without_memory_ports,
     without_number,
 )
 from utf8fpga.hdl.verilog.contents import Contents, find_live, is_anonymous, merged, size_of, targets
@@ -56,6 +57,7 @@ def modules_text(
         ram_style: an attribute of each memory and its value, such as ``ram_style=distributed``; default: none.
         attributes: for each port of the top the values of its attributes by name; default: none.
     """
+    modules = without_memory_ports(modules)
     modules = with_instance_names(with_members(modules, {path: each.members for path, each in parts.items()}))
     modules = with_port_names(with_fields(modules))
     modules = with_vectors(modules, {name: each.live_signals() for name, each in _contents(modules).items()})
