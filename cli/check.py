@@ -99,16 +99,19 @@ def check(
     else:
         print("\n".join([*_lines(report), *map(_proof_line, proofs)]))
     _write_difference(core, report, vcd=vcd, testbench=testbench, files=files)
-    wrong = [row.cause for row in report.failed] + [
-        f"proof of {each.wanted}" for each in proofs if each.proved is False
-    ]
+    _require_equal(core, report, proofs, seconds)
+    if not as_json:
+        print(coloured(f"{core.name} gave exactly the model's output in {counted(report.runs, 'run')}", "green"))
+
+
+def _require_equal(core: ForeignCore, report: Report, proofs: Sequence[ForeignProof], seconds: int) -> None:
+    """Fail unless all runs gave the model's output, and all properties are proved."""
+    wrong = [row.cause for row in report.failed]
+    wrong += [f"proof of {each.wanted}" for each in proofs if each.proved is False]
     if wrong:
         raise CommandError(f"{core.name} differs from the model: {', '.join(wrong)}", status=1)
     if open_proofs := [each.wanted for each in proofs if each.proved is None]:
         raise CommandError(f"not decided in {seconds} s: {', '.join(open_proofs)}; raise --seconds", status=1)
-    if not as_json:
-        verdict = f"{core.name} gave exactly the model's output in {counted(report.runs, 'run')}"
-        print(coloured(verdict, "green"))
 
 
 def _write_difference(

@@ -170,10 +170,7 @@ def run_proofs(
         record: the checkout where the results are recorded; None: nowhere.
         traces: also write the waveforms of covers.
     """
-    if unknown := [name for name in wanted if name not in PROPERTIES]:
-        near = did_you_mean(unknown[0], PROPERTIES)
-        raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)}){near}")
-    properties = list(wanted) or list(PROPERTIES)
+    properties = _known(wanted)
     ignore_unused_circuits()
     answers = read_answers(record) if record else {}
     if record:
@@ -208,6 +205,14 @@ def run_proofs(
         of_all = ", ".join(each.name for each in chosen)
         raise CommandError(f"nothing to prove: {of_all} has no property {', '.join(wanted)}")
     _conclude(results, as_json=as_json)
+
+
+def _known(wanted: Sequence[str]) -> list[str]:
+    """The names of properties, checked; all if there are none."""
+    if unknown := [name for name in wanted if name not in PROPERTIES]:
+        near = did_you_mean(unknown[0], PROPERTIES)
+        raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)}){near}")
+    return list(wanted) or list(PROPERTIES)
 
 
 def _record(

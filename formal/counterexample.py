@@ -78,15 +78,14 @@ class Counterexample:
         start = max((n + 1 for n, cycle in enumerate(cycles) if cycle["see_reset"]), default=0)
         text: list[int] = []
         self.given.append([])
-        inside = offered = False
+        inside = waits = False
         for cycle in cycles[start:]:
             self.input_pauses.append(not cycle["see_in_valid"])
             self.output_pauses.append(not cycle["see_out_ready"])
             slots, last = beat_of(simulation.core, cycle["see_in_payload"])
             units = [slot for slot in slots if slot is not None]
-            taken = cycle["see_in_valid"] and cycle["see_in_ready"]
-            offered = bool(cycle["see_in_valid"])
-            if taken:
+            waits = bool(cycle["see_in_valid"] and not cycle["see_in_ready"])
+            if cycle["see_in_valid"] and not waits:
                 text += units
                 self.null_beats.append(not units and not last)
                 inside = inside if self.null_beats[-1] else not last
@@ -98,13 +97,11 @@ class Counterexample:
                 self._give(simulation, cycle["see_out_payload"])
         if not self.given[-1]:
             self.given.pop()
-        cut = inside or (offered and not taken)
-        if cut:
-            waiting = offered and not taken
-            self.texts.append((*text, *(units if waiting else ())))
-            # A beat that is valid, and has not been transferred, may have `last` without a unit, too.
-            self.separate_ends.append(waiting and last and not units)
-        self._expect(simulation, len(self.texts) - cut)
+        if inside or waits:
+            self.texts.append((*text, *(units if waits else ())))
+            # A beat that waits may have `last` without a unit, too.
+            self.separate_ends.append(waits and last and not units)
+        self._expect(simulation, len(self.texts) - (inside or waits))
 
     def _expect(self, simulation: Simulation, complete: int) -> None:
         """The items of the golden function, of which the first texts are complete."""

@@ -176,6 +176,11 @@ def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = F
             raise _rejection(error, names) from None
         modules: dict[str, Any] = json.loads((directory / "ports.json").read_text(encoding="utf-8"))["modules"]
         rtlil = (directory / "flat.il").read_text(encoding="utf-8") if flat else ""
+    return _top_of(modules, where, sources, rtlil)
+
+
+def _top_of(modules: Mapping[str, Any], where: str, sources: tuple[tuple[str, str], ...], rtlil: str) -> ForeignModule:
+    """The top of modules in Yosys's JSON; the other arguments are attributes of the result."""
     tops = [name for name, module in modules.items() if int(module["attributes"].get("top", "0"), 2)]
     if not tops:
         raise CoreError(f"{where}: {_NO_TOP}")

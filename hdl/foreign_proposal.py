@@ -24,6 +24,8 @@ _WORDS = {
 
 _POINT_BITS = 21
 
+_Roles = dict[str, str | None]
+
 
 class _Ports:
     """The ports of one direction that have no role yet."""
@@ -74,14 +76,7 @@ def _lines(module: ForeignModule) -> Iterator[str]:
             given.left.pop(name or "", None)
     except CoreError:
         yield "# clock and reset are missing: their names are not the usual ones"
-    kind, data, word = _data(module.name, given, made)
-    role_in, role_out = ("code_point", "byte") if kind == "encoder" else ("byte", "code_point")
-    into = {role_in: data, **{role: given.take(role) for role in ("valid", "last")}, "keep": given.keep(data)}
-    into["ready"] = made.take("ready")
-    out = {} if kind == "validator" else {role_out: word}
-    out["error"] = made.take("error", range(1, 513)) or _opposite(made.take("good"))
-    out |= {role: made.take(role) for role in ("valid", "last", "resend")}
-    out |= {"keep": made.keep(word), "ready": given.take("ready")}
+    kind, into, out = _roles(module.name, given, made)
     protocol = "axi-stream" if into["ready"] else "resend" if out["resend"] else "strobe"
     yield f'kind = "{kind}"'
     yield f'protocol = "{protocol}"'
@@ -97,6 +92,19 @@ def _lines(module: ForeignModule) -> Iterator[str]:
             yield f"# not used: {', '.join(ports.left)}"
     if given.left:
         yield f"constants = {{ {', '.join(f'{json.dumps(name)} = 0' for name in given.left)} }} # unknown"
+
+
+def _roles(name: str, given: _Ports, made: _Ports) -> tuple[str, _Roles, _Roles]:
+    """The kind of a module, and by role the ports of its input and of its output."""
+    kind, data, word = _data(name, given, made)
+    role_in, role_out = ("code_point", "byte") if kind == "encoder" else ("byte", "code_point")
+    into = {role_in: data, **{role: given.take(role) for role in ("valid", "last")}, "keep": given.keep(data)}
+    into["ready"] = made.take("ready")
+    out = {} if kind == "validator" else {role_out: word}
+    out["error"] = made.take("error", range(1, 513)) or _opposite(made.take("good"))
+    out |= {role: made.take(role) for role in ("valid", "last", "resend")}
+    out |= {"keep": made.keep(word), "ready": given.take("ready")}
+    return kind, into, out
 
 
 def _data(name: str, given: _Ports, made: _Ports) -> tuple[str, str | None, str | None]:

@@ -252,21 +252,24 @@ class Contents:
         """The bits that are read in each place."""
         yield from ([self._named(bit)] for bit in self.outputs() if bit in self.live)
         for cell in self.cells:
-            indices = [index for index, bit in enumerate(cell.ports.get("Y", ())) if bit in self.live]
-            if cell.kind in BY_BIT:
-                yield from ([cell.ports[port][index] for index in indices] for port in "AB" if port in cell.ports)
-                if indices and "S" in cell.ports:
-                    yield cell.ports["S"]
-            elif cell.kind in self._modules:
-                signals = self._modules[cell.kind].signals
-                yield from (bits for port, bits in cell.ports.items() if signals[port].direction == "input")
-            elif indices or cell.kind.startswith("$mem"):
-                results = ("Y",) if cell in self.writes else ("Y", "DATA")
-                yield from (bits for port, bits in cell.ports.items() if port not in results)
+            yield from self._read_by(cell)
         paths: set[tuple[Bits, ...]] = set()
         blocks = [each.statements for each in self.registers if not self.live.isdisjoint(each.bits)]
         for block in [*blocks, *{id(each): each for bit, each in self.processes.items() if bit in self.live}.values()]:
             yield from self._read_in(block, (), paths)
+
+    def _read_by(self, cell: Cell) -> Iterator[Iterable[Bit]]:
+        indices = [index for index, bit in enumerate(cell.ports.get("Y", ())) if bit in self.live]
+        if cell.kind in BY_BIT:
+            yield from ([cell.ports[port][index] for index in indices] for port in "AB" if port in cell.ports)
+            if indices and "S" in cell.ports:
+                yield cell.ports["S"]
+        elif cell.kind in self._modules:
+            signals = self._modules[cell.kind].signals
+            yield from (bits for port, bits in cell.ports.items() if signals[port].direction == "input")
+        elif indices or cell.kind.startswith("$mem"):
+            results = ("Y",) if cell in self.writes else ("Y", "DATA")
+            yield from (bits for port, bits in cell.ports.items() if port not in results)
 
     def _read_in(
         self, block: Iterable[Statement], path: tuple[Bits, ...], paths: set[tuple[Bits, ...]]
