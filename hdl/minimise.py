@@ -140,8 +140,13 @@ class Network:
         return signals[-1]
 
 
-def decompose(on: Iterable[int], off: Iterable[int], width: int, *, last: int = LUT_INPUTS, gates: int = 3) -> Network:
+_MOST_INNER = 3
+
+
+def decompose(on: Iterable[int], off: Iterable[int], width: int, *, last: int = LUT_INPUTS) -> Network:
     """A network for a function that is 1 on `on` and 0 on `off`, with the fewest inner gates that are found.
+
+    If `_MOST_INNER` do not suffice there is none, and the last gate has as many inputs as the function needs.
 
     The method is that of Ashenhurst and Curtis: an inner gate takes the place of a few signals if the function needs
     only one bit of them. Some of them may be signals that the function depends on in addition (a decomposition that is
@@ -151,8 +156,6 @@ def decompose(on: Iterable[int], off: Iterable[int], width: int, *, last: int = 
         on: inputs for which the result must be 1.
         off: inputs for which the result must be 0; for all others it may be either.
         last: upper bound on the inputs of the last gate, for which the caller may have other inputs.
-        gates: upper bound on the number of inner gates. If so many do not suffice there is none, and the last gate has
-            as many inputs as the function needs.
 
     Raises:
         ValueError: an input is in both sets.
@@ -163,7 +166,7 @@ def decompose(on: Iterable[int], off: Iterable[int], width: int, *, last: int = 
     """
     whole = minimise(on, off, width)
     start = _Partial(tuple(range(width)), frozenset(on), frozenset(off)).reduced()
-    for count in range(gates + 1):
+    for count in range(_MOST_INNER + 1):
         found = _decomposed(start, width, count, last)
         if found is not None:
             inner, rest = found

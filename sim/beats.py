@@ -11,7 +11,7 @@ from typing import Any
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from utf8fpga.hdl import Core, CoreParameters, parameters_of
+from utf8fpga.hdl import Core, CoreParameters
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.render import counted
@@ -206,15 +206,6 @@ class BeatEncoder:
             symbols = symbols << self._width | (self.absent if symbol is None else symbol)
             keep = keep << 1 | (symbol is not None)
         return symbols << self._symbols | keep << self._keep | last << self._last
-
-
-def beat_payload(core: Core, beat: Beat, parameters: CoreParameters | None = None) -> int:
-    """An input beat as an integer with the layout of the core's input payload: see `BeatEncoder`.
-
-    Args:
-        parameters: those of the core; default: see `parameters_of`.
-    """
-    return BeatEncoder(core, parameters or parameters_of(core))(beat)
 
 
 def beat_of(core: Core, payload: int) -> Beat:

@@ -72,13 +72,11 @@ class _Part:
         symbols: the input symbols, from the boundary of an output symbol.
         ends: the ends of packets in it.
         first_output: the number of output symbols before it.
-        first_packet: the number of packets that have ended before it.
     """
 
     symbols: bytes
     ends: NDArray[np.int64]
     first_output: int
-    first_packet: int
 
 
 class BulkComparison:
@@ -134,7 +132,7 @@ class BulkComparison:
         """
         wanted = self._golden.process(symbols, ends)
         places = np.asarray(ends, np.int64)
-        part = _Part(self._pending + symbols, places + len(self._pending), self._expected.total, self._expected.packets)
+        part = _Part(self._pending + symbols, places + len(self._pending), self._expected.total)
         self._parts.append(part)
         while len(self._parts) > _SAME_PART and self._parts[1].first_output < self._expected.first:
             self._parts.popleft()
@@ -331,11 +329,10 @@ class _Queue:
     Attributes:
         first: the number of symbols before these.
         ends: for each packet, the number of symbols of the run before its end.
-        packets: the number of packets that were ever appended.
     """
 
     def __init__(self) -> None:
-        self.first = self.left = self.packets = 0
+        self.first = self.left = 0
         self.ends: NDArray[np.int64] = np.empty(0, np.int64)
         self._parts: deque[tuple[NDArray[np.uint64], NDArray[np.uint64] | None]] = deque()
 
@@ -347,7 +344,6 @@ class _Queue:
     def append(self, words: NDArray[np.uint64], ignored: NDArray[np.uint64] | None, ends: NDArray[np.int64]) -> None:
         """Add symbols; `ends` are counted in them."""
         self.ends = np.concatenate([self.ends, ends + self.total])
-        self.packets += len(ends)
         self._parts.append((words, ignored))
         self.left += len(words)
 

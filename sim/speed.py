@@ -23,7 +23,7 @@ _PACKET = 1000
 """Symbols per packet."""
 
 _SECONDS = 1.0
-"""The processor time of a measurement, or more."""
+"""The processor time of a measurement, about."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,8 @@ class EngineSpeeds:
         }
 
 
-def measure_engines(parameters: CoreParameters, seconds: float = _SECONDS) -> EngineSpeeds:
-    """Measure both engines for a core, one after another in this process.
-
-    Args:
-        seconds: the processor time of the measurement of each engine, or more.
-    """
+def measure_engines(parameters: CoreParameters) -> EngineSpeeds:
+    """Measure both engines for a core, one after another in this process."""
     core = parameters.build()
     with tempfile.TemporaryDirectory() as cache:
         begun, used = monotonic(), _processor_time()
@@ -108,10 +104,10 @@ def measure_engines(parameters: CoreParameters, seconds: float = _SECONDS) -> En
             pass
         return session.cycle
 
-    slow, _ = _cycles_per_second(by_python, seconds)
+    slow, _ = _cycles_per_second(by_python)
     if by_machine_code(1) != by_python(1):
         raise AssertionError(f"the engines need different numbers of cycles for {parameters.name}")
-    fast, symbols = _cycles_per_second(by_machine_code, seconds)
+    fast, symbols = _cycles_per_second(by_machine_code)
     return EngineSpeeds(
         title=parameters.title,
         name=parameters.name,
@@ -124,7 +120,7 @@ def measure_engines(parameters: CoreParameters, seconds: float = _SECONDS) -> En
     )
 
 
-def _cycles_per_second(run: Callable[[int], int], seconds: float) -> tuple[float, float]:
+def _cycles_per_second(run: Callable[[int], int]) -> tuple[float, float]:
     """The cycles per second and the symbols per cycle of runs of a number of packets, which is increased."""
     run(1)  # The first run elaborates the core.
     packets = 1
@@ -132,9 +128,9 @@ def _cycles_per_second(run: Callable[[int], int], seconds: float) -> tuple[float
         begun = process_time()
         cycles = run(packets)
         used = process_time() - begun
-        if used >= seconds / 2:
+        if used >= _SECONDS / 2:
             return cycles / used, packets * _PACKET / cycles
-        packets = max(packets + 1, min(10 * packets, int(packets * seconds / max(used, 1e-6))))
+        packets = max(packets + 1, min(10 * packets, int(packets * _SECONDS / max(used, 1e-6))))
 
 
 def _processor_time() -> float:

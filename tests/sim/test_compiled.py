@@ -34,7 +34,7 @@ from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, InvalidArgumentE
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.properties import CharacterProperty
 from utf8fpga.sim import ContractError, Simulation, compare, simulate
-from utf8fpga.sim.beats import beat_payload, output_fields, patience_of, text_beats, with_null_beats
+from utf8fpga.sim.beats import BeatEncoder, output_fields, patience_of, text_beats, with_null_beats
 from utf8fpga.sim.engines import gates, native
 from utf8fpga.sim.engines.compiled import CompiledModel, Gathered, Session, Transfers
 from utf8fpga.sim.speed import measure_engines
@@ -369,10 +369,9 @@ def test_symbols_in_any_pieces_are_the_same_run_as_beats(number: int) -> None:
             for position, text in enumerate(given)
             for beat in text_beats(text, core.lanes, separate_end=separate[position % len(separate)])
         )
-        beats = with_null_beats(plain, null_beats)
+        beats = map(BeatEncoder(core, core.parameters), with_null_beats(plain, null_beats))
         payloads = b"".join(
-            beat_payload(core, beat).to_bytes(-(-len(Value.cast(core.input.payload)) // 64) * 8, "little")
-            for beat in beats
+            beat.to_bytes(-(-len(Value.cast(core.input.payload)) // 64) * 8, "little") for beat in beats
         )
         by_beats = model.session(**options)
         expected = joined(by_beats.send_payloads(payloads, more=False))

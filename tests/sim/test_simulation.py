@@ -23,7 +23,7 @@ from utf8fpga.hdl import DecoderParameters, decoder_core
 from utf8fpga.hdl.decoder.window_logic import Window
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, Item, decode
 from utf8fpga.sim import ContractError, Simulation, compare, simulate
-from utf8fpga.sim.beats import beat_payload, text_beats, with_null_beats
+from utf8fpga.sim.beats import BeatEncoder, text_beats, with_null_beats
 from utf8fpga.sim.boundaries import boundary_units
 from utf8fpga.sim.strategies import any_text, damaged, noise, pauses, well_formed
 
@@ -110,7 +110,7 @@ def test_lanes_without_a_unit_would_continue_a_sequence(lanes: int, table: Encod
     decoder = decoder_core(table, lanes=lanes)
     lead = max(table.rows, key=lambda row: len(row.units)).units[:-1]
     given = tuple(allowed.last for allowed in lead)[-lanes + 1 :] if lanes > 1 else ()
-    payload = decoder.input.payload.shape().from_bits(beat_payload(decoder, (given, True)))
+    payload = decoder.input.payload.shape().from_bits(BeatEncoder(decoder, decoder.parameters)((given, True)))
     units = list(payload.symbols)
     assert tuple(units[: len(given)]) == given
     assert payload.keep == (1 << len(given)) - 1
