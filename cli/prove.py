@@ -329,19 +329,20 @@ def _report_core(score: Score, *, as_json: bool) -> None:
         )
 
 
+def _counts(score: Score) -> list[str]:
+    """The cells of a score in the table."""
+    numbers = map(len, (score.mutants, score.having(Outcome.INVALID), score.having(Outcome.EQUIVALENT), score.counted))
+    found = score.by_proof if score.monitored else "-"
+    return [score.core, score.source, *map(str, (*numbers, found, score.by_simulation))]
+
+
 def _report_proofs(scores: Sequence[Score], *, as_json: bool) -> None:
     """Report mutants that both proofs and simulation have to detect."""
     if as_json:
         click.echo(json.dumps([_as_dict(score) for score in scores], indent=2))
     else:
         heads = ["configuration", "mutants of", "made", "invalid", "equivalent", "counted", "by proof", "by simulation"]
-        rows = []
-        for score in scores:
-            numbers = [*map(len, (score.mutants, score.having(Outcome.INVALID), score.having(Outcome.EQUIVALENT)))]
-            found = score.by_proof if score.monitored else "-"
-            made = (*numbers, len(score.counted), found, score.by_simulation)
-            rows.append([score.core, score.source, *map(str, made)])
-        click.echo("\n".join(columns(rows, heads)))
+        click.echo("\n".join(columns(map(_counts, scores), heads)))
     for score in scores:
         for mutant in score.survivors:
             noticed = f"proof {mutant.proof or 'none'}, simulation {mutant.simulation or 'none'}"

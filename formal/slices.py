@@ -74,17 +74,10 @@ def _classes(wide: Aig, narrow: Aig, places: Mapping[str, Sequence[Place]]) -> t
     ]
     classes = len(kinds)
     while True:
-        gates: dict[tuple[int, int], int] = {}
-        following: dict[tuple[int, int], int] = {}
-        refined, outputs = [], []
-        for (aig, inputs), before in zip(graphs, latches, strict=True):
-            functions = _functions(aig, inputs, before, gates, fresh)
-            values = [functions[literal >> 1] ^ (literal & 1) for literal in aig.latches]
-            refined.append([following.setdefault(pair, len(following)) for pair in zip(before, values, strict=True)])
-            outputs.append([functions[literal >> 1] ^ (literal & 1) for literal in aig.outputs])
-        if len(following) == classes:
+        refined, outputs = _refined(graphs, latches, fresh)
+        before, classes = classes, len(set().union(*refined))
+        if classes == before:
             break
-        classes = len(following)
         numbers = [next(fresh) for _ in range(classes)]
         latches = [[numbers[which] for which in each] for each in refined]
     is_same = all(
@@ -93,6 +86,24 @@ def _classes(wide: Aig, narrow: Aig, places: Mapping[str, Sequence[Place]]) -> t
         for at, position in zip(bits, wide_bits[port], strict=True)
     )
     return (latches[0], latches[1]) if is_same else None
+
+
+def _refined(
+    graphs: Sequence[tuple[Aig, Sequence[int]]], latches: Sequence[list[int]], fresh: Iterator[int]
+) -> tuple[list[list[int]], list[list[int]]]:
+    """For each graph, the classes of its latches by their classes and next values before; the functions of its outputs.
+
+    The new classes are numbered from 0.
+    """
+    gates: dict[tuple[int, int], int] = {}
+    following: dict[tuple[int, int], int] = {}
+    refined, outputs = [], []
+    for (aig, inputs), before in zip(graphs, latches, strict=True):
+        functions = _functions(aig, inputs, before, gates, fresh)
+        values = [functions[literal >> 1] ^ (literal & 1) for literal in aig.latches]
+        refined.append([following.setdefault(pair, len(following)) for pair in zip(before, values, strict=True)])
+        outputs.append([functions[literal >> 1] ^ (literal & 1) for literal in aig.outputs])
+    return refined, outputs
 
 
 def _inputs(

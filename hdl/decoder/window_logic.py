@@ -151,28 +151,24 @@ class WindowControl:
         """Of a unit that completes a sequence: the sequence has several units."""
         return self._of_unit(self.serial.trails, self.serial.singles)
 
-    def told_classes(self, length: int) -> tuple[Function, ...]:
+    def trail_classes(self, length: int) -> tuple[Function, ...]:
         """For each class: a trailing unit is in it. No function for a last class of all other trailing units."""
         classes = [trails for trails, _ in self._classes(length)]
         rest = self.serial.trails - frozenset[int]().union(*classes)
-        told = classes if rest or len(classes) > 2 else classes[:-1]
-        return tuple(self._of_unit(trails, self.serial.trails - trails) for trails in told)
+        needed = classes if rest or len(classes) > 2 else classes[:-1]
+        return tuple(self._of_unit(trails, self.serial.trails - trails) for trails in needed)
 
-    def _prefix(self, length: int) -> Function:
-        """The upper four bits that are the same in all leads of `length`, as a product."""
+    def lead_prefix(self, length: int) -> Function:
+        """Those of the unit's upper four bits that are the same in all leads of `length` are as in these."""
         leads = self._leads(length)
         width = self.table.unit_width
         care = reduce(and_, (~(unit ^ min(leads)) for unit in leads)) & (1 << width) - 1
         care &= 0xF << max(width - 4, 0)
         return Function(((care, min(leads) & care),))
 
-    def lead_prefix(self, length: int) -> Function:
-        """The unit's upper bits are those of a lead of `length`."""
-        return self._prefix(length)
-
     def lead_allows(self, length: int) -> tuple[Function, ...]:
         """Of a unit with the `lead_prefix`: it is a lead of `length` and allows this class to follow."""
-        prefix = self._prefix(length)
+        prefix = self.lead_prefix(length)
         alike = {unit for unit in self.serial.units if prefix.compute(unit)}
         return tuple(self._of_unit(allowing, alike - allowing) for _, allowing in self._classes(length))
 
@@ -430,7 +426,7 @@ class Window:
         self._allows: dict[int, list[Lanes]] = {}
         self._classes: dict[int, list[Lanes]] = {}
         for n in self.control.lengths:
-            allows, classes = self.control.lead_allows(n), self.control.told_classes(n)
+            allows, classes = self.control.lead_allows(n), self.control.trail_classes(n)
             self._prefix[n] = self._of_units(f"prefix_{n}", self.control.lead_prefix(n), comments[f"prefix_{n}"])
             self._allows[n], self._classes[n] = (
                 [self._of_units(name, each, comments[name]) for name, each in named.items()]
@@ -480,10 +476,10 @@ class Window:
 
     def _second(self, n: int, lane: int) -> Value:
         allowed = [lead[lane - 1] for lead in self._leads[n]]
-        told = [each[lane] for each in self._classes[n]]
-        if len(told) < len(allowed):
-            told.append(~told[0] if told else Const(1, 1))
-        return self.trail[lane] & any_of(map(and_, allowed, told))
+        classes = [each[lane] for each in self._classes[n]]
+        if len(classes) < len(allowed):
+            classes.append(~classes[0] if classes else Const(1, 1))
+        return self.trail[lane] & any_of(map(and_, allowed, classes))
 
     # Whether the unit is the third of a sequence, and the values that depend on three units.
 

@@ -109,7 +109,7 @@ class ValidatorControl:
     def check_two_classes(self) -> None:
         """Raise `TableError` if the leads of sequences of one length distinguish more than two classes of units."""
         for length in self.window.lengths:
-            if len(self.window.told_classes(length)) > 1:
+            if len(self.window.trail_classes(length)) > 1:
                 raise TableError(
                     f"{self.table.name}: the leads of sequences of {length} units distinguish more than two classes of "
                     f"units after them: use report offset"
@@ -136,14 +136,14 @@ class ValidatorControl:
             for unit, length in self._leads.items():
                 allowed = serial.allowed[serial.leads[unit]]
                 if any(
-                    not self.window.told_classes(length) or self._is_upper(length, each) == which for each in allowed
+                    not self.window.trail_classes(length) or self._is_upper(length, each) == which for each in allowed
                 ):
                     allowing.add(unit)
             found[name] = minimise(allowing, serial.units - others - allowing, self.table.unit_width)
         return found
 
     def _is_upper(self, length: int, trail: int) -> bool:
-        return bool(self.window.told_classes(length)[0].compute(trail))
+        return bool(self.window.trail_classes(length)[0].compute(trail))
 
     @cache  # noqa: B019 - few tables
     def upper_class(self, lengths: frozenset[int]) -> Function:
@@ -152,7 +152,7 @@ class ValidatorControl:
         pairs = [
             (trail | lead << width, self._is_upper(length, trail))
             for lead, length in self._leads.items()
-            if length in lengths and self.window.told_classes(length)
+            if length in lengths and self.window.trail_classes(length)
             for trail in self.window.serial.trails
         ]
         return minimise(
