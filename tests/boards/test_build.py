@@ -450,13 +450,6 @@ def test_concurrent_builds_are_independent(tmp_path: Path, fake_tool: FakeTool) 
     assert not list((out / "stub").glob(".build-*"))
 
 
-@pytest.mark.usefixtures("fake_tool")
-def test_concurrent_builds_leave_a_matching_bitstream_and_report(tmp_path: Path) -> None:
-    for _ in range(5):
-        build_concurrently(tmp_path, (1, 2, 3))
-        assert len(set(pair(tmp_path))) == 1
-
-
 def test_failed_build_keeps_its_logs_and_the_earlier_bitstream(tmp_path: Path, fake_tool: FakeTool) -> None:
     fake_tool("icepack", "[ $(cat top.asc) = 1 ] && cp top.asc top.bin")
     build_board(STUB, tmp_path, seed=1)

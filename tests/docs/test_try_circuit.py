@@ -245,23 +245,6 @@ def test_an_item_is_output_within_the_specified_latency(page: Page, number: int)
     assert 0 < received - sent <= latency
 
 
-@pytest.mark.parametrize("number", [SMALLEST, PIPELINED, PACKED], ids=list(DATA.CIRCUITS))
-@given(
-    st.lists(st.sampled_from(BOUNDARY), max_size=24).map(bytes),
-    st.sampled_from([0, 0.5, 0.9]),
-    st.sampled_from([0, 0.5]),
-    st.integers(0, 1000),
-)
-def test_the_latency_of_the_first_output_is_within_the_specified_one(
-    page: Page, number: int, text: bytes, pauses: float, stalls: float, seed: int
-) -> None:
-    options = {"pauses": pauses, "stalls": stalls, "seed": seed}
-    found = page(FIRST_LATENCY, number=number, bytes=list(text), options=options)
-    assert found["sent"] <= found["received"]
-    if not stalls:
-        assert found["received"] - found["sent"] <= page("circuits[number].latency", number=number)
-
-
 @pytest.mark.parametrize(
     ("number", "text", "sent", "latencies"),
     [

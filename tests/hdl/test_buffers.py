@@ -15,7 +15,6 @@ from utf8fpga.hdl import BUFFERS, PARALLEL_PIPELINES
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.fan_out import FanOut, LateReset
 from utf8fpga.hdl.memory_buffer import MemoryBuffer, RowBuffer
-from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.forms import RFC_2279
@@ -75,35 +74,6 @@ def test_the_late_reset_of_all_duplicates_ends_before_busy(places: int, flight: 
     assert last >= flight - 1
     assert [active for *_, active in seen] == [True] * reset.cycles + [False] * 3
     assert last == reset.cycles - 1
-
-
-def test_a_register_buffer_holds_payloads_of_any_shape() -> None:
-    buffer, rng = RegisterBuffer(data.StructLayout({"a": 5, "b": 1}), 3), random.Random(3)
-    given = [{"a": rng.randrange(32), "b": rng.randrange(2)} for _ in range(200)]
-    found: list[dict[str, int]] = []
-
-    async def bench(ctx: Any, domain: Any) -> None:
-        left, waited = list(given), 0
-        for _ in range(2000):
-            offered = bool(left) and rng.random() < 0.7
-            ready = rng.random() < 0.5
-            ctx.set(buffer.entry_valid, offered)
-            ctx.set(buffer.entry, left[0] if offered else {"a": 0, "b": 0})
-            ctx.set(buffer.output.ready, ready)
-            assert ctx.get(buffer.run) in (0, 7)
-            runs, valid = ctx.get(buffer.run) == 7, ctx.get(buffer.output.valid)
-            if waited > buffer.stall_cycles:
-                assert runs
-            if valid and ready:
-                payload = ctx.get(buffer.output.payload)
-                found.append({"a": payload.a, "b": payload.b})
-            waited = 0 if valid and not ready else waited + 1
-            await ctx.tick()
-            if offered and runs:
-                left.pop(0)
-
-    run(buffer, bench)
-    assert found == given
 
 
 @pytest.mark.parametrize(("kind", "lanes"), [(MemoryBuffer, 9), (SlicedBuffer, 9), (SlicedBuffer, 33)])

@@ -5,21 +5,19 @@ from __future__ import annotations
 
 import codecs
 import random
-from functools import cache
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.codecs_oracle import encoded_by_cpython
-from support.engines import ENGINE
 from support.oracle import refusal
 from support.tiers import tiered
+from support.transcoders import check
 
 from utf8fpga.hdl import TranscoderParameters
 from utf8fpga.model import InvalidArgumentError
-from utf8fpga.model.encodings import ENCODINGS
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.strategies import stream_patterns
 
@@ -63,30 +61,8 @@ def decoded_by_cpython(data: bytes, source: str, bom: str) -> str:
     return data.decode(source, "replace").removeprefix("\ufeff")
 
 
-def symbols_of(data: bytes, source: str) -> list[int]:
-    size = ENCODINGS[source].unit_bytes
-    return [int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)]
-
-
-@cache
-def simulation_of(name: str) -> Simulation:
-    return Simulation(TranscoderParameters(**CASES[name]).build(), engine=ENGINE)
-
-
-def check(name: str, texts: list[bytes], **patterns: Any) -> None:
-    simulation = simulation_of(name)
-    parameters = simulation.parameters
-    assert isinstance(parameters, TranscoderParameters)
-    target = ENCODINGS[parameters.to]
-    found = simulation.run([symbols_of(text, parameters.from_) for text in texts], **patterns).texts
-    for text, units in zip(texts, found, strict=True):
-        expected = decoded_by_cpython(text, parameters.from_, parameters.bom)
-        assert target.to_bytes(unit.value for unit in units) == encoded_by_cpython(expected, parameters.to), text.hex()
-        # The golden function, too.
-        golden = parameters.golden().process(symbols_of(text, parameters.from_), final=True)
-        assert target.to_bytes(unit.value for unit in golden) == encoded_by_cpython(expected, parameters.to)
-        if golden:
-            assert sum(unit.length for unit in golden) == len(text) // ENCODINGS[parameters.from_].unit_bytes
+def decoded_by(case: dict[str, Any]) -> Callable[[bytes], str]:
+    return lambda text: decoded_by_cpython(text, case.get("from_", "utf-8"), case["bom"])
 
 
 def pieces(source: str, bom: str) -> list[bytes]:
@@ -107,7 +83,7 @@ def test_only_a_mark_at_the_beginning_of_a_packet_is_removed(name: str) -> None:
     texts += [one + b"".join(random.Random(name).choices(parts, k=7)) for one in parts]
     for pauses in ((False,), (False, True, True)):
         # Packets follow each other without a gap, so nothing may remain of the packet before.
-        check(name, texts, output_pauses=pauses)
+        check(case, texts, decoded_by(case), output_pauses=pauses)
 
 
 @pytest.mark.parametrize("name", tiered({each: each for each in CASES}, 0))
@@ -117,7 +93,7 @@ def test_packets_with_marks_and_any_pauses(name: str, data: st.DataObject, patte
     case = CASES[name]
     parts = st.sampled_from(pieces(case.get("from_", "utf-8"), case["bom"]))
     texts = data.draw(st.lists(st.lists(parts, max_size=6).map(b"".join), max_size=5))
-    check(name, texts, **patterns)
+    check(case, texts, decoded_by(case), **patterns)
 
 
 def test_without_the_option_a_mark_is_a_character() -> None:

@@ -11,15 +11,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.codecs_oracle import encoded_by_cpython
 from support.engines import ENGINE
 from support.oracle import BOUNDARY
 from support.replacements import REPLACED
+from support.transcoders import check, simulation_of, symbols_of
 from support.verilog_engine import packets_of_verilog
 
 from utf8fpga.hdl import DecoderParameters, EncoderParameters, TranscoderParameters
 from utf8fpga.model import ESCAPES, UTF_16, Replacement
-from utf8fpga.model.encodings import ENCODINGS
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.beats import text_beats
 from utf8fpga.sim.strategies import stream_patterns
@@ -46,11 +45,6 @@ TARGETS = [
 @cache
 def decoder(replacement: Replacement) -> Simulation:
     return Simulation(DecoderParameters(practice="each-unit", replace_with=replacement).build(), engine=ENGINE)
-
-
-@cache
-def transcoder(**fields: Any) -> Simulation:
-    return Simulation(TranscoderParameters(**fields).build(), engine=ENGINE)
 
 
 @cache
@@ -90,11 +84,7 @@ def test_the_encoder_undoes_what_the_decoder_does(escape: Replacement, lanes: in
 @pytest.mark.parametrize(("replacement", "to"), TARGETS)
 @given(given=texts, patterns=stream_patterns())
 def test_transcoders(replacement: str, to: str, given: list[bytes], patterns: dict[str, Any]) -> None:
-    simulation = transcoder(replace_with=replacement, to=to)
-    run = simulation.run(given, **patterns)
-    assert run.texts == [simulation.expected(text) for text in given]
-    found = [ENCODINGS[to].to_bytes(unit.value for unit in units) for units in run.texts]
-    assert found == [encoded_by_cpython(REPLACED[Replacement(replacement)](text), to) for text in given]
+    check({"replace_with": replacement, "to": to}, given, REPLACED[Replacement(replacement)], **patterns)
 
 
 @pytest.mark.parametrize("lanes", [1, 4])
@@ -104,9 +94,8 @@ def test_a_transcoder_undoes_what_another_one_does(
     lanes: int, stored: str, given: list[bytes], patterns: dict[str, Any]
 ) -> None:
     escaped = [REPLACED[Replacement.PRIVATE_USE_ESCAPE](text).encode(stored) for text in given]
-    size = ENCODINGS[stored].unit_bytes
-    units = [[int.from_bytes(each[at : at + size], "little") for at in range(0, len(each), size)] for each in escaped]
-    simulation = transcoder(from_=stored, unescape="private-use-escape", lanes=lanes)
+    units = [symbols_of(each, stored) for each in escaped]
+    simulation = simulation_of(TranscoderParameters(from_=stored, unescape="private-use-escape", lanes=lanes))
     run = simulation.run(units, **patterns)
     assert [bytes(unit.value for unit in made) for made in run.texts] == given
     assert run.texts == [simulation.expected(each) for each in units]
@@ -114,8 +103,7 @@ def test_a_transcoder_undoes_what_another_one_does(
 
 @given(given=st.lists(st.binary(max_size=40), max_size=3), patterns=stream_patterns())
 def test_a_sanitizer_in_place_keeps_the_length(given: list[bytes], patterns: dict[str, Any]) -> None:
-    simulation = transcoder(replace_with="substitute")
-    run = simulation.run(given, **patterns)
+    run = simulation_of(TranscoderParameters(replace_with="substitute")).run(given, **patterns)
     assert list(map(len, run.texts)) == list(map(len, given))
     assert [[unit.error for unit in units] for units in run.texts] == [
         # The bytes of all other characters are not marked.
@@ -130,12 +118,8 @@ def _characters(text: bytes) -> list[tuple[bool, int]]:
 
 
 def test_a_sanitizer_of_utf_16_in_place() -> None:
-    simulation = transcoder(from_="utf-16-be", to="utf-16-be", replace_with="question-mark")
-    text = b"\x00A\xd8\x00\xd8\x3d\xde\x00\xdc\x00"
-    units = [int.from_bytes(text[at : at + 2], "little") for at in range(0, len(text), 2)]
-    (found,) = simulation.run([units]).texts
-    assert ENCODINGS["utf-16-be"].to_bytes(unit.value for unit in found) == "A?\U0001f600?".encode("utf-16-be")
-    assert simulation.expected(units) == found
+    fields = {"from_": "utf-16-be", "to": "utf-16-be", "replace_with": "question-mark"}
+    check(fields, [b"\x00A\xd8\x00\xd8\x3d\xde\x00\xdc\x00"], lambda _text: "A?\U0001f600?")
 
 
 def test_other_tables() -> None:

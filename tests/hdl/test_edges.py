@@ -126,28 +126,6 @@ def test_registers_at_the_output_leave_no_path_between_the_streams(pipeline: int
     assert found == [[expected(item, kind=False, length=False) for item in decode(text)] for text in TEXTS]
 
 
-@requires_icarus
-def test_registers_at_the_output_keep_the_throughput(tmp_path: Path) -> None:
-    verilog = axi_verilog(decoder_core(), options=PortOptions(registered=True))
-    text = b"x" * 500
-    bench = f"""
-    module bench; reg clk = 0, rst = 1; integer taken = 0, cycle; wire ready, valid;
-    always #5 clk = ~clk;
-    utf8_decoder dut(.clk(clk), .rst(rst), .s_axis_tdata(8'h78), .s_axis_tkeep(1'b1), .s_axis_tlast(1'b0),
-      .s_axis_tvalid(1'b1), .s_axis_tready(ready), .m_axis_tdata(), .m_axis_tkeep(), .m_axis_tuser(), .m_axis_tlast(),
-      .m_axis_tvalid(valid), .m_axis_tready(1'b1));
-    initial begin
-      repeat (2) @(posedge clk); #1 rst = 0; repeat (4) @(posedge clk);
-      for (cycle = 0; cycle < {len(text)}; cycle = cycle + 1) begin
-        #2 taken = taken + (ready && valid); @(posedge clk);
-      end
-      $display("%0d", taken); $finish;
-    end endmodule
-    """
-    (tmp_path / "dut.v").write_text(verilog + bench, encoding="utf-8")
-    assert int(run_icarus(tmp_path, ["dut.v"]).stdout.splitlines()[0]) == len(text)
-
-
 def violating_bench(lanes: int, beats: str) -> str:
     return f"""
     module bench; reg clk = 0, rst = 1; reg [{8 * lanes - 1}:0] data = 0; reg [{lanes - 1}:0] keep = 0;

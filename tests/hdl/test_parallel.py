@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.decoders import sparse_decoder
 from support.engines import ENGINE
 from support.icarus import requires_icarus, run_abandoned, run_verilog, split_texts
 from support.oracle import items_of
@@ -35,7 +34,7 @@ from utf8fpga.hdl import (
     axi_verilog,
     decoder_core,
 )
-from utf8fpga.model import TABLE_3_7, EncodingTable, Item, TableError
+from utf8fpga.model import TABLE_3_7, EncodingTable, Item
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_units
@@ -255,15 +254,6 @@ def test_packed_beats_are_full_where_text_is_dense(full: Simulation) -> None:
 
 
 @pytest.mark.parametrize("full", by_shape(PACKED), indirect=True)
-def test_a_slow_consumer_still_gets_full_packed_beats(full: Simulation) -> None:
-    lanes = full.core.lanes
-    text = "é".encode() * (40 * lanes)
-    run = full.run([text], output_pauses=[True, True, True, False])
-    per_beat = [run.valid_since.count(clock) for clock in dict.fromkeys(run.valid_since)]
-    assert per_beat == [lanes] * 40
-
-
-@pytest.mark.parametrize("full", by_shape(PACKED), indirect=True)
 def test_nothing_is_held_back_while_the_input_pauses(full: Simulation) -> None:
     """After a beat that ends on a boundary, all items so far are at the output, one cycle later than after an end."""
     lanes, latency = full.core.lanes, full.core.latency
@@ -362,19 +352,6 @@ def test_other_tables_equal_their_models(
 
 
 # Parameters and tables that are rejected.
-
-
-def test_a_table_that_is_not_self_synchronising_is_rejected_with_the_reason() -> None:
-    with pytest.raises(TableError, match="self-synchronising"):
-        sparse_decoder(EncodingTable.parse("overlapping", "0 41\n1 42 42", source="made for this test"), lanes=4)
-
-
-def test_a_table_whose_third_unit_is_constrained_is_rejected() -> None:
-    rows = "00..7F 00..7F\n80..7FF C2..DF 80..BF\n1000..1FFF E1 80..BF 80..BF\n"
-    rows += "2000..201F E2 80 80..9F\n2080..20BF E2 82 80..BF"
-    table = EncodingTable.parse("third", rows, source="made for this test")
-    with pytest.raises(TableError, match=r"^third: a parallel decoder requires constraints on the second unit "):
-        sparse_decoder(table, lanes=4)
 
 
 WITHOUT_BUFFER = {4: (), 5: pytest.mark.slow, 7: pytest.mark.slow, 8: pytest.mark.slow, 16: ()}

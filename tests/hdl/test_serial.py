@@ -36,20 +36,6 @@ def test_a_table_of_single_units_is_rejected() -> None:
         decoder_core(ascii_)
 
 
-def test_a_cause_that_does_not_follow_from_the_state_is_rejected() -> None:
-    rows = "00..7F 00..7F\n80..7FF C2..DF 80..BF\n800..FFF E0 A0..BF 80..BF\n1000..4FFF E1..E4 80..BF 80..BF\n"
-    rows += "5800..5FFF E5 A0..BF 80..BF"
-    ambiguous = EncodingTable.parse("two causes", rows, source="made for this test")
-    message = (
-        "two causes: E5 before 80 is SURROGATE, but another sequence in the same state is OVERLONG: leave out kind"
-    )
-    with pytest.raises(TableError, match=f"^{message}$"):
-        decoder_core(ambiguous, kind=True)
-    assert Simulation(decoder_core(ambiguous)).run([b"\xe5\x80\xe5\xa0\x80"]).texts == [
-        [(0xFFFD, True), (0xFFFD, True), (0x5800, False)]
-    ]
-
-
 def test_an_offset_within_the_last_unit_is_rejected() -> None:
     rows = "0..D7FF 0..D7FF\n10001..110000 D800..DBFF DC00..DFFF\nE000..FFFF E000..FFFF"
     utf_16 = EncodingTable.parse("UTF-16", rows, source="D91", unit_width=16)

@@ -242,11 +242,6 @@ def test_units_that_start_and_continue_sequences_are_rejected() -> None:
         sparse_decoder(table, lanes=2)
 
 
-def test_the_inner_gap_is_seen_only_in_the_middle() -> None:
-    kinds = [cause(INNER_GAP, [0x10, second], 0x0E) for second in (0x0A, 0x0B, 0x0C)]
-    assert kinds == [ErrorKind.SURROGATE, ErrorKind.TRUNCATED, ErrorKind.SURROGATE]
-
-
 def test_a_state_that_a_lead_opens_may_constrain_a_later_unit() -> None:
     # The parallel decoder gave U+0007 for 4 5 7.
     table = EncodingTable.parse(

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import codecs
 import random
-from functools import cache
 from importlib import resources
+from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.codecs_oracle import encoded_by_cpython, transcoded_by_cpython, units_of_bytes
-from support.engines import ENGINE
+from support.codecs_oracle import encoded_by_cpython
 from support.tiers import tiered
+from support.transcoders import check, simulation_of, symbols_of
 from support.verilog_engine import symbols_of_verilog
 
 from utf8fpga.hdl import EncoderParameters, TranscoderParameters
@@ -54,70 +54,42 @@ IN_EVERY_RUN = ("8-16", "8-16-2-sparse", "8-16-4", "8-8", "8-8-pipelined", "8-8-
 FACE = "\U0001f600"
 
 
-@cache
-def simulation_of(name: str) -> Simulation:
-    return Simulation(TranscoderParameters(**CHOICES[name]).build(), engine=ENGINE)
-
-
 @pytest.fixture(scope="module", params=tiered({name: name for name in CHOICES}, IN_EVERY_RUN, smoke=("8-8", "8-16")))
-def simulation(request: pytest.FixtureRequest) -> Simulation:
-    return simulation_of(request.param)
-
-
-def sent(units: tuple[int, ...], parameters: TranscoderParameters) -> tuple[list[int], bytes]:
-    """Code units as symbols of the core, and as bytes."""
-    data = ENCODINGS[parameters.from_].to_bytes(units)
-    size = ENCODINGS[parameters.from_].unit_bytes
-    return [int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)], data
+def parameters(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return CHOICES[request.param]
 
 
 @given(data=st.data(), patterns=stream_patterns())
 @settings(max_examples=20)
-def test_texts_become_those_of_cpython(simulation: Simulation, data: st.DataObject, patterns: dict[str, Any]) -> None:
-    parameters = simulation.parameters
-    form: Any = ENCODINGS[parameters.from_].form
-    texts = data.draw(st.lists(any_text(form), max_size=5))
-    given_ = [sent(text, parameters) for text in texts]
-    found = simulation.run([units for units, _ in given_], **patterns).texts
-    for items, (_, text) in zip(found, given_, strict=True):
-        assert [unit.value for unit in items] == units_of_bytes(
-            transcoded_by_cpython(text, parameters.from_, parameters.to), parameters.to
-        )
+def test_texts_become_those_of_cpython(
+    parameters: dict[str, Any], data: st.DataObject, patterns: dict[str, Any]
+) -> None:
+    source = ENCODINGS[parameters.get("from_", "utf-8")]
+    check(parameters, map(source.to_bytes, data.draw(st.lists(any_text(source.form), max_size=5))), **patterns)
 
 
-def test_a_text_at_every_alignment(simulation: Simulation) -> None:
+def test_a_text_at_every_alignment(parameters: dict[str, Any]) -> None:
     """Sequences of all lengths, marks and empty packets begin in every lane, and none waits for another one."""
-    parameters = simulation.parameters
-    lanes = simulation.core.lanes
+    source = parameters.get("from_", "utf-8")
     texts = []
-    for before in range(min(lanes, 17)):
-        for text in (f"é€{FACE}a", FACE * 5, "a"):
-            data = encoded_by_cpython("x" * before + text, parameters.from_)
-            texts.append(units_of_bytes(data, parameters.from_))
-            texts.append(texts[-1][:-1])
-    given_ = [sent(tuple(text), parameters) for text in texts]
+    for before, text in product(range(min(parameters.get("lanes", 1), 17)), (f"é€{FACE}a", FACE * 5, "a")):
+        data = encoded_by_cpython("x" * before + text, source)
+        texts += [data, data[: -ENCODINGS[source].unit_bytes]]
     for pause in ((False,), (False, True, True), (True, False, False, False)):
-        found = simulation.run([units for units, _ in given_], output_pauses=pause).texts
-        for items, (_, text) in zip(found, given_, strict=True):
-            wanted = transcoded_by_cpython(text, parameters.from_, parameters.to)
-            assert ENCODINGS[parameters.to].to_bytes(item.value for item in items) == wanted
+        check(parameters, texts, output_pauses=pause)
 
 
 @pytest.mark.parametrize("name", ["8-16-3-sparse", "8-16-3"])
 def test_a_surrogate_pair_does_not_share_a_beat_that_is_full_or_ends_a_packet(name: str) -> None:
     """The first three bytes of U+1F600 are a beat without an item, so its first unit would be in the beat before."""
-    simulation = simulation_of(name)
     texts = ["abc" + f"{FACE}xy" * 60, "a", FACE, "ab", f"{FACE}abcdef{FACE}", "", FACE]
     # Where the output is not ready for long, beats without an item have left no gap in the decoder.
     for pause in ((False,), (True, True, False), [True] * 150 + [False] * 150):
-        found = simulation.run([text.encode() for text in texts], output_pauses=pause).texts
-        assert [[unit.value for unit in units] for units in found] == [
-            units_of_bytes(text.encode("utf-16-le"), "utf-16-le") for text in texts
-        ]
+        check(CHOICES[name], map(str.encode, texts), output_pauses=pause)
 
 
 def test_the_flag_is_that_of_marks_only() -> None:
-    (found,) = simulation_of("8-8").run([b"\xef\xbf\xbd\xff"]).texts
+    (found,) = simulation_of(TranscoderParameters()).run([b"\xef\xbf\xbd\xff"]).texts
     assert found == [(0xEF, False), (0xBF, False), (0xBD, False), (0xEF, True), (0xBF, True), (0xBD, True)]
 
 
@@ -137,29 +109,25 @@ WELL_FORMED_ONLY = ("8-8", "8-8-pipelined")
     ),
 )
 def test_a_beat_is_accepted_in_each_cycle(name: str) -> None:
-    simulation, rng = simulation_of(name), random.Random(3)
-    parameters = simulation.parameters
-    size = ENCODINGS[parameters.from_].unit_bytes
+    rng, parameters = random.Random(3), TranscoderParameters(**CHOICES[name])
     text = ("".join(rng.choices(f"aé€{FACE}", k=400)) + f"{FACE}aaaaaaaa" * 8).encode(parameters.from_)
     damaged = bytes(each for each in text if rng.random() < 0.9)
     worst = bytes(rng.choices(b"A\x80\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\xff", k=1000)) + FACE.encode() * 5
     for data in (text,) if name in WELL_FORMED_ONLY else (text, damaged, worst):
-        units = [int.from_bytes(data[at : at + size], "little") for at in range(0, len(data) - size + 1, size)]
-        accepted = simulation.run([units]).accepted
+        accepted = simulation_of(parameters).run([symbols_of(data, parameters.from_)]).accepted
         assert accepted == list(range(accepted[0], accepted[0] + len(accepted)))
 
 
 @pytest.mark.parametrize(("name", "ahead"), [("8-8", 2), ("8-8-pipelined", 9)])
 def test_a_sanitizer_with_one_lane_takes_a_byte_in_three_cycles_of_the_worst_input(name: str, ahead: int) -> None:
-    accepted = simulation_of(name).run([b"\xff" * 100]).accepted
+    accepted = simulation_of(TranscoderParameters(**CHOICES[name])).run([b"\xff" * 100]).accepted
     assert accepted[-1] - accepted[0] <= 3 * 99
     assert accepted[-1] - accepted[0] >= 3 * (99 - ahead)
 
 
 def test_a_narrow_transcoder_takes_a_beat_in_each_cycle_of_well_formed_text() -> None:
-    simulation = simulation_of("8-8-5-narrow")
     text = (f"abcdefé€{FACE}" * 60).encode()
-    accepted = simulation.run([text]).accepted
+    accepted = simulation_of(TranscoderParameters(**CHOICES["8-8-5-narrow"])).run([text]).accepted
     # The rows of the packer are filled by several beats before the first one is output.
     assert accepted[-1] - accepted[0] <= len(accepted) + 3
 
@@ -168,12 +136,7 @@ def test_a_narrow_transcoder_takes_a_beat_in_each_cycle_of_well_formed_text() ->
 @pytest.mark.parametrize("name", ["multilingual", "torture"])
 @pytest.mark.parametrize("choice", tiered({name: name for name in ("8-16", "8-16-4", "8-8", "8-8-4")}, 3))
 def test_real_texts(name: str, choice: str) -> None:
-    text = resources.files("utf8fpga").joinpath("texts", f"{name}.txt").read_bytes()
-    simulation = simulation_of(choice)
-    parameters = simulation.parameters
-    (found,) = simulation.run([text]).texts
-    wanted = transcoded_by_cpython(text, parameters.from_, parameters.to)
-    assert ENCODINGS[parameters.to].to_bytes(unit.value for unit in found) == wanted
+    check(CHOICES[choice], [resources.files("utf8fpga").joinpath("texts", f"{name}.txt").read_bytes()])
 
 
 @pytest.mark.smoke

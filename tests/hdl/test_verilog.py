@@ -16,8 +16,6 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
-from hypothesis import HealthCheck, given, seed, settings
-from hypothesis import strategies as st
 from support.icarus import requires_icarus, run_abandoned, run_verilog, split_texts
 from support.processes import run
 from support.tiers import tiered
@@ -27,7 +25,6 @@ from utf8fpga.hdl import PIPELINES, AxiStreamCore, axi_verilog, decoder_core
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.sim.boundaries import boundary_units
-from utf8fpga.sim.strategies import texts
 
 PORTS = {
     "clk": ("input", 1),
@@ -155,30 +152,6 @@ def test_boundary_sequences_with_pauses(verilog: str, busy_in: int, busy_out: in
     rng.shuffle(pieces)
     ends = [rng.random() < 0.4 for _ in range(17)]
     check_against_cpython(verilog, pieces, tmp_path, separate_ends=ends, busy_in=busy_in, busy_out=busy_out)
-
-
-@pytest.mark.smoke
-@requires_icarus
-@given(pieces=texts(max_size=60), ends=st.lists(st.booleans(), min_size=1), bench_seed=st.integers(1, 10**6))
-@seed(1)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.data_too_large])  # many or long texts are intended
-def test_drawn_texts_with_pauses(
-    verilog: str,
-    pieces: list[tuple[int, ...]],
-    ends: list[bool],
-    bench_seed: int,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    directory = tmp_path_factory.mktemp("icarus")
-    check_against_cpython(
-        verilog,
-        [bytes(piece) for piece in pieces],
-        directory,
-        separate_ends=ends,
-        seed=bench_seed,
-        busy_in=30,
-        busy_out=30,
-    )
 
 
 @requires_icarus

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import random
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -22,7 +21,6 @@ from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, Pra
 from utf8fpga.model import EncodingTable, decode
 from utf8fpga.model.practices import Practice
 from utf8fpga.sim import Mismatch, Simulation, compare
-from utf8fpga.sim.boundaries import boundary_units
 
 TEXT = b"A sentence, and nothing but. \xe2\x82" + "Then é€😀 and so on; no end in sight now, as it is known!.".encode()
 
@@ -228,23 +226,6 @@ WIDE_CHANGED = EncodingTable.parse(
 
 
 # Practices.
-
-
-@pytest.mark.parametrize("practice", MARK_PRACTICES)
-def test_correct_decoder_has_no_difference(practice: Practice) -> None:
-    rng = random.Random(practice.value)
-    simulation = Simulation(build({"practice": practice, "pipeline": 1}))
-    for _ in range(20):
-        text = rng.choices(boundary_units(), k=60)
-        given = []
-        assert compare(simulation, text, output_pauses=[False, True], on_item=given.append) is None
-        assert [(item.code_point, item.error is not None) for item in given] == [
-            item[-2:] if len(item) > 2 else item for item in map(tuple, plain(simulation, text))
-        ]
-
-
-def plain(simulation: Simulation, text: list[int]) -> list[tuple[Any, ...]]:
-    return [(item.code_point, bool(item.error)) for item in simulation.expected(text)]
 
 
 @pytest.mark.parametrize("practice", MARK_PRACTICES[1:])

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 from support.decoders import sparse_decoder
 from support.faulty_cores import VIOLATIONS, FaultyCore, PortFault, valid_is_never_asserted
 from support.oracle import refusal
-from support.tiers import tiered
 
 from utf8fpga.hdl import DecoderParameters, decoder_core
 from utf8fpga.hdl.decoder.window_logic import Window
@@ -121,41 +119,6 @@ def test_lanes_without_a_unit_would_continue_a_sequence(lanes: int, table: Encod
 def test_decoder_that_reads_lanes_without_a_unit_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Window, "_trail", lambda self, lane: self.control.is_trail(self.unit[lane]))
     assert compare(Simulation(sparse_decoder(lanes=2)), b"\xc2") is not None
-
-
-def mutants() -> dict[str, EncodingTable]:
-    """Valid tables that differ from Table 3-7 in one bound or one range."""
-    rows = [str(row).replace("U+", "").replace(" as ", "  ") for row in TABLE_3_7.rows]
-    changes = {
-        "surrogates allowed": (4, "D000..DFFF ED 80..BF 80..BF"),
-        "too few surrogates excluded": (4, "D000..D83F ED 80..A0 80..BF"),
-        "overlong three bytes": (2, "07C0..0FFF E0 9F..BF 80..BF"),
-        "C1 leads": (1, "0040..07FF C1..DF 80..BF"),
-        "DF does not lead": (1, "0080..07BF C2..DE 80..BF"),
-        "beyond the last code point": (8, "100000..110FFF F4 80..90 80..BF 80..BF"),
-        "F3 does not lead": (7, "40000..BFFFF F1..F2 80..BF 80..BF 80..BF"),
-        "7F is not ASCII": (0, "0000..007E 00..7E"),
-    }
-    made = {}
-    for name, (number, row) in changes.items():
-        lines = [*rows]
-        lines[number] = row
-        if name in ("overlong three bytes", "C1 leads"):
-            # Rows must be disjoint: remove the code points from the row before.
-            lines[number - 1] = {1: "0000..003F 00..3F", 2: "0080..07BF C2..DE 80..BF"}[number]
-        made[name] = EncodingTable.parse(name, "\n".join(lines), source="a mutant")
-    return made
-
-
-@pytest.mark.parametrize("pipeline", [0, 2])
-@pytest.mark.parametrize("table", tiered(mutants(), 2))
-def test_decoder_of_another_table_is_detected(table: EncodingTable, pipeline: int) -> None:
-    decoder = decoder_core(table, pipeline=pipeline)
-    decoder.parameters = replace(decoder.parameters, table=TABLE_3_7)
-    pairs = [bytes([a, b]) for a in boundary_units() for b in boundary_units()]
-    run = Simulation(decoder).run([pair + b"\x80\x80" for pair in pairs])
-    wanted = [[(item.code_point, item.error is not None) for item in decode(pair + b"\x80\x80")] for pair in pairs]
-    assert [list(map(tuple, items)) for items in run.texts] != wanted
 
 
 def test_simulate_accepts_one_text_or_several(tmp_path: Path) -> None:
