@@ -10,18 +10,16 @@ from array import array
 from ast import literal_eval
 from collections.abc import Callable, Iterator
 from ctypes import c_uint8, c_uint16
-from itertools import cycle, islice, product, takewhile
+from itertools import product, takewhile
 from mmap import mmap
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support import oracle
 from support.oracle import BOUNDARY, items_of, plain, refusal
 from support.processes import run
 
-from utf8fpga.model import EncodingTable, ErrorKind, InvalidArgumentError, convert, encode_escaped, partition, show
+from utf8fpga.model import EncodingTable, InvalidArgumentError, convert, encode_escaped, partition, show
 from utf8fpga.model.decoder import Decoder, Item, decode, encode, encode_units, is_well_formed
 from utf8fpga.model.forms import TABLE_3_7, UTF_16, UTF_32
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
@@ -69,28 +67,6 @@ def test_all_texts_of_boundary_bytes(length: int) -> None:
         assert is_well_formed(text) == oracle.strictly_decodes(text), text.hex(" ")
 
 
-@pytest.mark.parametrize(("alphabet", "length"), [(oracle.REPRESENTATIVES, 4), (BOUNDARY, 3)])
-def test_all_sequences_in_the_middle_of_one_long_text(alphabet: bytes, length: int) -> None:
-    text = b"".join(map(bytes, product(alphabet, repeat=length)))
-    assert plain(decode(text)) == items_of(text)
-
-
-_damaged = st.lists(
-    st.one_of(
-        st.integers(0, 0x10FFFF).filter(lambda point: not 0xD800 <= point <= 0xDFFF).map(lambda p: chr(p).encode()),
-        st.integers(0x80, 0x10FFFF).filter(lambda p: not 0xD800 <= p <= 0xDFFF).map(lambda p: chr(p).encode()[:-1]),
-        st.sampled_from(BOUNDARY).map(lambda byte: bytes([byte])),
-        st.binary(max_size=3),
-    )
-).map(b"".join)
-
-
-@given(_damaged)
-def test_any_text_decodes_as_in_cpython(text: bytes) -> None:
-    assert plain(decode(text)) == items_of(text)
-    assert is_well_formed(text) == oracle.strictly_decodes(text)
-
-
 # Chunks.
 
 TEXTS = {row[0]: bytes.fromhex(row[1]) for row in EXAMPLES}
@@ -127,12 +103,6 @@ def test_decode_reads_only_the_units_that_determine_an_item() -> None:
     assert reads == [("0+1 U+0041", 1), ("1+2 U+FFFD TRUNCATED", 4), ("3+1 U+0042", 4), ("4+2 U+00E9", 6)]
 
 
-def test_decode_of_an_endless_text() -> None:
-    items = list(islice(decode(cycle(b"A\xe1\x80")), 4001))
-    assert items[:2] == [Item(0, 1, 0x41, None), Item(1, 2, 0xFFFD, ErrorKind.TRUNCATED)]
-    assert items[-1] == Item(6000, 1, 0x41, None)
-
-
 # State.
 
 
@@ -160,22 +130,6 @@ def test_state_at_every_position(text: bytes, carry: Callable[[State], State]) -
         for decoder in (first, used):
             decoder.setstate(state)
             assert plain(items + decoder.decode(text[place:], final=True)) == expected
-
-
-def test_saved_state_is_not_changed_by_decoding() -> None:
-    decoder = Decoder()
-    decoder.decode(b"AB\xf0\x90")
-    state = decoder.getstate()
-    decoder.decode(b"\x8c\x82C\xe1")
-    assert state == ((0xF0, 0x90), 2)
-
-
-def test_reset_discards_the_open_sequence_and_the_offset() -> None:
-    decoder = Decoder()
-    decoder.decode(b"AB\xf0\x90")
-    decoder.reset()
-    assert decoder.getstate() == ((), 0)
-    assert plain(decoder.decode(b"\x8c", final=True)) == [(0, 1, 0xFFFD, "UNEXPECTED_CONTINUATION")]
 
 
 @pytest.mark.parametrize("end", [b"A", b"A\xf0\x90", b""], ids=["complete", "open", "empty"])

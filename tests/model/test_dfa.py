@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import pickle
-from functools import cache
 from itertools import combinations, product
 
 import pytest
 from support import oracle
-from support.oracle import BOUNDARY, REPRESENTATIVES, refusal, strictly_decodes
+from support.oracle import REPRESENTATIVES, refusal, strictly_decodes
 
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, decode, is_well_formed
 from utf8fpga.model.forms import RFC_2279, TABLE_3_7, UTF_16, UTF_32
@@ -40,46 +39,7 @@ def test_every_pair_of_bytes() -> None:
         assert (UTF_8.after(bytes(units)) == START) == strictly_decodes(bytes(units)), bytes(units).hex(" ")
 
 
-def test_state_rejects_exactly_where_no_continuation_exists() -> None:
-    completions = [bytes(units) for length in range(4) for units in product(b"\x80\x90\xa0", repeat=length)]
-    for units in product(BOUNDARY, repeat=2):
-        alive = any(strictly_decodes(bytes(units) + rest) for rest in completions)
-        assert (UTF_8.after(bytes(units)) != REJECT) == alive, bytes(units).hex(" ")
-
-
-# Table 3-7: the size, by the Myhill-Nerode classes of the language that CPython accepts.
-
-SUFFIXES = [bytes(units) for length in range(4) for units in product(b"\x80\x90\xa0", repeat=length)]
-
-
-def _future(prefix: bytes) -> frozenset[bytes]:
-    return frozenset(suffix for suffix in SUFFIXES if strictly_decodes(prefix + suffix))
-
-
-@cache
-def _prefix_of_each_state() -> dict[frozenset[bytes], bytes]:
-    prefixes: dict[frozenset[bytes], bytes] = {}
-    for length in range(4):
-        for units in product(BOUNDARY, repeat=length):
-            if future := _future(bytes(units)):
-                prefixes.setdefault(future, bytes(units))
-    return prefixes
-
-
-def test_eight_states_that_are_not_reject() -> None:
-    assert len(UTF_8.states) == 8 == len(_prefix_of_each_state())
-
-
-def test_twelve_byte_classes_of_equivalent_bytes() -> None:
-    prefixes = _prefix_of_each_state().values()
-    alike: dict[tuple[frozenset[bytes], ...], set[int]] = {}
-    for unit in range(0x100):
-        alike.setdefault(tuple(_future(prefix + bytes([unit])) for prefix in prefixes), set()).add(unit)
-    found = [{unit for unit in range(0x100) if unit in unit_class} for unit_class in UTF_8.classes]
-    assert sorted(map(sorted, found)) == sorted(map(sorted, alike.values()))
-    assert len(found) == 12
-    assert all(unit in UTF_8.classes[UTF_8.class_of(unit)] for unit in range(0x100))
-    assert [[unit in unit_class for unit_class in UTF_8.classes].count(True) for unit in range(0x100)] == [1] * 256
+# Table 3-7: the size.
 
 
 def test_classes_are_in_the_order_of_their_first_unit() -> None:
@@ -87,6 +47,9 @@ def test_classes_are_in_the_order_of_their_first_unit() -> None:
     assert firsts == sorted(firsts)
     names = "00..7F, 80..8F, 90..9F, A0..BF, C0..C1 F5..FF, C2..DF, E0, E1..EC EE..EF, ED, F0, F1..F3, F4"
     assert ", ".join(map(str, UTF_8.classes)) == names
+    for unit in range(0x100):
+        assert [unit in unit_class for unit_class in UTF_8.classes].count(True) == 1
+        assert unit in UTF_8.classes[UTF_8.class_of(unit)]
 
 
 def test_states_are_named_by_what_they_await() -> None:

@@ -6,13 +6,9 @@ from __future__ import annotations
 import json
 import re
 from itertools import takewhile
-from pathlib import Path
 
 import pytest
-from support.icarus import requires_icarus, run_icarus
-from support.tiers import tiered
 
-from utf8fpga.hdl import PIPELINES, axi_verilog, decoder_core
 from utf8fpga.model import ErrorKind
 from utf8fpga.model.practices import Practice, decode_with
 from utf8fpga.model.vectors import render_vectors, vectors
@@ -126,60 +122,3 @@ def test_readmemh_has_the_items_of_the_practice(practice: Practice) -> None:
         assert [word[0] in "AB" for word in words] == [item.error is not None for item in items]
         assert [word[0] in "9B" for word in words] == [False] * (len(items) - 1) + [True] * bool(items)
         assert bytes(int(line[1:], 16) for line in block.splitlines()[1:] if line[0] in "13") == units
-
-
-BENCH = r"""
-module bench;
-  reg [35:0] file [0:65535];
-  integer send = 0, expect_ = 0, words = 0, errors = 0, clocks = 0;
-  reg clk = 0, rst = 1;
-  wire [3:0] what = file[send][35:32];
-  wire [3:0] wanted = file[expect_][35:32];
-  wire valid = !rst && (what == 1 || what == 2 || what == 3);
-  wire ready, got, user, last; wire [31:0] word; wire [3:0] keep;
-  utf8_decoder dut(.clk(clk), .rst(rst), .s_axis_tdata(file[send][7:0]), .s_axis_tkeep(what != 2),
-    .s_axis_tlast(what != 1), .s_axis_tvalid(valid), .s_axis_tready(ready), .m_axis_tdata(word), .m_axis_tkeep(keep),
-    .m_axis_tuser(user), .m_axis_tlast(last), .m_axis_tvalid(got), .m_axis_tready(1'b1));
-  always #5 clk = ~clk;
-  initial begin $readmemh("vectors.hex", file); #42 rst = 0; end
-  // The two pointers run over the one file, each passing over what is the other's.
-  always @(posedge clk) if (!rst) begin
-    clocks <= clocks + 1;
-    if (valid ? ready : what != 15) send <= send + 1;
-    if (wanted < 8) expect_ = expect_ + 1;
-    else if (got && wanted != 15) begin
-      words = words + 1;
-      if ({keep, user & keep[0], last, keep ? word : 32'd0}
-          !== {{4{wanted != 12}}, wanted == 10 || wanted == 11, wanted[0] || wanted == 12, file[expect_][31:0]})
-        errors = errors + 1;
-      expect_ = expect_ + 1;
-    end
-    if (wanted == 15 || clocks > 100000) begin $display("%0d words, %0d errors", words, errors); $finish; end
-  end
-endmodule
-"""
-
-
-@pytest.mark.smoke
-@requires_icarus
-@pytest.mark.parametrize(
-    ("pipeline", "practice"),
-    tiered(
-        {
-            f"{pipeline}-{practice}": (pipeline, practice)
-            for practice in (Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT)
-            for pipeline in PIPELINES
-        },
-        [f"0-{Practice.MAXIMAL_SUBPARTS}", f"1-{Practice.EACH_UNIT}"],
-    ),
-)
-def test_readmemh_file_in_a_verilog_test_bench(pipeline: int, practice: Practice, tmp_path: Path) -> None:
-    (tmp_path / "vectors.hex").write_text(render_vectors("readmemh", practice))
-    (tmp_path / "dut.v").write_text(axi_verilog(decoder_core(practice=practice, pipeline=pipeline)))
-    # The test bench skips the stimulus between expected words, during which it must not be ready.
-    (tmp_path / "bench.v").write_text(BENCH.replace("1'b1", "wanted >= 8"))
-    done = run_icarus(tmp_path, ["dut.v", "bench.v"])
-    words, errors = map(int, re.search(r"(\d+) words, (\d+) errors", done.stdout).groups())
-    if practice is Practice.MAXIMAL_SUBPARTS:
-        assert words == sum(max(1, len(units.decode("utf-8", "replace"))) for units in FOUND.values())
-    assert (words >= len(FOUND), errors) == (True, 0)
