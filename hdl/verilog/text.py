@@ -245,6 +245,8 @@ class _ModuleText:
         }
         for name in self._order(values, instances):
             if name in values:
+                if name in self._registered:
+                    raise AssertionError(f"{self._contents.module.name}: some bits of {name} are no registers")
                 yield from self._wire(name, values[name])
             elif name not in self.ports and name not in self._registered:
                 yield from _comment(self._signals[name].doc, "  ").splitlines()
