@@ -230,10 +230,7 @@ class SerialDecoder(wiring.Component):
         """A stage for the last accepted unit and its class.
 
         Args:
-            m: the module.
             slot: the slot, of which `arrived` and `continued` are assigned.
-            move: the stages move.
-            free: the same from another register.
 
         Returns:
             The unit, and of that unit: whether it opens a sequence, the constraint code, and whether it shifts the
