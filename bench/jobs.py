@@ -219,11 +219,7 @@ class Synthesis(_Job):
 
 @dataclass(frozen=True)
 class _OnNetlist(_Job):
-    """A job of nextpnr.
-
-    Attributes:
-        options: its options for the device.
-    """
+    """A job of nextpnr, with its options for the device."""
 
     netlist: Netlist
     router: str

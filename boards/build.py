@@ -430,13 +430,7 @@ class _Job:
 
 
 def _check_timing(board: Board, clocks: Mapping[str, float], clock_mhz: float, divide: int, log: Path) -> None:
-    """Check that each clock is fast enough.
-
-    Args:
-        clocks: what each clock reaches in MHz, by its name in the report.
-        divide: the number by which it is divided for the core.
-        log: the log, for the message.
-    """
+    """Check that each clock is fast enough; `clocks` has what each reaches in MHz, by its name in the report."""
     divided = [name for name in clocks if DIVIDED_CLOCK in name]
     if divide > 1 and not divided:
         raise ToolError(f"the report has no figure for the divided clock; see {log}")
@@ -620,14 +614,7 @@ def _find_tools(flow: _Flow) -> None:
 
 
 class _WorkingFolder:
-    """A folder of one build, which is removed when the block ends; if a tool fails, its files are kept.
-
-    Args:
-        path: the folder for logs and netlists after the build.
-
-    Attributes:
-        work: the working folder in it.
-    """
+    """A folder of one build in `path`, which is removed when the block ends; if a tool fails, its files are kept."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -664,11 +651,7 @@ class _WorkingFolder:
         return self.final(name) if (self.work / name).is_file() else None
 
     def publish(self, results: dict[Path, Path]) -> None:
-        """Move results, logs and netlists to their final names, under a lock against concurrent builds.
-
-        Args:
-            results: files of the working folder and their final names.
-        """
+        """Move results, logs and netlists to their final names, under a lock against concurrent builds."""
         with FileLock(self.path / "lock"):
             for result, name in results.items():
                 result.replace(name)

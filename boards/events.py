@@ -196,11 +196,7 @@ def _counters_of(line: str) -> Counters | None:
 
 
 class _Lines(Parser):
-    """A form of lines.
-
-    Args:
-        wordings: what the lines of a symbol may be.
-    """
+    """A form of lines, where the lines of a symbol may be any of `wordings`."""
 
     def __init__(self, *wordings: Wording) -> None:
         super().__init__()

@@ -66,11 +66,7 @@ _SECTION_OF = {name: heading for heading, names in _SECTIONS.items() for name in
 
 
 class _SectionedCommand(click.Command):
-    """A command of one core, whose help has the options in sections.
-
-    Attributes:
-        fields: the names of the core's options.
-    """
+    """A command of one core, whose help has the options in sections."""
 
     fields: Collection[str] = ()
 

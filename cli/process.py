@@ -52,11 +52,7 @@ def processor() -> str:
 
 
 class _Terminated(KeyboardInterrupt):
-    """A signal has ended the command.
-
-    Attributes:
-        number: the number of the signal.
-    """
+    """A signal has ended the command."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)

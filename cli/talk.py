@@ -163,12 +163,7 @@ def _send_file(
 
 
 class _Transfer:
-    """A text on its way to the board and back.
-
-    Attributes:
-        out: the file for what comes back, or None.
-        items: the items or reports received.
-    """
+    """A text on its way to the board and back, which is written to `out`, if there is one."""
 
     def __init__(self, conversation: Conversation, shown: str | None, checker: _Checker | None) -> None:
         self._conversation, self._as_lines, self._checker = conversation, shown == "items", checker

@@ -142,12 +142,7 @@ def hold_each(aig: Aig, frames: Mapping[int, int], *, seconds: int = 600) -> lis
 
 @dataclass(frozen=True)
 class _Question:
-    """A question to ABC.
-
-    Attributes:
-        aig, output: the graph, and the number of the output.
-        engine: commands, of which the last one is the engine.
-    """
+    """A question to ABC about an output; the last command of `engine` is the engine."""
 
     aig: Aig
     output: int

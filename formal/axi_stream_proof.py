@@ -255,8 +255,7 @@ class StatisticsProof(Top):
     def _follow(self, m: Module, registers: Sequence[Value]) -> tuple[Value, Value, Value, Value]:
         """Whether a register is written, its number and the data; and whether the bus does something wrong.
 
-        Args:
-            registers: what is read, by number; 0 for other numbers.
+        What is read is `registers`, by number; 0 for other numbers.
         """
         return (self._wishbone if self._bus == "wishbone" else self._axi_lite)(m, registers)
 

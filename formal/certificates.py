@@ -108,13 +108,7 @@ def _(parameters: DecoderParameters) -> str:
 
 @dataclass(frozen=True)
 class _Circuit:
-    """The written Verilog of a decoder within the statement.
-
-    Attributes:
-        text: the circuit as Yosys writes it.
-        aig: the same.
-        first: the initial values of the latches; None: any.
-    """
+    """The Verilog of a decoder within the statement, as Yosys's text and as a graph; `first`: initial values."""
 
     verilog: bytes
     text: bytes

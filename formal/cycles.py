@@ -142,11 +142,7 @@ _answers = Answers()
 
 
 class _Solver:
-    """A SAT solver, with the gates on which some literals depend.
-
-    Args:
-        given: literals that are 1.
-    """
+    """A SAT solver in which the literals `given` are 1, with the gates on which these and `wanted` depend."""
 
     def __init__(self, gates: GateList, given: Iterable[int], wanted: Iterable[int]) -> None:
         self._gates, self._given, self._wanted = gates, [*given], [*wanted]

@@ -62,11 +62,7 @@ def prove_drained(
 
 
 class _Drain:
-    """The invariant in any state.
-
-    Args:
-        aig: a `Harness` of `Property.DRAINED`.
-        gapless: see `prove_drained`.
+    """The invariant in any state, of a `Harness` of `Property.DRAINED`.
 
     Attributes:
         gates: a graph whose inputs are those of the harness, and its registers.

@@ -139,12 +139,7 @@ class _Machine:
         return kind
 
     def _step(self, at: Mapping[int, Value], classes: Sequence[Value]) -> tuple[Value, Value]:
-        """Whether there is a transition for a unit of these classes, and its target.
-
-        Args:
-            at: by the number of a state whether it is the current one; states without an entry are not.
-            classes: per class whether the unit is in it.
-        """
+        """Whether there is a transition from one of the states in `at` for a unit of these classes, and its target."""
         leading: dict[int, list[Value]] = {}
         for number, here in at.items():
             transitions = self._dfa.states[number].transitions

@@ -137,12 +137,7 @@ def _names(aig: Aig) -> list[str]:
 def _functions(
     aig: Aig, inputs: Sequence[int], latches: Sequence[int], gates: dict[tuple[int, int], int], fresh: Iterator[int]
 ) -> list[int]:
-    """By variable twice the number of its function, whose lowest bit is that of a literal.
-
-    Args:
-        gates: the functions of the gates that are known, to which others are added.
-        fresh: numbers that are not in use.
-    """
+    """By variable twice the number of its function, whose lowest bit is that of a literal; `gates` has known ones."""
     found = [0, *(2 * number for number in inputs), *(2 * number for number in latches)]
     for start in aig.starts:
         # The input that chooses the first value of a latch belongs to the class of the latch.

@@ -53,11 +53,7 @@ def needs_two_lanes(item: Any, source: EncodingTable) -> Value:
 
 @dataclass
 class _Beat:
-    """A beat that the stages accepted, or none.
-
-    Attributes:
-        valid: there is one.
-    """
+    """A beat that the stages accepted, if it is valid."""
 
     valid: Signal
     payload: Any

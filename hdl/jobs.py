@@ -92,11 +92,7 @@ def run_each(
 
 
 class _Workers(JobExecutor):
-    """Worker processes, for each of which a thread waits.
-
-    Args:
-        scratch: the folder of their temporary files.
-    """
+    """Worker processes, for each of which a thread waits; their temporary files are in the folder `scratch`."""
 
     def __init__(self, jobs: int, scratch: str) -> None:
         self.jobs, self._scratch = jobs, scratch

@@ -590,8 +590,7 @@ class _Automaton:
     def decode(self, units: NDArray[Any], base: int, items: ItemArrays, count: int) -> tuple[int, int]:
         """Write the items of `units`, which start at offset `base` of the text, to `items` from index `count` on.
 
-        Returns:
-            The number of items, and the number of units in them: all but those of a sequence open at the end.
+        Returned are the number of items, and that of units in them: all but those of a sequence open at the end.
         """
         wide = units.astype(np.intp)  # The index type of `take`. Mode "clip" is faster than "raise"; no index clips.
         codes = self._code.take(wide, mode="clip")

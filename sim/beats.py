@@ -244,13 +244,10 @@ class SymbolReader:
         ]
 
     def __call__(self, payload: int, lane: int, previous: Any) -> Any:
-        """The symbol in a lane of an output beat.
+        """The symbol in a lane of an output beat, see `CoreParameters.observed`; None where `keep` of the lane is 0.
 
         Args:
             previous: the symbol before it in its text; None for the first.
-
-        Returns:
-            The symbol, see `CoreParameters.observed`; None where `keep` of the lane is 0.
 
         Raises:
             ContractError: the flags of the lane contradict each other.

@@ -66,13 +66,7 @@ class BulkDifferenceError(Exception):
 
 @dataclass(frozen=True)
 class _Part:
-    """A part of the input.
-
-    Attributes:
-        symbols: the input symbols, from the boundary of an output symbol.
-        ends: the ends of packets in it.
-        first_output: the number of output symbols before it.
-    """
+    """A part of the input, from the boundary of an output symbol, and the number of output symbols before it."""
 
     symbols: bytes
     ends: NDArray[np.int64]

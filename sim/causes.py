@@ -71,7 +71,6 @@ class _Text(NamedTuple):
 
     Attributes:
         cause: the cause of its first ill-formed item, or its name among well-formed texts.
-        items: the items of the golden function.
         tail: the number of well-formed items after the last ill-formed one; 0 without one.
         is_open: whether its last sequence is incomplete.
     """

@@ -171,8 +171,7 @@ class _RowBench(_Bench):
     def _flow(self, m: Module, pending: Value) -> tuple[Value, Value]:
         """While no beat has waited since the buffer was empty, a complete beat is valid `latency` cycles later.
 
-        Returns:
-            Whether none has waited, and how many cycles ago tails were entered, up to `latency`.
+        Returned are whether none has waited, and how many cycles ago tails were entered, up to `latency`.
         """
         output = self.buffer.output
         smooth, later = Signal(), Signal(self.buffer.latency)

@@ -54,12 +54,7 @@ class _Context:
     past: int
 
     def following(self, m: Module, name: str, moves: Value, loads: Value | None = None) -> _Context:
-        """The same one cycle later.
-
-        Args:
-            moves: the enable of all of them.
-            loads: a further enable of all but `valid`.
-        """
+        """The same one cycle later, if `moves` is asserted; all but `valid` only if `loads` is, too."""
         valid = Signal(name=f"{name}_valid")
         kept: list[Signal] = []
         size = len(self.units)
@@ -302,13 +297,10 @@ class _Bench(Elaboratable):
                 self._hold(place, (~context.present[at] & is_left) | (value == flat_of[lanes][at]))
 
     def _sums(self, context: _Context, flat: Window, stage: Stage) -> set[Lanes]:
-        """Conditions on products and partial sums of properties, each of which may be undefined by itself.
+        """Conditions on products and partial sums of properties, each of which may be undefined; and these values.
 
         A product may depend on units of an earlier packet. That it does not change the sum follows from the units of
         the sequence that is completed.
-
-        Returns:
-            Those values.
         """
         window, flags = self.window.state.beat, self.window.flags
         own, others = (

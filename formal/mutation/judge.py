@@ -289,11 +289,7 @@ class Judge:
         return cycles
 
     def _violation(self, run: Sequence[Round], number: int | None = None) -> tuple[str, Sequence[_Cycle]]:
-        """The first violation of the golden function or a contract in a run, and the inputs until then.
-
-        Args:
-            number: of the mutant; None: the core.
-        """
+        """The first violation by a mutant, or by the core, in a run, and the inputs until then."""
         player = Player(self.simulation, self._graph, self._step, number, strict=self.monitored)
         return next(filter(None, map(player.play, run)), ""), player.cycles
 

@@ -84,12 +84,7 @@ class _Timing:
         return len(self._due)
 
     def check(self, *, ready: bool, accepted: bool, waits: bool) -> None:
-        """Proceed by a cycle.
-
-        Args:
-            ready: the input is ready.
-            accepted: an input beat is transferred.
-        """
+        """Proceed by a cycle."""
         core = self._core
         self._beats += accepted
         due = self._expected.due[self._beats]

@@ -135,8 +135,7 @@ class UnitMarker(wiring.Component):
     def _follow(self, m: Module, accepts: Value) -> tuple[Value, Value, Value]:
         """Follow the open sequence.
 
-        Returns:
-            Whether the unit at the input is a whole sequence, ends the open one, or continues it so that it needs more.
+        Returned is whether the unit at the input is a whole sequence, ends the open one, or leaves it open.
         """
         control, beat = self._control, self.input.payload
         unit, remaining, code, lead = beat.symbols[0], self.remaining, self.code, self.lead

@@ -227,14 +227,9 @@ class SerialDecoder(wiring.Component):
         m.d.sync += _loaded(Value.cast(register), payload, move)
 
     def _register_unit(self, m: Module, slot: _Slot, move: Value, free: Value) -> tuple[_Unit, Value, Value, Value]:
-        """A stage for the last accepted unit and its class.
+        """A stage for the last accepted unit and its class; it assigns `arrived` and `continued` of the slot.
 
-        Args:
-            slot: the slot, of which `arrived` and `continued` are assigned.
-
-        Returns:
-            The unit, and of that unit: whether it opens a sequence, the constraint code, and whether it shifts the
-            payload.
+        Returned are the unit, whether it opens a sequence, its constraint code, and whether it shifts the payload.
         """
         control, beat = self.control, self.input.payload
         given, arrives = beat.symbols[0], is_effective(self.input)
@@ -300,11 +295,7 @@ def _matches(flags: PropertyLogic, unit: Value) -> Value:
 
 @dataclass
 class _Unit:
-    """A beat with a unit that is to be loaded into the slot.
-
-    Attributes:
-        matches: the conditions on the unit, see `_matches`; None if there are none.
-    """
+    """A beat with a unit that is to be loaded into the slot, and the conditions on the unit, see `_matches`."""
 
     unit: Value
     keep: Value
@@ -315,8 +306,7 @@ class _Unit:
 class _Flags:
     """The properties of the unit in the slot, and the conditions on that unit and those before it.
 
-    Args:
-        sums: the registers hold partial sums of products, rather than products, which leaves less logic behind them.
+    With `sums` the registers hold partial sums of products, rather than products, which leaves less logic behind them.
     """
 
     def __init__(self, logic: PropertyLogic, *, sums: bool) -> None:
@@ -460,11 +450,7 @@ class _Slot:
                 )
 
     def load_data(self, m: Module, decoder: SerialDecoder, arriving: _Unit, enable: Value, *, shifts: Value) -> None:
-        """Put code point, `keep` and `last` into the slot if `enable` is asserted.
-
-        Args:
-            shifts: the value of `SerialControl.shifts` for the unit.
-        """
+        """Put code point, `keep` and `last` into the slot if `enable` is asserted; for `shifts` see `SerialControl`."""
         bits = decoder.control.accumulate(
             self.code_point, arriving.unit, len(self.code_point), leads=True, singles=True, shifts=shifts
         )

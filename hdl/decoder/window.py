@@ -174,8 +174,7 @@ class ItemWindow(wiring.Component):
     def _hold_last(self, beat: Window) -> tuple[dict[str, Signal], Signal, Value]:
         """Hold the last lane until the next beat, unless no unit can continue its sequence, without pauses.
 
-        Returns:
-            what is held, whether a beat is, and the item of the last lane, in a cycle in which the next beat is known.
+        Returned are what is held, whether a beat is, and the item of the last lane once the next beat is known.
         """
         tail = self.lanes - 1
         given = self.contents(beat, tail)

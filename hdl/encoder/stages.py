@@ -160,11 +160,7 @@ class EncoderStages(wiring.Component):
         return m
 
     def _only_valid(self, m: Module, taken: Any, early: Value) -> Any:
-        """The beat, whose lanes are empty unless it is there, so that no later step depends on that.
-
-        Args:
-            early: whether it is there, two cycles before.
-        """
+        """The beat, whose lanes are empty unless it is there, so that no later step depends on that."""
         # Not reset: they have drained before a beat lends units for the first time.
         m.submodules.valids = tree = FanOut(2, doubles=True)
         masked = Signal(self._stage)

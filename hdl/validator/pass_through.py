@@ -194,12 +194,7 @@ class PassThrough(wiring.Component):
 
 
 class _Limit:
-    """The place of a beat in its packet, relative to the limit.
-
-    Args:
-        m: the module, to which a counter is added.
-        limit: the units of a packet, at most; None: no limit.
-        strobe: there is a beat in this cycle.
+    """The place of a beat in its packet, relative to the limit, if there is one.
 
     Attributes:
         ends: this beat is the last one with units within the limit.

@@ -298,8 +298,7 @@ class TapCircuit:
     def _last_inputs(self, name: str, network: Network, *words: Sequence[Staged], comment: str = "") -> list[Lanes]:
         """The inputs of the last gate of a network in each lane, with registers behind each inner gate.
 
-        Args:
-            words: by lane the parts of its input word, the lowest bits first.
+        By lane, `words` are the parts of its input word, the lowest bits first.
         """
         signals = [Lanes(word, 0, bit) for word in words for bit in range(len(word[0].value))]
         for number, gate in enumerate(network.inner):

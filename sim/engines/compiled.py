@@ -124,12 +124,7 @@ class Status(IntEnum):
 
 
 class _Settings(ctypes.Structure):
-    """The options of a run.
-
-    Attributes:
-        patience: see `patience_of`.
-        gathers: whether the output is symbols and ends of packets, otherwise payloads and cycles.
-    """
+    """The options of a run; if it does not gather symbols and ends of packets, the output is payloads and cycles."""
 
     _fields_ = [
         *((name, ctypes.c_char_p) for name in _PATTERNS),
