@@ -84,9 +84,9 @@ def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
     """
     program = find_tool(tool)
     command = [program, *arguments]
-    status, printed = _run(tool, command, directory, _environment(tool, program))
+    status, printed = run_command(tool, command, directory, _environment(tool, program))
     if status == _MAPPED_FILE_CHANGED and not printed:
-        status, printed = _run(tool, command, directory, _environment(tool, program, thorough=True))
+        status, printed = run_command(tool, command, directory, _environment(tool, program, thorough=True))
     if status:
         raise tool_error(tool, status, printed)
     return printed
@@ -96,8 +96,12 @@ _MAPPED_FILE_CHANGED = -getattr(signal, "SIGBUS", 0) or None
 """The exit status of a tool whose compiled form was truncated while it ran, if it has printed nothing."""
 
 
-def _run(tool: str, command: Sequence[str], directory: Path, environment: Mapping[str, str]) -> tuple[int, str]:
-    """The exit status and the output of a tool."""
+def run_command(tool: str, command: Sequence[str], directory: Path, environment: Mapping[str, str]) -> tuple[int, str]:
+    """The exit status and the output of a tool, which `stop_tools` terminates; `environment` is added to that of here.
+
+    Raises:
+        ToolError: it cannot be started.
+    """
     # A tool that is killed leaves temporary files, so they are in a folder that is removed.
     with tempfile.TemporaryDirectory(prefix="utf8fpga-", ignore_cleanup_errors=True) as scratch:
         try:
@@ -132,7 +136,7 @@ def _environment(tool: str, program: str, *, thorough: bool = False) -> dict[str
 
     def compile_into(folder: Path) -> None:
         # The option is unknown to some tools, which have compiled themselves before they reject it.
-        status, printed = _run(tool, [program, "--version"], folder, {"YOWASP_CACHE_DIR": str(folder)})
+        status, printed = run_command(tool, [program, "--version"], folder, {"YOWASP_CACHE_DIR": str(folder)})
         if "Traceback" in printed or (status and not any(folder.iterdir())):
             raise ToolError(f"{tool_error(tool, status, printed)}; its compiled form is to be in {str(folder)!r}")
 

@@ -30,7 +30,7 @@ from typing import Protocol
 
 import platformdirs
 
-from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool, tool_error, version_in
+from utf8fpga.hdl.toolchain import ToolError, present_version, run_command, run_tool, tool_error, version_in
 from utf8fpga.sim.engines import gates
 
 _FLAGS = ("-std=c11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden")
@@ -207,23 +207,13 @@ def build(
     (folder / "circuit.h").write_text(gates.gate_level_c(module) + definitions, encoding="utf-8")
     (folder / "driver.c").write_text(source(driver), encoding="utf-8")
     # Zig takes files of the same name in different folders for the same if it sees relative paths and one cache.
-    environment = os.environ | {"ZIG_LOCAL_CACHE_DIR": str(folder / "zig")}
-    environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str((cache or folder) / "zig"))
+    environment = {
+        "ZIG_LOCAL_CACHE_DIR": str(folder / "zig"),
+        "ZIG_GLOBAL_CACHE_DIR": os.environ.get("ZIG_GLOBAL_CACHE_DIR", str((cache or folder) / "zig")),
+    }
     built = folder / "library"
     command = [*compiler, *_FLAGS, "-I", str(folder), "-o", str(built), str(folder / "driver.c")]
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
-    except OSError as error:
-        raise ToolError(f"the C compiler cannot be started as {compiler[0]!r}: {error.strerror}") from None
-    if done.returncode:
-        raise tool_error("the C compiler", done.returncode, done.stdout)
+    status, printed = run_command("the C compiler", command, folder, environment)
+    if status:
+        raise tool_error("the C compiler", status, printed)
     return built
