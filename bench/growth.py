@@ -8,7 +8,7 @@ lane and the period of the clock are lines over log2 n, fitted to the measured p
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from utf8fpga.bench.jobs import DEVICES
@@ -89,16 +89,7 @@ def growth_block(scaling: dict[str, Any]) -> str:
     }
     period = _Law.fitted({lanes: 1000 / row["speed"]["mhz"] for lanes, row in rows.items()}, [1] * len(rows))
     heading = ["lanes", *_COUNTS.values(), "fabric MHz"]
-    lines, errors = [], [0.0] * len(heading[1:])
-    for lanes in sorted({*rows, *_BEYOND}):
-        fits = [*(lanes * law.at(lanes) for law in counts.values()), 1000 / period.at(lanes)]
-        if row := rows.get(lanes):
-            measured = [*(row["area"][count] for count in _COUNTS), row["speed"]["mhz"]]
-            pairs = list(zip(measured, fits, strict=True))
-            errors = [max(error, abs(fit / value - 1)) for error, (value, fit) in zip(errors, pairs, strict=True)]
-            lines.append([f"{lanes}", *(f"{value:,.0f} ({fit:,.0f})" for value, fit in pairs)])
-        else:
-            lines.append([f"{lanes}", *(f"({fit:,.0f})" for fit in fits)])
+    lines, errors = _fitted_lines(rows, counts, period)
     most = _BEYOND[-1]
     needed = {count: most * counts[count].at(most) for count in ("cells", "flip_flops")}
     chips = [
@@ -126,3 +117,20 @@ def growth_block(scaling: dict[str, Any]) -> str:
             ),
         ]
     )
+
+
+def _fitted_lines(
+    rows: Mapping[int, dict[str, Any]], counts: Mapping[str, _Law], period: _Law
+) -> tuple[list[list[str]], list[float]]:
+    """The lines of the table, and the largest error of each column."""
+    lines, errors = [], [0.0] * (len(counts) + 1)
+    for lanes in sorted({*rows, *_BEYOND}):
+        fits = [*(lanes * law.at(lanes) for law in counts.values()), 1000 / period.at(lanes)]
+        if row := rows.get(lanes):
+            measured = [*(row["area"][count] for count in counts), row["speed"]["mhz"]]
+            pairs = list(zip(measured, fits, strict=True))
+            errors = [max(error, abs(fit / value - 1)) for error, (value, fit) in zip(errors, pairs, strict=True)]
+            lines.append([f"{lanes}", *(f"{value:,.0f} ({fit:,.0f})" for value, fit in pairs)])
+        else:
+            lines.append([f"{lanes}", *(f"({fit:,.0f})" for fit in fits)])
+    return lines, errors

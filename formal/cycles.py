@@ -113,32 +113,45 @@ def entailed(
     # For a solver 0 is no limit.
     most = seconds * _CONFLICTS + 1
     for limit in (*(conflicts for conflicts in _PUT_OFF_CONFLICTS if conflicts < most), most):
-        put_off: dict[bytes, str] = {}
-        while keys:
-            known = _answers.find(list(keys))
-            for key in known:
-                solver.learn(left[keys.pop(key)])
-            if known or not keys:
-                continue
-            claimed = _answers.claim(list(keys), 1)
-            answers: dict[bytes, bool] = {}
-            try:
-                for key in claimed:
-                    name = keys.pop(key)
-                    verdict = solver.decide(left[name], limit)
-                    if verdict is False or (verdict is None and limit == most):
-                        return verdict, name
-                    if verdict:
-                        answers[key] = True
-                    else:
-                        put_off[key] = name
-            finally:
-                _answers.settle(claimed, answers)
-        keys = put_off
+        keys, failed = _decide_each(solver, keys, left, limit, puts_off=limit < most)
+        if failed is not None:
+            return failed
     return True, ""
 
 
 _answers = Answers()
+
+
+def _decide_each(
+    solver: _Solver, keys: dict[bytes, str], goals: Mapping[str, Sequence[int]], limit: int, *, puts_off: bool
+) -> tuple[dict[bytes, str], tuple[bool | None, str] | None]:
+    """Decide the goals of these keys that no other process of the run decides, until one is not proved.
+
+    Returns:
+        The keys that the limit puts off; and the result of `entailed` if a goal is not proved otherwise.
+    """
+    put_off: dict[bytes, str] = {}
+    while keys:
+        known = _answers.find(list(keys))
+        for key in known:
+            solver.learn(goals[keys.pop(key)])
+        if known or not keys:
+            continue
+        claimed = _answers.claim(list(keys), 1)
+        answers: dict[bytes, bool] = {}
+        try:
+            for key in claimed:
+                name = keys.pop(key)
+                verdict = solver.decide(goals[name], limit)
+                if verdict:
+                    answers[key] = True
+                elif verdict is None and puts_off:
+                    put_off[key] = name
+                else:
+                    return {}, (verdict, name)
+        finally:
+            _answers.settle(claimed, answers)
+    return put_off, None
 
 
 class _Solver:
