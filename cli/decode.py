@@ -14,6 +14,7 @@ from utf8fpga.cli.output import (
     CommandError,
     beginning,
     file_size,
+    has_numpy,
     is_standard_output,
     progress,
     read_chunks,
@@ -126,14 +127,10 @@ def _decode(
 
 def output_for(form: str, practice: Practice, *, is_long: bool) -> PlainOutput | ArrayOutput:
     """The array decoder if NumPy is installed and the text is long enough to outweigh the time to load it."""
-    if is_long:
-        try:
-            from utf8fpga.cli.bulk import ArrayOutput
-        except ModuleNotFoundError as missing:
-            if missing.name != "numpy":
-                raise
-        else:
-            return ArrayOutput(form, practice)
+    if is_long and has_numpy():
+        from utf8fpga.cli.bulk import ArrayOutput
+
+        return ArrayOutput(form, practice)
     return PlainOutput(form, practice)
 
 

@@ -13,6 +13,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
 from itertools import chain, combinations
 from pathlib import Path
 from types import ModuleType
@@ -72,6 +73,11 @@ def pip_install(message: str) -> str:
     found = shutil.which("pip")
     is_own = found is not None and Path(found).parent == Path(sys.executable).parent
     return message if is_own else message.replace("pip install", f"{shlex.quote(sys.executable)} -m pip install")
+
+
+def has_numpy() -> bool:
+    """Whether NumPy, of the extra ``arrays``, is installed; without importing it, since that takes time."""
+    return find_spec("numpy") is not None
 
 
 def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:

@@ -22,6 +22,7 @@ from utf8fpga.cli.output import (
     check_different,
     coloured,
     file_size,
+    has_numpy,
     is_special,
     is_standard_output,
     progress,
@@ -304,12 +305,10 @@ _LONG, _LONG_PER_LANE = 1 << 14, 1 << 13
 
 def _bulk(simulation: Simulation) -> Callable[..., Mismatch | None] | None:
     """The function `compare_bulk` if NumPy is installed and the core has a fast golden function."""
-    try:
-        from utf8fpga.sim.bulk import bulk_golden, compare_bulk
-    except ModuleNotFoundError as missing:
-        if missing.name != "numpy":
-            raise
+    if not has_numpy():
         return None
+    from utf8fpga.sim.bulk import bulk_golden, compare_bulk
+
     return compare_bulk if bulk_golden(simulation) else None
 
 

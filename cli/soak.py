@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from importlib import resources
 
-from utf8fpga.cli.output import CommandError, coloured, progress
+from utf8fpga.cli.output import CommandError, coloured, has_numpy, progress
 from utf8fpga.cli.scheduling import chosen_executor
 from utf8fpga.hdl import CoreParameters, command_words
 from utf8fpga.model.render import counted
@@ -54,12 +54,9 @@ def soak_core(
         symbols: see `sim.soak.soak`.
         dask: the scheduler of the cluster that runs the rounds; default: this process.
     """
-    try:
-        from utf8fpga.sim.soak import soak
-    except ModuleNotFoundError as missing:
-        if missing.name != "numpy":
-            raise
-        raise CommandError("--soak requires NumPy: pip install 'utf8fpga[arrays]'", status=1) from None
+    if not has_numpy():
+        raise CommandError("--soak requires NumPy: pip install 'utf8fpga[arrays]'", status=1)
+    from utf8fpga.sim.soak import soak
 
     name = engine or ("compiled" if has_compiler() else "python")
     simulation = Simulation(parameters.build(), parameters, engine=name, netlist=netlist)
