@@ -542,9 +542,6 @@ def _check(board: Board, packed: Path, core: UartCore, names: tuple[str, str], s
 def require_tools(board: str | Board) -> None:
     """Check whether the tools and packages for `build_board` are installed.
 
-    Args:
-        board: as for `build_board`.
-
     Raises:
         BuildError: a tool or amaranth-boards is missing.
     """

@@ -25,13 +25,10 @@ _START_CYCLES = 4096
 
 
 def read_back(bitstream: Path, pins: Path) -> str | None:
-    """The netlist in a bitstream as Verilog, read with Debian's ``iceunpack`` and ``icebox_vlog``.
+    """The netlist in a bitstream as Verilog, read with Debian's ``iceunpack`` and ``icebox_vlog``; None without these.
 
     Args:
         pins: its file of pin constraints (``.pcf``), which has the names of the ports.
-
-    Returns:
-        The Verilog; None if one of the programs is not installed.
     """
     unpack, convert = shutil.which("iceunpack"), shutil.which("icebox_vlog")
     if not unpack or not convert:
@@ -57,12 +54,8 @@ def _run(program: str, *arguments: str | Path) -> str:
 def check_design(circuit: LineCircuit, core: UartCore, what: str) -> int:
     """Send texts to a design by its UART and compare what it sends with the model.
 
-    Args:
-        core: the circuit that it was made from.
-        what: the name of the design in messages.
-
-    Returns:
-        The number of items or reports, and markers, compared.
+    The design, which messages name as `what`, was made from `core`. Returned is the number of items or reports, and
+    markers, compared.
     """
     torture = resources.files("utf8fpga").joinpath("texts/torture.txt").read_bytes()
     texts = [torture, b"\xf0\x9f", b"", b"\xc3\xa9Z"]

@@ -22,8 +22,6 @@ class ArrayOutput:
     """A faster `PlainOutput` with the same output.
 
     Args:
-        form: as for `PlainOutput`.
-        practice: as for `PlainOutput`.
         decoder: the decoder of the chunks; where this class merges marks it must give one mark for each
             maximal subpart. Default: a new decoder.
     """

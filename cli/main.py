@@ -113,14 +113,7 @@ def cli(context: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and end the process.
-
-    Args:
-        arguments: the words after the program's name; default: those of the process.
-
-    Raises:
-        SystemExit: always, except where a signal ends the process; see `run` for the status.
-    """
+    """Run the command line, by default that of the process, and end the process; see `run` for the status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
 
     def command() -> None:

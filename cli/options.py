@@ -83,12 +83,7 @@ _LONGEST_CHOICE = 48
 
 
 class _Name(click.types.StringParamType):
-    """A name, which must not be empty.
-
-    Args:
-        what: the kind of object named, for the error message.
-        placeholder: the placeholder in the help text.
-    """
+    """A name, which must not be empty, of a kind of object that messages name, and its placeholder in the help."""
 
     def __init__(self, what: str, placeholder: str) -> None:
         self._what, self.name = what, placeholder

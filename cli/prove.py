@@ -164,7 +164,6 @@ def run_proofs(
 
     Args:
         wanted: names of properties; all if empty.
-        seconds: the time limit of the solver for one proof.
         directory: the folder for waveforms and regression tests.
         certificates: the folder for certificates, one folder for each configuration; None: none are made.
         record: the checkout where the results are recorded; None: nowhere.
@@ -297,7 +296,6 @@ def run_mutants(
     Args:
         subjects: either configurations, or the parameters of one core.
         count: the number of mutants of each netlist; of a table all mutants are used.
-        seconds: the time limit of the solver for one proof.
     """
     try:
         from utf8fpga.formal.mutation.judge import judge_all

@@ -64,14 +64,9 @@ PERFORMANCE_FILE = Path("docs", "performance.md")
 
 
 def record(figures: dict[str, Any], scaling: dict[str, Any], cores: dict[str, Any], checkout: Path) -> None:
-    """Write figures, and the end of the demo's output, into the README and the docs of a checkout.
+    """Write figures, and the end of the demo's output, into the README and the docs of a checkout, with their plots.
 
-    Args:
-        figures: the figures of `setting_points`, which are also written to `FIGURES_FILE`.
-        scaling: the figures of `scaling_points`, which are also written to `SCALING_FILE` and plotted in
-            `PLOT_FILE`.
-        cores: those of the other cores, `CORES_MEASURED`, which are also written to `CORES_FILE` and plotted in
-            `CORES_PLOT_FILE`.
+    The figures are those of `setting_points`, and of `scaling_points` for packed decoders and for `CORES_MEASURED`.
     """
     blocks = {
         (README_FILE, "summary"): tables.summary_table(figures, scaling),
@@ -113,20 +108,12 @@ def recorded(path: Path, rows: str = "figures") -> dict[str, Any] | None:
 
 
 def record_engines(figures: dict[str, Any], checkout: Path) -> None:
-    """Write the speeds of the simulation engines into the docs of a checkout.
-
-    Args:
-        figures: those of `bench --engines`, which are also written to `ENGINES_FILE`.
-    """
+    """Write the speeds of the simulation engines into the docs of a checkout."""
     _write(checkout, {(VERIFICATION_FILE, "engines"): tables.engines_table(figures)}, {ENGINES_FILE: figures}, {})
 
 
 def record_software(figures: dict[str, Any], checkout: Path) -> None:
-    """Write the throughput of software decoders into the docs of a checkout, and into its plots.
-
-    Args:
-        figures: those of `bench --software`, which are also written to `SOFTWARE_FILE`.
-    """
+    """Write the throughput of software decoders into the docs of a checkout, and into its plots."""
     plotted = {
         plot: recorded(checkout / file) for plot, file in ((PLOT_FILE, SCALING_FILE), (CORES_PLOT_FILE, CORES_FILE))
     }
@@ -135,11 +122,7 @@ def record_software(figures: dict[str, Any], checkout: Path) -> None:
 
 
 def record_boards(table: str, checkout: Path) -> None:
-    """Write the bitstreams of boards, and a session with a virtual board, into the docs of a checkout.
-
-    Args:
-        table: that of `table_of`.
-    """
+    """Write the table of bitstreams of boards, and a session with a virtual board, into the docs of a checkout."""
     _write(checkout, {(BOARDS_FILE, "boards"): table.rstrip(), (BOARDS_FILE, "session"): session_block()}, {}, {})
 
 

@@ -46,12 +46,11 @@ def soak_core(
 ) -> None:
     """Simulate a core with random packets and pauses, compare with the golden function and print the totals.
 
+    For the limits see `sim.soak.soak`.
+
     Args:
         engine: see `Simulation`; default: compiled if there is a compiler, otherwise python.
-        netlist: see `Simulation`.
         seed: the seed of the first round.
-        seconds: see `sim.soak.soak`.
-        symbols: see `sim.soak.soak`.
         dask: the scheduler of the cluster that runs the rounds; default: this process.
     """
     if not has_numpy():
