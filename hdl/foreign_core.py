@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -434,12 +434,29 @@ class ForeignCore(wiring.Component):
 
     def _receive(self, m: Module, read: Any, looked_at: Value | None) -> None:
         """Connect the output stream, from an output that is read in these cycles only, if they are given."""
-        words, bits = self.words, self._bits
-        point = read(f"output.{self.ports.data_out}", Const(0, words * bits))
-        error, valid = read("output.error", Const(0, words)), read("output.valid")
+        words = self.words
         keep = read("output.keep", Const((1 << words) - 1, words))
-        kept = [part.any() for part in (keep.word_select(word, len(keep) // words) for word in range(words))]
-        is_part = Cat(kept[word] & ~keep.word_select(word, len(keep) // words).all() for word in range(words)).any()
+        parts = [keep.word_select(word, len(keep) // words) for word in range(words)]
+        kept = [part.any() for part in parts]
+        is_part = Cat(some & ~part.all() for some, part in zip(kept, parts, strict=True)).any()
+        valid, error = self._valid_and_error(m, read, looked_at)
+        beat = self.output.payload
+        for lane, (value, is_wrong, is_kept) in enumerate(self._output_symbols(read, valid, error, kept)):
+            m.d.comb += [
+                Value.cast(beat.symbols[lane])[:_WORD_BITS].eq(value),
+                beat.symbols[lane].error.eq(is_wrong),
+                beat.keep[lane].eq(is_kept),
+            ]
+        m.d.comb += [
+            self.output.valid.eq(valid | (error.any() if self._is_separate else 0)),
+            beat.last.eq(read("output.last")),
+        ]
+        with m.If(valid & self.output.ready & is_part):
+            m.d.comb += self.violation.eq(PARTIAL)
+
+    def _valid_and_error(self, m: Module, read: Any, looked_at: Value | None) -> tuple[Value, Value]:
+        """Whether there is an output, and its errors, by word except for a validator."""
+        error, valid = read("output.error", Const(0, self.words)), read("output.valid")
         if self.ports.kind == "validator":
             error = error.any()
         if looked_at is not None:
@@ -456,29 +473,23 @@ class ForeignCore(wiring.Component):
             has_begun, is_counted = Signal(), Signal()
             valid = error[0] & ~is_counted & (has_begun | self.input.valid)
             m.d.sync += [has_begun.eq(has_begun | self.input.valid), is_counted.eq(is_counted | valid)]
-        symbols = []
-        for word in range(words):
-            value, is_wrong = point.word_select(word, bits), error[word]
+        return valid, error
+
+    def _output_symbols(
+        self, read: Any, valid: Value, error: Value, kept: Sequence[Value]
+    ) -> Iterator[tuple[Value | int, Value, Value]]:
+        """By output lane the value of the symbol, whether it is ill-formed, and whether it is present."""
+        point = read(f"output.{self.ports.data_out}", Const(0, self.words * self._bits))
+        for word, is_kept in enumerate(kept):
+            value, is_wrong = point.word_select(word, self._bits), error[word]
             if self._is_separate:
                 # A mark without a word is one mark, whichever word it is beside.
-                is_mark = Mux(valid, is_wrong & kept[word], error.any() if word == 0 else 0)
-                symbols += [(REPLACEMENT_CHARACTER, is_mark, is_mark), (value, Const(0), valid & kept[word])]
+                is_mark = Mux(valid, is_wrong & is_kept, error.any() if word == 0 else 0)
+                yield REPLACEMENT_CHARACTER, is_mark, is_mark
+                yield value, Const(0), valid & is_kept
             else:
                 value = value if self.ports.replacement else Mux(is_wrong, REPLACEMENT_CHARACTER, value)
-                symbols.append((value, is_wrong & kept[word], kept[word]))
-        beat = self.output.payload
-        for lane, (value, is_wrong, is_kept) in enumerate(symbols):
-            m.d.comb += [
-                Value.cast(beat.symbols[lane])[:_WORD_BITS].eq(value),
-                beat.symbols[lane].error.eq(is_wrong),
-                beat.keep[lane].eq(is_kept),
-            ]
-        m.d.comb += [
-            self.output.valid.eq(valid | (error.any() if self._is_separate else 0)),
-            beat.last.eq(read("output.last")),
-        ]
-        with m.If(valid & self.output.ready & is_part):
-            m.d.comb += self.violation.eq(PARTIAL)
+                yield value, is_wrong & is_kept, is_kept
 
 
 def _check_registers(module: ForeignModule, clock: str) -> None:
