@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import product
+from operator import attrgetter
 from typing import NamedTuple
 
 from utf8fpga.hdl.foreign import CoreError
@@ -470,11 +471,8 @@ class _Check:
             for (cause, text), texts, outcome in zip(inputs.items(), runs, self._run(runs), strict=True)
             if not outcome.reason
         ]
-        return min(measured, key=_cycles, default=None), max(measured, key=_cycles, default=None)
-
-
-def _cycles(found: Throughput) -> float:
-    return found.cycles_per_byte
+        by_cycles = attrgetter("cycles_per_byte")
+        return min(measured, key=by_cycles, default=None), max(measured, key=by_cycles, default=None)
 
 
 STEPS = 5

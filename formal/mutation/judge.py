@@ -23,6 +23,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from operator import call
 from typing import Any
 
 from utf8fpga.formal.abc import always_zero_each, decide, hunt
@@ -84,14 +85,10 @@ def judge_all(
         if isinstance(subject, Configuration) and subject.table:
             calls.append((judge_tables, subject, seconds))
     scores: dict[int, Score] = {}
-    for number, outcome in run_each(executor, _called, calls):
+    for number, outcome in run_each(executor, call, calls):
         scores[number] = outcome.result()
         done(len(scores))
     return [scores[number] for number in range(len(calls))]
-
-
-def _called(function: Callable[..., Score], *arguments: Any) -> Score:
-    return function(*arguments)
 
 
 def judge_netlist(

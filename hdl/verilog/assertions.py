@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from string import Template
-from typing import Any
 
 from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
@@ -49,7 +48,7 @@ def axi_assertions(
         for part in ("contract_input", "contract_tap" if hasattr(core, "tap") else "contract_stream", "contract_end")
     )
     return Template(text).substitute(
-        _tap_terms(core.tap) if hasattr(core, "tap") else _stream_terms(core, module.options, ports),
+        {"latency": core.tap.latency} if hasattr(core, "tap") else _stream_terms(core, module.options, ports),
         name=module.name,
         command=module.command,
         inputs=",\n".join(f"  input wire {vectors[port]}{port}" for port in ports),
@@ -75,11 +74,6 @@ def _joined(ports: Mapping[str, tuple[str, int]], prefix: str) -> str:
 
 def _bits(ports: Mapping[str, tuple[str, int]], prefix: str) -> int:
     return sum(ports[port][1] for port in _names(ports, prefix))
-
-
-def _tap_terms(tap: Any) -> dict[str, object]:
-    """What `contract_tap.sv` needs."""
-    return {"latency": tap.latency}
 
 
 def _stream_terms(core: Core, options: PortOptions, ports: Mapping[str, tuple[str, int]]) -> dict[str, object]:
