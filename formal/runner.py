@@ -60,6 +60,7 @@ from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
 from utf8fpga.hdl.decoder.practice import PracticeDecoder
 from utf8fpga.hdl.jobs import run_each, shared_folder
+from utf8fpga.hdl.toolchain import ToolFailedError
 from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer
 from utf8fpga.hdl.uart import UartReceiver, UartTransmitter
 from utf8fpga.hdl.validator.tapped import TappedStream
@@ -91,7 +92,8 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
     question = Question(configuration, Property(wanted), seconds)
     try:
         return _prove(configuration.build(), question)
-    except SolverMissingError as error:
+    except (SolverMissingError, ToolFailedError) as error:
+        # Yosys may run out of memory with a wide core; the other properties are proved all the same.
         return [question.result("induction", None, note=str(error))]
 
 

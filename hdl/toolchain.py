@@ -52,6 +52,10 @@ class ToolError(UserError, RuntimeError):
     exit_status = 1
 
 
+class ToolFailedError(ToolError):
+    """A tool ran and failed."""
+
+
 def find_tool(tool: str) -> str:
     """The command that runs `tool`, such as ``nextpnr-ice40``.
 
@@ -189,9 +193,11 @@ def tool_variable(tool: str) -> str:
     return tool.upper().replace("-", "_")
 
 
-def tool_error(tool: str, status: int | str, printed: str) -> ToolError:
+def tool_error(tool: str, status: int | str, printed: str) -> ToolFailedError:
     """The error for a tool that failed, with the first error in its output, which names the cause, or its last line."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     of_vhdl = re.compile(r"\S+\.vhdl?:\d+:\d+:(?!note|warning)")
     errors = [line for line in lines if line.upper().startswith("ERROR") or of_vhdl.match(line)]
-    return ToolError(f"{tool} failed with status {status}: {[*errors, *(lines[-1:] or ['it printed nothing'])][0]}")
+    return ToolFailedError(
+        f"{tool} failed with status {status}: {[*errors, *(lines[-1:] or ['it printed nothing'])][0]}"
+    )

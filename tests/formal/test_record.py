@@ -13,9 +13,10 @@ from support.command import utf8fpga
 
 from utf8fpga.cli.main import main
 from utf8fpga.cli.record import ANSWERS_FILE, PROVED_FILE, read_answers, with_block
-from utf8fpga.formal import record
+from utf8fpga.formal import record, runner
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, UNPROVED, Configuration
 from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl.toolchain import tool_error
 from utf8fpga.model import InvalidArgumentError
 
 CHECKOUT = Path(__file__).parents[2]
@@ -141,3 +142,12 @@ def test_what_is_recorded_is_proved_again_without_its_name(has_record: bool, mon
     assert "serial-0" in chosen
     assert ("packed-3" in chosen) == ("packed-3" in ANSWERS and has_record)
     assert set(chosen) < CONFIGURATIONS.keys()
+
+
+def test_a_property_for_which_a_tool_fails_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise tool_error("yosys", 1, "ERROR: call stack exhausted")
+
+    monkeypatch.setattr(runner, "_prove", fail)
+    (result,) = runner.prove(CONFIGURATIONS["serial-0"], "steady")
+    assert (result.proved, result.note) == (None, "yosys failed with status 1: ERROR: call stack exhausted")
