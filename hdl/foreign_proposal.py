@@ -84,14 +84,18 @@ def _lines(module: ForeignModule) -> Iterator[str]:
         yield '# With an acknowledgement, the protocol may also be "request" or "four-phase".'
     if re.search("flush|finish", into["last"] or ""):
         yield 'end = "flush"'
-    for side, roles, ports in (("input", into, given), ("output", out, made)):
-        yield f"{side} = {{ {', '.join(f'{role} = {json.dumps(name)}' for role, name in roles.items() if name)} }}"
-        missing = [role for role in ("byte", "code_point", "valid", "error") if role in roles and not roles[role]]
-        yield from (f"# {side}.{role} was not found" for role in missing)
-        if side == "output" and ports.left:
-            yield f"# not used: {', '.join(ports.left)}"
+    yield from _role_lines("input", into)
+    yield from _role_lines("output", out)
+    if made.left:
+        yield f"# not used: {', '.join(made.left)}"
     if given.left:
         yield f"constants = {{ {', '.join(f'{json.dumps(name)} = 0' for name in given.left)} }} # unknown"
+
+
+def _role_lines(side: str, roles: _Roles) -> Iterator[str]:
+    yield f"{side} = {{ {', '.join(f'{role} = {json.dumps(name)}' for role, name in roles.items() if name)} }}"
+    missing = [role for role in ("byte", "code_point", "valid", "error") if role in roles and not roles[role]]
+    yield from (f"# {side}.{role} was not found" for role in missing)
 
 
 def _roles(name: str, given: _Ports, made: _Ports) -> tuple[str, _Roles, _Roles]:

@@ -164,17 +164,7 @@ def automaton() -> Picture:
         picture.text(column, 36, f"{more} more", "quiet")
     end = (592.0, 262.0)
     # The lines are below the nodes, so that they end at their edges.
-    for number, (x, y) in places.items():
-        for target in dict.fromkeys(target for _, target in _arrows(dfa, number)):
-            classes = " ".join(str(dfa.classes[number_]) for number_, to in _arrows(dfa, number) if to == target)
-            to_x, to_y = end if target == START else places[target]
-            if number != START:
-                picture.path(f"M{x + 40:g} {y:g}L{to_x - 42:g} {to_y:g}", arrow=True)
-            elif target == START:
-                picture.path(f"M{x} {y + 22}V488H{to_x}V{to_y + 24}", arrow=True)
-                picture.text(x + 12, 482, classes, "mono", size=16, at="start")
-            else:
-                _first_byte(picture, (x, y), (to_x, to_y), classes)
+    _draw_arrows(picture, dfa, places, end)
     picture.box(16, 240, 80, 44, "good", radius=22)
     picture.text(56, 268, "start")
     picture.box(end[0] - 40, 240, 80, 44, "other", radius=22)
@@ -190,6 +180,22 @@ def automaton() -> Picture:
 def _arrows(dfa: DFA, number: int) -> list[tuple[int, int]]:
     """The classes that a state accepts, each with the next state."""
     return [(each, target) for each, target in enumerate(dfa.states[number].transitions) if target != REJECT]
+
+
+def _draw_arrows(
+    picture: Picture, dfa: DFA, places: Mapping[int, tuple[float, float]], end: tuple[float, float]
+) -> None:
+    for number, (x, y) in places.items():
+        for target in dict.fromkeys(target for _, target in _arrows(dfa, number)):
+            classes = " ".join(str(dfa.classes[each]) for each, to in _arrows(dfa, number) if to == target)
+            to_x, to_y = end if target == START else places[target]
+            if number != START:
+                picture.path(f"M{x + 40:g} {y:g}L{to_x - 42:g} {to_y:g}", arrow=True)
+            elif target == START:
+                picture.path(f"M{x} {y + 22}V488H{to_x}V{to_y + 24}", arrow=True)
+                picture.text(x + 12, 482, classes, "mono", size=16, at="start")
+            else:
+                _first_byte(picture, (x, y), (to_x, to_y), classes)
 
 
 def _first_byte(picture: Picture, start: tuple[float, float], end: tuple[float, float], classes: str) -> None:
