@@ -13,6 +13,7 @@ from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
     EncoderParameters,
+    RemoverParameters,
     TranscoderParameters,
     ValidatorParameters,
     axi_rtlil,
@@ -34,17 +35,28 @@ CORES = {
     "whole-subsequence": DecoderParameters(practice="whole-subsequence"),
     "malformed-sequence": DecoderParameters(practice="malformed-sequence"),
     "compact-input-2": DecoderParameters(lanes=2, compact_input=True),
+    "compact-input-4-sparse": DecoderParameters(lanes=4, packed=False, compact_input=True),
+    "private-use-escape": DecoderParameters(practice="each-unit", replace_with="private-use-escape"),
     "refresh": DecoderParameters(refresh=100),
     "encoder-narrow": EncoderParameters(narrow=True),
+    "encoder-unescape": EncoderParameters(unescape="surrogate-escape"),
     "encoder-2": EncoderParameters(to="utf-16-le", lanes=2),
     "to-utf-16-le": TranscoderParameters(to="utf-16-le"),
+    "from-cesu-8": TranscoderParameters(from_="cesu-8"),
+    "question-mark": TranscoderParameters(replace_with="question-mark"),
     "no-mark": TranscoderParameters(to="utf-16-le", bom="remove"),
     "sanitizer-2": TranscoderParameters(lanes=2),
+    "pass-through-2": ValidatorParameters(lanes=2, counters=8, pass_through=True, limit=7),
+    "remover-1": RemoverParameters(lanes=1, width=20, user=3),
+    "remover-3": RemoverParameters(lanes=3, width=3),
     "tap-3": ValidatorParameters(lanes=3, report="offset", counters=8),
 }
 
 
-@pytest.mark.parametrize("parameters", tiered(CORES, ["serial", "sparse-4", "packed-2"], tier=pytest.mark.proof))
+@pytest.mark.parametrize(
+    "parameters",
+    tiered(CORES, ["serial", "sparse-4", "packed-2", "remover-1"], tier=pytest.mark.proof),
+)
 def test_the_verilog_is_equal_to_its_design(parameters: CoreParameters) -> None:
     core = parameters.build()
     assert equal_verilog(axi_rtlil(core), axi_verilog(core), module_name(core)).proved is True

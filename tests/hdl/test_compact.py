@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.engines import ENGINE, requires_compiler
+from support.engines import ENGINE
 from support.oracle import drawn
 from support.tiers import tiered
-from support.verilog_engine import packets_of_verilog
 
 from utf8fpga.hdl import DecoderParameters, axi_verilog, parameters_of
 from utf8fpga.model import InvalidArgumentError
@@ -125,17 +124,6 @@ def random_beats(rng: random.Random, packets: Iterable[bytes], lanes: int) -> li
 
 def random_packets(rng: random.Random, count: int) -> list[bytes]:
     return [drawn(rng, rng.randrange(50)) for _ in range(count)]
-
-
-@requires_compiler
-@pytest.mark.parametrize("name", tiered({name: name for name in SHAPES}, ("3", "4", "4-sparse")))
-def test_the_generated_verilog_against_cpython(name: str) -> None:
-    parameters = DecoderParameters(**SHAPES[name], compact_input=True)
-    core = parameters.build()
-    rng = random.Random(name)
-    packets = random_packets(rng, 200)
-    found = packets_of_verilog(core, random_beats(rng, packets, core.lanes))
-    assert list(map(characters, found)) == [packet.decode("utf-8", "replace") for packet in packets]
 
 
 def test_random_beats_against_cpython(simulation: Simulation) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import random
 from functools import cache
 from itertools import product
 from typing import Any
@@ -15,12 +14,10 @@ from support.engines import ENGINE
 from support.oracle import BOUNDARY
 from support.replacements import REPLACED
 from support.transcoders import check, simulation_of, symbols_of
-from support.verilog_engine import packets_of_verilog
 
 from utf8fpga.hdl import DecoderParameters, EncoderParameters, TranscoderParameters
 from utf8fpga.model import ESCAPES, UTF_16, Replacement
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.beats import text_beats
 from utf8fpga.sim.strategies import stream_patterns
 
 BLOCK = [chr(point).encode() for point in (0xEF7F, 0xEF80, 0xEFFF, 0xF000)]
@@ -131,23 +128,3 @@ def test_other_tables() -> None:
         (0x1F600, False),
         (0x1A, True),
     ]
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        DecoderParameters(practice="each-unit", replace_with="private-use-escape"),
-        TranscoderParameters(replace_with="question-mark"),
-        EncoderParameters(unescape="surrogate-escape"),
-    ],
-    ids=lambda parameters: parameters.name,
-)
-def test_verilog(parameters: Any) -> None:
-    rng, core = random.Random(4), parameters.build()
-    packets: list[Any] = [bytes(rng.choices(BOUNDARY, k=rng.randrange(1, 9))) for _ in range(300)]
-    if parameters.core == "encoder":
-        packets = [
-            [rng.choice((0x41, 0xDC7F, 0xDC80 + byte % 0x80, 0xDD00, 0xE9)) for byte in each] for each in packets
-        ]
-    expected = [[parameters.comparable(each) for each in parameters.golden().process(p, final=True)] for p in packets]
-    assert packets_of_verilog(core, (beat for each in packets for beat in text_beats(each, 1))) == expected

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.engines import ENGINE, requires_compiler
+from support.engines import ENGINE
 from support.tiers import tiered
-from support.verilog_engine import payloads_of_verilog
 from support.verilog_ports import declared_ports, header_of
 
 from utf8fpga.cli.core_options import parsed
@@ -191,23 +190,6 @@ def test_when_a_partial_beat_is_output(lanes: int, flush: bool) -> None:
     else:
         assert set(result.valid_since) == {result.valid_since[-1]}
         assert waited[-1] <= core.latency
-
-
-@requires_compiler
-@pytest.mark.parametrize("name", tiered({name: name for name in CHOICES}, ("1-user", "3", "5-user")))
-def test_the_generated_verilog_is_equal(name: str) -> None:
-    parameters = RemoverParameters(**CHOICES[name])
-    core, lanes, bits = parameters.build(), parameters.lanes, parameters.width + parameters.user
-    rng = random.Random(name)
-    kinds = [(rng.getrandbits(lanes), rng.random() < 0.2) for _ in range(400)] + [(1, True)]
-    beats = [
-        (tuple(rng.getrandbits(bits) if keep >> lane & 1 else None for lane in range(lanes)), last)
-        for keep, last in kinds
-    ]
-    found = output_beats(core, payloads_of_verilog(core, beats), bits)
-    assert joined(found) == joined(beats)
-    if not parameters.flush:
-        assert found == packed(beats, lanes)
 
 
 def test_ports_and_header_of_the_verilog() -> None:

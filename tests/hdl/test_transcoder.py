@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import codecs
 import random
 from importlib import resources
 from itertools import product
@@ -15,11 +14,9 @@ from hypothesis import strategies as st
 from support.codecs_oracle import encoded_by_cpython
 from support.tiers import tiered
 from support.transcoders import check, simulation_of, symbols_of
-from support.verilog_engine import symbols_of_verilog
 
-from utf8fpga.hdl import EncoderParameters, TranscoderParameters
+from utf8fpga.hdl import TranscoderParameters
 from utf8fpga.model.encodings import ENCODINGS
-from utf8fpga.sim import Simulation
 from utf8fpga.sim.strategies import any_text, stream_patterns
 
 PAIRS = {
@@ -137,24 +134,3 @@ def test_a_narrow_transcoder_takes_a_beat_in_each_cycle_of_well_formed_text() ->
 @pytest.mark.parametrize("choice", tiered({name: name for name in ("8-16", "8-16-4", "8-8", "8-8-4")}, 3))
 def test_real_texts(name: str, choice: str) -> None:
     check(CHOICES[choice], [resources.files("utf8fpga").joinpath("texts", f"{name}.txt").read_bytes()])
-
-
-@pytest.mark.smoke
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        EncoderParameters(to="utf-16-le"),
-        TranscoderParameters(to="utf-16-le"),
-        pytest.param(TranscoderParameters(bom="remove"), marks=pytest.mark.slow),
-        pytest.param(TranscoderParameters(from_="cesu-8"), marks=pytest.mark.slow),
-    ],
-    ids=lambda parameters: str(parameters.name),
-)
-def test_the_verilog_is_equal(parameters: EncoderParameters | TranscoderParameters) -> None:
-    """The other tests compare the expected symbols with CPython's codecs."""
-    if isinstance(parameters, EncoderParameters):
-        symbols = [0x41, 0xD800, 0x10FFFF, 0x10000, 0xFFFF, 0x110000]
-    else:
-        symbols = [*codecs.BOM_UTF8, *f"aé€{FACE}".encode(), *bytes.fromhex("EDA0BDEDB880 EDA0BD FF E282")]
-    core = parameters.build()
-    assert symbols_of_verilog(core, symbols) == Simulation(core, parameters).expected(symbols)

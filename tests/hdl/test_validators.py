@@ -17,11 +17,10 @@ from amaranth.lib.wiring import In, Out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.benches import run_benches
-from support.engines import ENGINE, requires_compiler
+from support.engines import ENGINE
 from support.oracle import REPRESENTATIVES, drawn, items_of, report_of
 from support.pipelines import outcomes_of
 from support.tiers import tiered
-from support.verilog_engine import symbols_of_verilog
 
 from utf8fpga.hdl import AxiStreamCore, PortOptions, ValidatorParameters, axi_verilog, parameters_of
 from utf8fpga.hdl.beats import beat_layout
@@ -511,14 +510,6 @@ def test_the_verilog_has_stream_and_report(registered: bool) -> None:
     assert "Combinational paths from input ports to output ports: none." in text
     assert re.search(r"^// The report is valid with this beat:$", text, re.MULTILINE)
     assert isinstance(AxiStreamCore(core, options), wiring.Component)
-
-
-@requires_compiler
-def test_the_verilog_equals_the_model() -> None:
-    core = ValidatorParameters(lanes=2, counters=8, pass_through=True, limit=7).build()
-    rng = random.Random(9)
-    for text in (drawn(rng, 6), drawn(rng, 11), drawn(rng, 12)):
-        assert [tuple(unit) for unit in symbols_of_verilog(core, text)] == flagged_units(text, 7)
 
 
 # Faults.

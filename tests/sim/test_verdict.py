@@ -67,6 +67,16 @@ FAULTS = {
 }
 """By name a core with one defect only."""
 
+CAUSES = {
+    "accepts": ["INVALID_BYTE"],
+    "corrupts": [f"well-formed, {count} bytes" for count in (2, 3, 4)],
+    "marks": ["OVERLONG", "SURROGATE", "OUT_OF_RANGE", "TRUNCATED"],
+    "end": ["INCOMPLETE"],
+    "protocol": ["back-pressure"],
+    "leaks": ["back-to-back texts"],
+}
+"""The rows of the table in which some of them differ."""
+
 
 @requires_compiler
 @pytest.mark.parametrize("name", tiered({name: name for name in FAULTS}, ["accepts", "leaks"]))
@@ -75,6 +85,7 @@ def test_fault_has_one_defect_which_the_bench_shows(name: str, tmp_path: Path) -
     core = variant_of(tmp_path, fault.core, {**fault.mends, **fault.changes})
     report = check_foreign_core(core)
     (found,) = report.defects
+    assert [row.cause for row in report.failed] == CAUSES.get(name, [row.cause for row in report.failed])
     assert (found.defect, found.shortest.input) == (fault.defect, fault.shortest)
     assert report.conforms_to is None
     if core.ports.kind == "decoder":
