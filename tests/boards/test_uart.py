@@ -381,14 +381,6 @@ def test_lost_is_at_the_position_of_the_overflow(pipeline: int) -> None:
     assert all(after - before >= depth // 2 for before, after in pairwise(marks))
 
 
-@pytest.mark.slow
-def test_sequence_does_not_continue_across_an_overflow() -> None:
-    text = "".join(chr(0x100 + k) + chr(0x21 + k) + chr(0x3000 + k) + chr(0x41 + k) for k in range(24)).encode()
-    found = overflowing(list(text), depth=8)
-    assert WordFlag.LOST in found.words
-    assert 0x8000FFFD in found.words
-
-
 @pytest.mark.parametrize("length", range(14, 44, 7))
 def test_a_break_after_an_overflow_still_ends_the_text(length: int) -> None:
     found = overflowing([*range(0x30, 0x30 + length), STOP], depth=8)

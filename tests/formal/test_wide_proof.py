@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Module
-from support.faults import combinational, delay_bounds, inject, lose_flags
+from amaranth.hdl import Module
+from support.faults import delay_bounds, lose_flags
 from support.tiers import tiered
 
 from utf8fpga.formal import item_lanes
@@ -19,7 +19,7 @@ from utf8fpga.formal.properties import Property
 from utf8fpga.formal.runner import prove
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES
 from utf8fpga.formal.wide_proof import is_wide, prove_joints, prove_units
-from utf8fpga.hdl import CoreParameters, EncoderParameters, Packer, Transcoder, TranscoderParameters
+from utf8fpga.hdl import CoreParameters, EncoderParameters, Packer, TranscoderParameters
 from utf8fpga.hdl.encoder import parallel_encoder
 from utf8fpga.hdl.encoder.stages import EncoderStages
 from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
@@ -91,23 +91,6 @@ def nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EncoderStages, "elaborate", wrong)
 
 
-def a_stage_does_not_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    load = EncoderStages._load
-
-    def wrong(self: EncoderStages, m: Module, register: Any, valid: Any, source: Any, given: Any, enable: Any) -> None:
-        load(
-            self,
-            m,
-            register,
-            valid,
-            source,
-            given,
-            enable if valid.name == "taken_valid" else Const(1, 1).replicate(len(enable)),
-        )
-
-    monkeypatch.setattr(EncoderStages, "_load", wrong)
-
-
 FAULTS = {
     "class": (delay_bounds, TO_UTF_16, "any contents: output lane 0 in cycle 6"),
     "flags": (lose_flags, TO_UTF_16, "any contents: output lane 0 in cycle 6"),
@@ -115,7 +98,6 @@ FAULTS = {
     "lent to the wrong lane": (units_are_lent_to_the_wrong_lane, TO_UTF_16, "any contents: output lane 0 in cycle 6"),
     "absent beats": (absent_beats_have_lanes, TO_UTF_16, "any contents: output lane 0 in cycle 6"),
     "nothing waits": (nothing_waits, COLLIDES, "any contents: output lane 1 in cycle 4"),
-    "no pause": (a_stage_does_not_pause, COLLIDES, "something changes in a pause"),
 }
 
 
@@ -143,11 +125,6 @@ def test_parts_are_joined(given: CoreParameters) -> None:
     assert prove_joints(given.build) == (True, False)
 
 
-def ends_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last beat of a packet is not marked at the output."""
-    inject(monkeypatch, Transcoder, combinational(lambda core: core.output.payload.last.eq(0)))
-
-
 class ShortPacker(Packer):
     """A packer for a pipeline in front that is one cycle shorter."""
 
@@ -163,7 +140,7 @@ def another_packer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel_encoder, "Packer", lambda *args, **kwargs: Packer(*args, flushes=False, **kwargs))
 
 
-JOINTS = {"ends": ends_are_lost, "short pipeline": a_short_pipeline, "another packer": another_packer}
+JOINTS = {"short pipeline": a_short_pipeline, "another packer": another_packer}
 
 
 @pytest.mark.parametrize("fault", tiered(JOINTS, 1, tier=pytest.mark.proof))

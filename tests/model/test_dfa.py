@@ -34,11 +34,6 @@ def test_language_matches_cpython(length: int) -> None:
         assert is_well_formed(text) == strictly_decodes(text), text.hex(" ")
 
 
-def test_every_pair_of_bytes() -> None:
-    for units in product(range(0x100), repeat=2):
-        assert (UTF_8.after(bytes(units)) == START) == strictly_decodes(bytes(units)), bytes(units).hex(" ")
-
-
 # Table 3-7: the size.
 
 

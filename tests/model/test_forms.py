@@ -253,31 +253,6 @@ def test_causes_in_every_form(form: EncodingTable | Composition, units: str, kin
 # Compositions.
 
 
-def _surrogates(text: str) -> list[str]:
-    """A text whose surrogates are D800, DBFF, DC00 and DFFF only, as pairs and as single code units."""
-    parts: list[str] = []
-    for character in text:
-        if parts and parts[-1] in ("\ud800", "\udbff") and character in ("\udc00", "\udfff"):
-            parts[-1] += character
-        else:
-            parts.append(character)
-    return parts
-
-
-def test_texts_of_surrogates_in_cesu_8() -> None:
-    for characters in product("A\ud7ff\ud800\udbff\udc00\udfff\ue000", repeat=4):
-        text = "".join(characters)
-        expected, offset = [], 0
-        for part in _surrogates(text):
-            length = len(part.encode("utf-8", "surrogatepass"))
-            paired = len(part) == 2 or not "\ud800" <= part <= "\udfff"
-            point = ord(part.encode("utf-16-be", "surrogatepass").decode("utf-16-be")) if paired else 0xFFFD
-            expected.append((offset, length, point))
-            offset += length
-        items = list(decode(text.encode("utf-8", "surrogatepass"), CESU_8))
-        assert [item[:3] for item in items] == expected, text.encode("utf-8", "surrogatepass").hex(" ")
-
-
 def _is_cesu_8(data: bytes, form: Composition) -> bool:
     if form is MODIFIED_UTF_8:
         if b"\0" in data:
@@ -392,24 +367,6 @@ def test_surrogate_in_a_string_is_rejected() -> None:
 def test_encode_requires_a_table_of_bytes() -> None:
     message = refusal(ValueError, encode, "A", UTF_16)
     assert message == "UTF-16 has code units of 16 bits, not bytes: encode_units returns them"
-
-
-class Point:
-    """An integer type with `__index__`, like those of NumPy."""
-
-    def __init__(self, value: int) -> None:
-        self.value = value
-
-    def __index__(self) -> int:
-        return self.value
-
-
-def test_code_points_as_integers_of_another_type() -> None:
-    points = [0x41, 0xE9, 0x4E8C, 0x10302]
-    for table in (TABLE_3_7, UTF_16, CESU_8):
-        assert encode_units(map(Point, points), table) == encode_units(points, table)
-    assert encode(map(Point, points)) == "A\xe9\u4e8c\U00010302".encode()
-    assert refusal(ValueError, encode, [Point(0xD800)]) == f"U+D800 has no sequence in UTF-8: {PLACES}"
 
 
 def test_code_points_as_numpy_integers() -> None:

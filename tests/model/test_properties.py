@@ -21,7 +21,6 @@ from utf8fpga.model.properties import (
     GoldenFlags,
     chosen_properties,
     code_points_of,
-    has_property,
     unicode_version,
 )
 
@@ -84,15 +83,6 @@ def test_code_points_are_those_of_cpython(name: str) -> None:
 def test_version_of_the_data_is_that_of_cpython() -> None:
     assert unicode_version() == unicodedata.unidata_version
     assert tuple(map(int, unicode_version().split("."))) >= (6, 3)
-
-
-def test_every_bound_is_in_the_property_and_its_neighbours_are_not() -> None:
-    for each in CharacterProperty:
-        for points in code_points_of(each):
-            assert has_property(each, points.first)
-            assert has_property(each, points.last)
-            assert not has_property(each, points.first - 1)
-            assert not has_property(each, points.last + 1)
 
 
 @pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT])

@@ -254,12 +254,6 @@ def test_a_difference_that_needs_pauses_is_reduced_with_them() -> None:
 
 
 @pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT])
-def test_soak_finds_faults_with_and_without_a_fast_golden_function(practice: Practice) -> None:
-    _, found = soak(with_port_fault(wrong_character, practice=practice), symbols=10_000_000, corpus=b"\xe2\x82\xac")
-    assert bytes(found.units) == b"\xe2\x82\xac"
-
-
-@pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT])
 def test_a_difference_that_depends_on_another_packet_has_no_replay(practice: Practice) -> None:
     simulation = with_port_fault(wrong_after_another_packet, practice=practice)
     _, found = soak(simulation, symbols=10_000_000, corpus=CORPUS)
