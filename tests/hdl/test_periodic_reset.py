@@ -13,7 +13,7 @@ from amaranth.hdl import Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from support.benches import run_benches
 from support.decoders import sparse_decoder
-from support.faults import Fault, combinational, inject, no_fault, registered
+from support.faults import Fault, combinational, inject, registered
 from support.icarus import requires_icarus, run_verilog, split_texts
 from support.tiers import tiered
 
@@ -278,14 +278,6 @@ def test_the_generated_wiring_is_the_proved_wiring(
     inject(monkeypatch, RefreshedDecoder, fault)
     assert axi_rtlil(decoder_core(refresh=16)) != generated
     assert prove_refresh(Refresh(16), asked=[question])[question].proved is False
-
-
-def test_a_fault_without_effect_leaves_the_design_identical(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So the injection itself is not the reason for which a design is rejected."""
-    generated = axi_rtlil(decoder_core(refresh=16))
-    for component in (Refresh, RefreshedDecoder):
-        inject(monkeypatch, component, no_fault, combinational(lambda _: []), registered(lambda _: []))
-    assert axi_rtlil(decoder_core(refresh=16)) == generated
 
 
 # With a decoder.

@@ -34,7 +34,7 @@ from utf8fpga.model import (
     encode_units,
 )
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS
-from utf8fpga.model.properties import CharacterProperty, code_points_of, has_property, unicode_version
+from utf8fpga.model.properties import CharacterProperty, code_points_of, unicode_version
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.bulk import compare_bulk
 from utf8fpga.sim.strategies import stream_patterns, texts
@@ -287,7 +287,3 @@ def test_the_list_of_properties_has_the_version_of_the_data() -> None:
     assert unicode_version() in lines[-1]
     assert [line.split()[0] for line in lines[1:-2]] == [each.value for each in ALL]
     assert lines[-3].split()[1:] == ["0A..0D", "1C..1E", "85", "2028..2029"]
-
-
-def test_has_property_is_what_the_tests_compare_with() -> None:
-    assert [each.value for each in ALL if has_property(each, 0x0A)] == ["control", "whitespace", "line-break"]
