@@ -22,10 +22,11 @@ import pytest
 from amaranth.build.run import BuildPlan
 from amaranth.hdl import Fragment
 from amaranth.lib.io import SimulationPort
+from support.benches import run_benches
 from support.builds import STAND_INS, Built, needs_tools, stand_in_tools
 from support.engines import requires_compiler
 from support.oracle import refusal
-from test_uart import frame, frames, line, simulate
+from test_uart import frame, frames, line
 
 from utf8fpga.boards.build import FAMILIES, BuildError, BuildReport, build_board, facts_of, obstacle, require_tools
 from utf8fpga.boards.catalog import BOARDS, Board, UnknownBoardError, find_board
@@ -189,7 +190,7 @@ def lit_by_events(platform: SimulatedPlatform, names: tuple[str, ...], leds: dic
                 await ctx.tick()
             shown.append("".join(sorted(name[0] for name, led in leds.items() if ctx.get(led.o))))
 
-    simulate(top, testbench)
+    run_benches(top, testbench)
     return shown
 
 
@@ -575,7 +576,7 @@ def test_a_divided_clock_runs_the_decoder(tmp_path: Path) -> None:
             await ctx.tick()
         lit.extend(ctx.get(led.o) for led in platform.leds)
 
-    simulate(top, testbench)
+    run_benches(top, testbench)
     assert lit == [1, 0, 0]
 
 

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import pytest
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.benches import run_benches
 from support.oracle import refusal
 from support.tiers import tiered
 
@@ -98,11 +98,7 @@ def trace(dut: Any, levels: Sequence[int], watched: Sequence[Any]) -> list[tuple
             changes.append((ctx.get(cycle) - 1, ctx.get(before)))
             await ctx.changed(before)
 
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(drive)
-    simulator.add_testbench(watch, background=True)
-    simulator.run()
+    run_benches(m, drive, background=[watch])
     changes.append((len(levels), 0))
     samples: list[tuple[int, ...]] = []
     for (_, packed), (until, _) in pairwise(changes):
@@ -124,13 +120,6 @@ def receive(levels: Sequence[int], divisor: int) -> list[Frame]:
 
 def contents(found: Iterable[Frame]) -> list[tuple[int, int, int]]:
     return [(f.data, f.broken, f.damaged) for f in found]
-
-
-def simulate(dut: Any, testbench: Any) -> None:
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(testbench)
-    simulator.run()
 
 
 # Receiver and transmitter

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from support.benches import run_benches
 from support.builds import needs_tools
 from support.command import utf8fpga
 from support.engines import requires_compiler
@@ -171,8 +172,6 @@ def simulated(text: bytes, font: Mapping[int, bytes], columns: int, lines: int, 
 
     The flash has the font, or another image.
     """
-    from amaranth.sim import Simulator
-
     from utf8fpga.boards.terminal.terminal import FLASH_BASE, Terminal
     from utf8fpga.boards.terminal.unifont import ascii_memory, flash_image
     from utf8fpga.boards.terminal.video import Timing
@@ -196,11 +195,7 @@ def simulated(text: bytes, font: Mapping[int, bytes], columns: int, lines: int, 
         ctx.set(dut.rx, 1)
         await ctx.tick().repeat(2 * horizontal.total * vertical.total + 2000)
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(host)
-    simulator.add_testbench(surroundings, background=True)
-    simulator.run()
+    run_benches(dut, host, background=[surroundings])
     return frames.last
 
 

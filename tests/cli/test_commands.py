@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import shlex
 import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from support.builds import stand_in_tools
 from support.codecs_oracle import encoded_by_cpython
 from support.command import utf8fpga
 from support.engines import requires_compiler
-from support.processes import run, started
+from support.processes import run
 from support.talk import talk
 
 from utf8fpga.cli.soak import soak_limit
@@ -686,28 +685,6 @@ def test_standard_output_closed_by_its_reader() -> None:
     done = run(["/bin/bash", "-c", script], capture_output=True)
     assert done.stdout.endswith(b"141\n")
     assert done.stderr == b""
-
-
-def test_progress_on_a_terminal_and_none_in_a_pipe(tmp_path: Path) -> None:
-    long = tmp_path / "long.txt"
-    long.write_bytes(b"abc" * 100)
-    command = [sys.executable, "-m", "utf8fpga", "simulate", str(long)]
-    primary, secondary = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
-    shown = b""
-    with started(command, stdout=subprocess.PIPE, stderr=secondary, env=environment) as process:
-        os.close(secondary)
-        # The buffer of a terminal is small, and a write to a full one blocks.
-        with suppress(OSError):  # On Linux the read at the end of the child fails.
-            while piece := os.read(primary, 10_000):
-                shown += piece
-        printed = process.stdout.read()
-    os.close(primary)
-    assert b"simulating" in shown
-    assert printed.startswith(b"300 bytes")
-    assert run(command, capture_output=True, check=True).stderr == b""
-    forced = {**os.environ, "FORCE_COLOR": "1", "TTY_COMPATIBLE": "1"}
-    assert run(command, capture_output=True, check=True, env=forced).stderr == b""
 
 
 # A decoder with a fault.

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import sys
 from array import array
 from ast import literal_eval
 from collections.abc import Callable, Iterator
@@ -17,7 +16,6 @@ from typing import Any
 import pytest
 from support import oracle
 from support.oracle import BOUNDARY, items_of, plain, refusal
-from support.processes import run
 
 from utf8fpga.model import EncodingTable, InvalidArgumentError, convert, encode_escaped, partition, show
 from utf8fpga.model.decoder import Decoder, Item, decode, encode, encode_units, is_well_formed
@@ -341,25 +339,3 @@ def test_large_offset(offset: int) -> None:
 def test_item_as_a_string() -> None:
     items = list(map(str, decode(b"\xe1\x80A\xf4\x8f\xbf\xbf")))
     assert items == ["0+2 U+FFFD TRUNCATED", "2+1 U+0041", "3+4 U+10FFFF"]
-
-
-STANDARD_LIBRARY_ALONE = """
-import sys
-
-class Refuse:
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] not in sys.stdlib_module_names | {"utf8fpga"}:
-            raise ImportError(f"{name} is not in the standard library")
-
-sys.meta_path.insert(0, Refuse)
-from utf8fpga.model import decode
-print(*decode(b"\\xe1\\x80A"), sep=", ")
-assert not {name.partition(".")[0] for name in sys.modules} & {"amaranth", "click", "rich"}
-"""
-
-
-def test_model_needs_only_the_standard_library() -> None:
-    command = [sys.executable, "-I", "-c", STANDARD_LIBRARY_ALONE]
-    done = run(command, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("0+2 U+FFFD TRUNCATED, 2+1 U+0041\n", "")

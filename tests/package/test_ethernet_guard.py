@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from amaranth.sim import Simulator
+from support.benches import run_benches
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "ethernet-guard"))
 
@@ -98,11 +98,7 @@ def pass_through(
                     sent.append(Datagram(text, about.extra, bool(about.ill_formed)))
                     text = b""
 
-    simulator = Simulator(guard)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(drive)
-    simulator.add_testbench(receive, background=True)
-    simulator.run()
+    run_benches(guard, drive, background=[receive])
     assert text_is_accounted(guard.policy, counts)
     return Outcome(sent, counts)
 
