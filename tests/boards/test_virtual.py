@@ -406,13 +406,6 @@ def port() -> Iterator[str]:
         yield name
 
 
-def test_a_text_through_a_pseudo_terminal(port: str) -> None:
-    connection = SerialPort(port, 1e6)
-    events = [event for some in Conversation(connection, PATIENCE).exchange([DAMAGED * 30]) for event in some]
-    connection.close()
-    assert characters(events) == (DAMAGED * 30).decode("utf-8", "replace")
-
-
 @pytest.mark.parametrize("baud", [1e6, 123_457])
 def test_a_virtual_port_has_the_speed_of_the_host(baud: float, port: str) -> None:
     connection = SerialPort(port, baud)

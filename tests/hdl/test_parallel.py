@@ -400,6 +400,7 @@ VERILOG: dict[str, dict[str, Any]] = {
     "16-pipeline4": {"lanes": 16, "pipeline": 4},
     "64": {"lanes": 64},
 }
+VERILOG |= SERIAL
 
 UP_TO_16 = [name for name, shape in VERILOG.items() if shape["lanes"] <= 16]
 """The others have the same control, and are slower to simulate."""
@@ -469,7 +470,8 @@ def test_ports_and_text_of_the_verilog(generated: tuple[str, dict[str, Any]]) ->
     widths |= {"m_axis_tuser": lanes}
     names = ["clk", "rst", *(f"s_axis_t{n}" for n in ("data", "keep", "last", "valid", "ready"))]
     names += [f"m_axis_t{n}" for n in ("data", "keep", "user", "last", "valid", "ready")]
-    assert [(name, width) for _, name, width in declared_ports(verilog)] == [(n, widths.get(n, 1)) for n in names]
+    ways = {name: "output" if name.startswith("m_axis") != name.endswith("ready") else "input" for name in names}
+    assert declared_ports(verilog) == [(ways[name], name, widths.get(name, 1)) for name in names]
     assert "(*" not in verilog
     assert "`" not in verilog
     # A row of a memory is read only after it was written, as the simulations with undefined contents show.

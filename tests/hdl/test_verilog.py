@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The generated Verilog: its contract, and equality with CPython in an independent simulator."""
+"""The generated Verilog: its text; `test_parallel.py` compares its output with CPython's in Icarus."""
 
 from __future__ import annotations
 
 import os
-import random
 import re
 import sys
-from functools import cache
-from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,48 +13,17 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
-from support.icarus import requires_icarus, run_abandoned, run_verilog, split_texts
+from support.icarus import requires_icarus, run_verilog
 from support.processes import run
-from support.tiers import tiered
-from support.verilog_ports import declared_ports
 
 from utf8fpga.hdl import PIPELINES, AxiStreamCore, axi_verilog, decoder_core
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.toolchain import run_tool
-from utf8fpga.sim.boundaries import boundary_units
-
-PORTS = {
-    "clk": ("input", 1),
-    "rst": ("input", 1),
-    "s_axis_tdata": ("input", 8),
-    "s_axis_tkeep": ("input", 1),
-    "s_axis_tlast": ("input", 1),
-    "s_axis_tvalid": ("input", 1),
-    "s_axis_tready": ("output", 1),
-    "m_axis_tdata": ("output", 32),
-    "m_axis_tkeep": ("output", 4),
-    "m_axis_tuser": ("output", 1),
-    "m_axis_tlast": ("output", 1),
-    "m_axis_tvalid": ("output", 1),
-    "m_axis_tready": ("input", 1),
-}
-
-
-@cache
-def verilog_of(pipeline: int) -> str:
-    return axi_verilog(decoder_core(pipeline=pipeline))
 
 
 @pytest.fixture(scope="module", params=PIPELINES, ids=lambda pipeline: f"pipeline{pipeline}")
 def verilog(request: pytest.FixtureRequest) -> str:
-    return verilog_of(request.param)
-
-
-@pytest.mark.smoke
-def test_exactly_the_ports_of_the_contract_in_its_order(verilog: str) -> None:
-    declared = declared_ports(verilog)
-    assert {name: (direction, width) for direction, name, width in declared} == PORTS
-    assert [name for _, name, _ in declared] == list(PORTS)
+    return axi_verilog(decoder_core(pipeline=request.param))
 
 
 def test_plain_identifiers_without_attributes_and_directives(verilog: str) -> None:
@@ -109,63 +75,6 @@ def test_yosys_reads_it_as_verilog_2005(verilog: str, tmp_path: Path) -> None:
     run_tool("yosys", ["-q", "-p", "read_verilog core.v; hierarchy -check -top utf8_decoder"], directory=tmp_path)
 
 
-def check_against_cpython(verilog: str, pieces: list[bytes], directory: Path, **how: object) -> None:
-    found = split_texts(run_verilog(verilog, pieces, directory, **how))
-    assert len(found) == len(pieces)
-    for piece, beats in zip(pieces, found, strict=True):
-        text = piece.decode("utf-8", "replace")
-        assert "".join(chr(beat.tdata) for beat in beats) == text, piece.hex(" ")
-        marks = [beat.tuser for beat in beats]
-        # A handler that writes another character distinguishes marks from a well-formed U+FFFD in CPython.
-        assert marks == [int(c == "\x00") for c in piece.replace(b"\x00", b"A").decode("utf-8", "mark")], piece.hex(" ")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _mark_handler() -> None:
-    import codecs
-
-    def mark(error: UnicodeError) -> tuple[str, int]:
-        return "\x00", error.end
-
-    codecs.register_error("mark", mark)
-
-
-@pytest.mark.smoke
-@requires_icarus
-@pytest.mark.parametrize(
-    ("verilog", "busy_in", "busy_out"),
-    tiered(
-        {
-            f"pipeline{pipeline}-{busy_in}-{busy_out}": (pipeline, busy_in, busy_out)
-            for pipeline in PIPELINES
-            for busy_in, busy_out in ((0, 0), (10, 80), (40, 0), (0, 40), (50, 50))
-        },
-        ["pipeline0-10-80", "pipeline2-10-80"],
-    ),
-    indirect=["verilog"],
-)
-def test_boundary_sequences_with_pauses(verilog: str, busy_in: int, busy_out: int, tmp_path: Path) -> None:
-    rng = random.Random(busy_in + busy_out)
-    bounds = boundary_units()
-    pieces = [bytes(pair) for pair in product(bounds, repeat=2)]
-    pieces += [bytes(rng.choices(bounds, k=rng.randrange(0, 9))) for _ in range(2500)]
-    rng.shuffle(pieces)
-    ends = [rng.random() < 0.4 for _ in range(17)]
-    check_against_cpython(verilog, pieces, tmp_path, separate_ends=ends, busy_in=busy_in, busy_out=busy_out)
-
-
-@requires_icarus
-@pytest.mark.slow
-def test_all_pairs_of_bytes(verilog: str, tmp_path: Path) -> None:
-    check_against_cpython(verilog, [bytes(pair) for pair in product(range(256), repeat=2)], tmp_path)
-
-
-@requires_icarus
-@pytest.mark.parametrize(("first", "second"), [(0x41, 0x41), (0xF0, 0x90), (0xC2, 0x41), (0xFF, 0xE0)])
-def test_one_cycle_of_reset_within_a_packet(verilog: str, first: int, second: int, tmp_path: Path) -> None:
-    assert run_abandoned(verilog, 1, first, second, 6, False, tmp_path) == "0000fffd f 1 1\n"
-
-
 def test_the_module_has_its_own_clock_domain_within_a_larger_design() -> None:
     m = Module()
     count, other = Signal(8), Signal()
@@ -198,10 +107,3 @@ def test_all_scalar_values(verilog: str, tmp_path: Path) -> None:
     assert not any(beat.tuser for beat in beats)
     assert all(beat.tkeep == 0xF for beat in beats)
     assert [beat.tlast for beat in beats] == [0] * (len(text) - 1) + [1]
-
-
-@requires_icarus
-@pytest.mark.slow
-def test_all_triples_of_boundary_bytes(verilog: str, tmp_path: Path) -> None:
-    pieces = [bytes(triple) for triple in product(boundary_units(), repeat=3)]
-    check_against_cpython(verilog, pieces, tmp_path, busy_out=20, separate_ends=[False, True, False])

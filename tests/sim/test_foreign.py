@@ -65,24 +65,6 @@ def test_every_code_point_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {*range(0x110000)} - {*range(0xD800, 0xE000)} == {ord(point) for point in long}
 
 
-@pytest.mark.smoke
-def test_core_that_accepts_surrogates() -> None:
-    report = report_of("surrogates")
-    assert [row.cause for row in report.failed] == ["SURROGATE"]
-    found = row_of(report, "SURROGATE").shortest
-    # No text of one byte has a surrogate, and ED A0 is the first one of two bytes.
-    assert found.texts == (b"\xed\xa0",)
-    assert (found.expected, found.given) == (spelt(b"\xed\xa0"), ("!FFFD",))
-    assert (found.expected_marks, found.given_marks) == (2, 1)
-    assert found.input == "ED A0"
-    assert core_output("surrogates", b"\xed\xa0\x80") == ["D800"]
-    # All texts with ED and a byte of A0..BF count as SURROGATE, and with another byte or none they are no surrogate.
-    (accepted,) = report.accepted
-    assert (accepted.cause, accepted.first.texts, accepted.first.given) == ("SURROGATE", (b"\xed\xa0\x80",), ("D800",))
-    assert report.agreement[Practice.MAXIMAL_SUBPARTS] == report.ill_formed - row_of(report, "SURROGATE").failed
-    assert next(iter(report.agreement)) is Practice.MAXIMAL_SUBPARTS
-
-
 def test_core_with_the_wrong_number_of_marks() -> None:
     report = report_of("marks")
     causes = {row.cause: row.shortest and row.shortest.texts for row in report.failed}
