@@ -46,7 +46,6 @@ CORES = {
     "question-mark": TranscoderParameters(replace_with="question-mark"),
     "no-mark": TranscoderParameters(to="utf-16-le", bom="remove"),
     "sanitizer-2": TranscoderParameters(lanes=2),
-    "pass-through-2": ValidatorParameters(lanes=2, counters=8, pass_through=True, limit=7),
     "remover-1": RemoverParameters(lanes=1, width=20, user=3),
     "remover-3": RemoverParameters(lanes=3, width=3),
     "tap-3": ValidatorParameters(lanes=3, report="offset", counters=8),
