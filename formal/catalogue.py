@@ -234,10 +234,14 @@ def _all_packed() -> Iterator[DecoderParameters]:
 
 
 def _is_on_request(parameters: DecoderParameters) -> bool:
-    """Whether a parallel decoder has an option that changes little of what others show, or takes minutes."""
-    is_plain = parameters.table is TABLE_3_7 and not (parameters.properties or parameters.compact_input)
+    """Whether a decoder has an option that changes little of what others show, or takes minutes."""
+    if parameters.table is not TABLE_3_7 or parameters.properties or parameters.compact_input:
+        return True
+    if parameters.architecture == "serial":
+        return False
     most = 2 if parameters.packed else 4
-    return not is_plain or parameters.pipeline != fastest(parameters.lanes) or parameters.lanes > most
+    varies = not parameters.replacement or (parameters.kind and parameters.lanes != most)
+    return varies or parameters.pipeline != fastest(parameters.lanes) or parameters.lanes > most
 
 
 _WIDE = [
@@ -389,16 +393,15 @@ def _uart(component: type[UartReceiver | UartTransmitter], divisor: int, _table:
 
 
 _ALL = (
-    *map(Configuration.of, _all_serial()),
     *(
         Configuration.of(each, on_request=_is_on_request(each))
-        for each in (*_all_parallel(), *_all_packed(), *_COMPACT)
+        for each in (*_all_serial(), *_all_parallel(), *_all_packed(), *_COMPACT)
     ),
-    *(Configuration.of(parameters, on_request=True) for parameters in (*_WIDE, *_WIDE_ENCODERS)),
+    *(Configuration.of(parameters, on_request=True) for parameters in (*_WIDE, *_WIDE_ENCODERS, *_EACH_UNIT[1:])),
     *map(
         Configuration.of,
         (
-            *_EACH_UNIT,
+            _EACH_UNIT[0],
             *_PRACTICES,
             *_ENCODERS,
             *_TRANSCODERS,
