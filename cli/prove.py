@@ -22,7 +22,7 @@ from utf8fpga.cli.record import check_pages, read_answers, record_proofs
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
 from utf8fpga.formal.mutation.score import Outcome, Score
-from utf8fpga.formal.record import Answers, add_answers, is_current
+from utf8fpga.formal.record import add_answers, is_current
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove_all
 from utf8fpga.hdl import CoreParameters, DecoderParameters
@@ -171,8 +171,8 @@ def run_proofs(
     """
     properties = _known(wanted)
     ignore_unused_circuits()
-    answers = read_answers(record) if record else {}
     if record:
+        answers = read_answers(record)
         chosen = [each for each in chosen if not is_current(answers, each, properties)]
         if not chosen:
             record_proofs(answers, record)
@@ -196,10 +196,10 @@ def run_proofs(
                 _write_counterexample(result, directory, traces=traces)
                 _write_certificate(result, certificates)
             if record:
-                _record(record, answers, [CONFIGURATIONS[name]], properties, results[first:])
+                _record(record, [CONFIGURATIONS[name]], properties, results[first:])
     if record:
         names = {result.configuration for result in results}
-        _record(record, answers, [each for each in chosen if each.name not in names], properties, [])
+        _record(record, [each for each in chosen if each.name not in names], properties, [])
     if not results:
         of_all = ", ".join(each.name for each in chosen)
         raise CommandError(f"nothing to prove: {of_all} has no property {', '.join(wanted)}")
@@ -216,12 +216,12 @@ def _known(wanted: Sequence[str]) -> list[str]:
 
 def _record(
     checkout: Path,
-    answers: Answers,
     configurations: Iterable[Configuration],
     properties: Collection[str],
     results: Sequence[Result],
 ) -> None:
     """Record the results of some properties of configurations; none of a configuration without results is proved."""
+    answers = read_answers(checkout)  # Another run may have recorded some meanwhile.
     for each in configurations:
         add_answers(answers, each, properties, results)
     record_proofs(answers, checkout)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,10 @@ import pytest
 from support.command import utf8fpga
 
 from utf8fpga.cli.main import main
-from utf8fpga.cli.record import ANSWERS_FILE, PROVED_FILE, read_answers, with_block
+from utf8fpga.cli.record import ANSWERS_FILE, PROVED_FILE, read_answers, record_proofs, with_block
 from utf8fpga.formal import record, runner
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, UNPROVED, Configuration
+from utf8fpga.formal.report import Result
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.toolchain import tool_error
 from utf8fpga.model import InvalidArgumentError
@@ -151,3 +153,17 @@ def test_a_property_for_which_a_tool_fails_is_undecided(monkeypatch: pytest.Monk
     monkeypatch.setattr(runner, "_prove", fail)
     (result,) = runner.prove(CONFIGURATIONS["serial-0"], "steady")
     assert (result.proved, result.note) == (None, "yosys failed with status 1: ERROR: call stack exhausted")
+
+
+def test_answers_that_another_run_records_meanwhile_remain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = checkout(tmp_path)
+    (folder / ANSWERS_FILE).parent.mkdir(parents=True)
+
+    def prove_meanwhile(*_: object, **__: object) -> Iterator[Result]:
+        record_proofs({"serial-1": ANSWERS["serial-1"]}, folder)
+        yield Result("serial-0", "steady", "reachability", 0, 0.0, True)
+
+    monkeypatch.setattr("utf8fpga.cli.prove.prove_all", prove_meanwhile)
+    with pytest.raises(SystemExit):
+        main(["prove", "serial-0", "--property", "steady", "--record", str(folder)])
+    assert set(read_answers(folder)) == {"serial-0", "serial-1"}
