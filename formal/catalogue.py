@@ -239,9 +239,9 @@ def _is_on_request(parameters: DecoderParameters) -> bool:
         return True
     if parameters.architecture == "serial":
         return False
-    most = 2 if parameters.packed else 4
-    varies = not parameters.replacement or (parameters.kind and parameters.lanes != most)
-    return varies or parameters.pipeline != fastest(parameters.lanes) or parameters.lanes > most
+    lanes = (2,) if parameters.packed else (1, 2, 4)
+    varies = not parameters.replacement or (parameters.kind and parameters.lanes != lanes[-1])
+    return varies or parameters.pipeline != fastest(parameters.lanes) or parameters.lanes not in lanes
 
 
 _WIDE = [
@@ -397,7 +397,10 @@ _ALL = (
         Configuration.of(each, on_request=_is_on_request(each))
         for each in (*_all_serial(), *_all_parallel(), *_all_packed(), *_COMPACT)
     ),
-    *(Configuration.of(parameters, on_request=True) for parameters in (*_WIDE, *_WIDE_ENCODERS, *_EACH_UNIT[1:])),
+    *(
+        Configuration.of(parameters, on_request=True)
+        for parameters in (*_WIDE, *_WIDE_ENCODERS, *_EACH_UNIT[1:], *_REMOVERS[1:])
+    ),
     *map(
         Configuration.of,
         (
@@ -405,7 +408,7 @@ _ALL = (
             *_PRACTICES,
             *_ENCODERS,
             *_TRANSCODERS,
-            *_REMOVERS,
+            _REMOVERS[0],
             *_FLUSHING,
             *_TAPS,
         ),
