@@ -238,7 +238,7 @@ def _is_on_request(parameters: DecoderParameters) -> bool:
     if parameters.table is not TABLE_3_7 or parameters.properties or parameters.compact_input:
         return True
     if parameters.architecture == "serial":
-        return False
+        return parameters.kind and not parameters.replacement
     lanes = (2,) if parameters.packed else (1, 2, 4)
     varies = not parameters.replacement or (parameters.kind and parameters.lanes != lanes[-1])
     return varies or parameters.pipeline != fastest(parameters.lanes) or parameters.lanes not in lanes
