@@ -80,21 +80,21 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
         seconds: time limit for one question.
 
     Raises:
-        ToolError: Yosys is missing or failed.
+        ToolError: Yosys is missing. A property for which it fails is undecided.
         InvalidArgumentError: there is no such property.
     """
     if wanted not in PROPERTIES:
         raise InvalidArgumentError(f"unknown property {wanted!r} (known: {', '.join(PROPERTIES)})")
-    if wanted.startswith("netlist-"):
-        return _prove_netlist(configuration, wanted) if configuration.verilog else []
-    if wanted == "verilog":
-        return _prove_verilog(configuration)
-    question = Question(configuration, Property(wanted), seconds)
+    started = time.monotonic()
     try:
-        return _prove(configuration.build(), question)
+        if wanted.startswith("netlist-"):
+            return _prove_netlist(configuration, wanted) if configuration.verilog else []
+        if wanted == "verilog":
+            return _prove_verilog(configuration)
+        return _prove(configuration.build(), Question(configuration, Property(wanted), seconds))
     except (SolverMissingError, ToolFailedError) as error:
         # Yosys may run out of memory with a wide core; the other properties are proved all the same.
-        return [question.result("induction", None, note=str(error))]
+        return [Result(configuration.name, wanted, "induction", 0, time.monotonic() - started, None, str(error))]
 
 
 @dataclass(frozen=True)

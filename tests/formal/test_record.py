@@ -146,12 +146,17 @@ def test_what_is_recorded_is_proved_again_without_its_name(has_record: bool, mon
     assert set(chosen) < CONFIGURATIONS.keys()
 
 
-def test_a_property_for_which_a_tool_fails_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("wanted", "part"), [("steady", "_prove"), ("netlist-ice40", "_prove_netlist"), ("verilog", "_prove_verilog")]
+)
+def test_a_property_for_which_a_tool_fails_is_undecided(
+    wanted: str, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise tool_error("yosys", 1, "ERROR: call stack exhausted")
 
-    monkeypatch.setattr(runner, "_prove", fail)
-    (result,) = runner.prove(CONFIGURATIONS["serial-0"], "steady")
+    monkeypatch.setattr(runner, part, fail)
+    (result,) = runner.prove(CONFIGURATIONS["serial-0"], wanted)
     assert (result.proved, result.note) == (None, "yosys failed with status 1: ERROR: call stack exhausted")
 
 
