@@ -280,6 +280,7 @@ def paths_text(figures: dict[str, Any]) -> str:
 
 SOFTWARE = {
     "codec": "CPython `bytes.decode`",
+    "handler": "with an error handler",
     "arrays": "`decode_array`",
     "plain": "`decode`",
 }

@@ -3,7 +3,9 @@
 
 In a self-synchronising form no unit both starts a sequence and continues one, so a sequence can be
 decoded from its first unit independently of the units before it. All sequences are decoded at once,
-one unit at each step; every unit that belongs to none of them is an item of its own.
+one unit at each step; every unit that belongs to none of them is an item of its own. With Numba,
+from the extra ``fast``, a large chunk is decoded by a compiled loop instead, which is several times
+as fast; the items are the same.
 
 >>> from utf8fpga.model.arrays import decode_array
 >>> decode_array(b"\\xe1\\x80A").offsets.tolist()
@@ -15,10 +17,10 @@ from __future__ import annotations
 import codecs
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
+from functools import cached_property, lru_cache
 from time import process_time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from utf8fpga.model.decoder import LAST_OFFSET, REPLACEMENT_CHARACTER, Decoder, Item, decode, mapping_of, not_code_units
 from utf8fpga.model.dfa import checked_unit
@@ -55,47 +57,61 @@ LONGEST = (1 << 8) - 1
 """Upper bound on the code units in a sequence, since a length is stored in a byte."""
 BLOCK = 1 << 18
 """Code units processed at once; the temporary arrays for them fit in the cache."""
+COMPILED = 1 << 18
+"""Lower bound on the code units of a chunk for the compiled loop, since Numba takes about a second to start."""
 OPEN = max(ErrorKind) + 1
 """The smallest number of a state in which a sequence is open; smaller numbers are the codes of the causes."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+Columns: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint8]]
+"""Lengths, code points and errors of items."""
+
+
 class ItemArrays:
     """Items in order, one array for each attribute of `Item`.
 
     ``len`` is the number of items; iteration yields each as an `Item`, equal to those of `decode`.
 
+    Args:
+        offsets: the offsets; or the first one, if each item starts where the one before it ends.
+        lengths, code_points, errors: see below.
+
     Attributes:
-        offsets: int64; the start of the item, in code units from the start of the text.
+        offsets: int64; the start of the item, in code units from the start of the text. Computed at its first use.
         lengths: uint8; its number of code units. int64 where marks are merged.
         code_points: uint32; its code point, U+FFFD where ill-formed.
         errors: uint8; the code of its `ErrorKind`, 0 where well-formed.
     """
 
-    offsets: NDArray[np.int64]
-    lengths: NDArray[np.uint8] | NDArray[np.int64]
-    code_points: NDArray[np.uint32]
-    errors: NDArray[np.uint8]
+    def __init__(
+        self,
+        offsets: NDArray[np.int64] | int,
+        lengths: NDArray[np.uint8] | NDArray[np.int64],
+        code_points: NDArray[np.uint32],
+        errors: NDArray[np.uint8],
+    ) -> None:
+        self._first, self.lengths, self.code_points, self.errors = offsets, lengths, code_points, errors
 
-    @classmethod
-    def _empty(cls, size: int) -> ItemArrays:
-        types: tuple[Any, ...] = (np.int64, np.uint8, np.uint32, np.uint8)
-        return cls(*(np.empty(size, each) for each in types))
-
-    @property
-    def _columns(self) -> tuple[NDArray[Any], ...]:
-        return self.offsets, self.lengths, self.code_points, self.errors
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        if not isinstance(self._first, int):
+            return self._first
+        found = np.cumsum(self.lengths, dtype=np.int64)
+        found += self._first
+        found -= self.lengths
+        return found
 
     def __len__(self) -> int:
-        return len(self.offsets)
+        return len(self.lengths)
 
     def __getitem__(self, which: slice | NDArray[Any]) -> ItemArrays:
         """Select items by a slice, an array of indices or an array of bool."""
-        return ItemArrays(*(column[which] for column in self._columns))
+        return ItemArrays(self.offsets[which], self.lengths[which], self.code_points[which], self.errors[which])
 
     def __iter__(self) -> Iterator[Item]:
+        columns = self.offsets, self.lengths, self.code_points, self.errors
         for first in range(0, len(self), BLOCK):
-            part = (column[first : first + BLOCK].tolist() for column in self._columns)
+            part = (column[first : first + BLOCK].tolist() for column in columns)
             for offset, length, point, code in zip(*part, strict=True):
                 yield Item(offset, length, point, ErrorKind(code) if code else None)
 
@@ -103,9 +119,9 @@ class ItemArrays:
 class ArrayDecoder:
     """A `Decoder` that returns arrays: for the same chunks the same items.
 
-    Memory does not grow with the text: a call needs 14 bytes for each code unit of the chunk, of
-    which 14 bytes for each item remain allocated, and some megabytes of temporary arrays. A file of
-    any size can therefore be decoded in chunks, for example of 1 MiB.
+    Memory does not grow with the text: a call needs 6 bytes for each code unit of the chunk, of
+    which 6 bytes for each item remain allocated, and some megabytes of temporary arrays; offsets need
+    8 more for each item. A file of any size can therefore be decoded in chunks, for example of 1 MiB.
 
     Args:
         table: the encoding form; default: UTF-8. It must be self-synchronising, with code units of
@@ -171,18 +187,16 @@ class ArrayDecoder:
             )
         if self._open:
             units = np.concatenate([np.array(self._open, units.dtype), units])
-        items = ItemArrays._empty(len(units))  # A text has at most as many items as units.
-        count = end = 0
-        for after in range(BLOCK, len(units) + BLOCK, BLOCK):
-            found, taken = self._automaton.decode(units[end:after], self._offset + end, items, count)
-            count, end = count + found, end + taken
-        if final and end < len(units):
-            last_item = self._offset + end, len(units) - end, REPLACEMENT_CHARACTER, ErrorKind.INCOMPLETE
-            for column, value in zip(items._columns, last_item, strict=True):
-                column[count] = value
+        size = len(units)  # A text has at most as many items as units.
+        columns = np.empty(size, np.uint8), np.empty(size, np.uint32), np.zeros(size, np.uint8)
+        lengths, points, errors = columns
+        count, end = self._automaton.decode(units, columns)
+        if final and end < size:
+            lengths[count], points[count], errors[count] = size - end, REPLACEMENT_CHARACTER, ErrorKind.INCOMPLETE
             count += 1
-        for column in items._columns:
+        for column in columns:
             column.resize(count, refcheck=False)  # In place; there are no other references yet.
+        items = ItemArrays(self._offset, *columns)
         if final:
             self.reset()
         else:
@@ -240,7 +254,7 @@ class IncrementalArrayDecoder:
         """Discard the open sequence and the pending mark, and restart offsets at 0."""
         self._subparts = ArrayDecoder(self.table)
         self._taken = 0
-        self._held = ItemArrays._empty(0)
+        self._held = decode_array(b"", self.table)
         """The pending mark, which later units may extend."""
         self._units = np.empty(0, np.uint8)
         """For `MALFORMED_SEQUENCE`: the units from the pending mark on, or from the open sequence."""
@@ -450,8 +464,14 @@ _MARK, _OTHER = chr(REPLACEMENT_CHARACTER).encode(), "\uffff".encode()
 
 
 def _joined(first: ItemArrays, second: ItemArrays) -> ItemArrays:
-    pairs = zip(first._columns, second._columns, strict=True)
-    return ItemArrays(*map(np.concatenate, pairs)) if len(first) else second
+    if not len(first):
+        return second
+    return ItemArrays(
+        int(first.offsets[0]),
+        np.concatenate([first.lengths, second.lengths]),
+        np.concatenate([first.code_points, second.code_points]),
+        np.concatenate([first.errors, second.errors]),
+    )
 
 
 def _merged(items: ItemArrays, is_merged: NDArray[np.bool_]) -> ItemArrays:
@@ -463,11 +483,11 @@ def _merged(items: ItemArrays, is_merged: NDArray[np.bool_]) -> ItemArrays:
 
 def _each_unit(items: ItemArrays) -> ItemArrays:
     counts = np.where(items.errors, items.lengths, 1).astype(np.intp)
-    found = items[np.repeat(np.arange(len(items)), counts)]
-    # The offset of each unit within its item.
-    found.offsets[:] += np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
-    found.lengths[found.errors != 0] = 1
-    return found
+    first = int(items.offsets[0]) if len(items) else 0
+    lengths: NDArray[np.uint8] = np.repeat(items.lengths, counts)
+    errors = np.repeat(items.errors, counts)
+    lengths[errors != 0] = 1
+    return ItemArrays(first, lengths, np.repeat(items.code_points, counts), errors)
 
 
 class Speed(NamedTuple):
@@ -479,6 +499,7 @@ class Speed(NamedTuple):
         plain: the speed of `decode`.
         arrays: the speed of `decode_array`.
         codec: the speed of CPython's ``bytes.decode`` with ``errors="replace"``, which gives characters only.
+        handler: its speed with an error handler that notes where the errors are.
     """
 
     text: str
@@ -486,6 +507,7 @@ class Speed(NamedTuple):
     plain: float
     arrays: float
     codec: float
+    handler: float
 
 
 def measure_speed(texts: Mapping[str, bytes]) -> list[Speed]:
@@ -495,14 +517,40 @@ def measure_speed(texts: Mapping[str, bytes]) -> list[Speed]:
         plain = _seconds(lambda text: deque(decode(text), maxlen=0), text)
         arrays = min(_seconds(decode_array, text) for _ in range(5))
         codec = min(_seconds(lambda text: text.decode(errors="replace"), text) for _ in range(5))
-        found.append(Speed(name, len(text), *(len(text) / seconds for seconds in (plain, arrays, codec))))
+        handler = min(_seconds(_decode_with_handler, text) for _ in range(5))
+        found.append(Speed(name, len(text), *(len(text) / seconds for seconds in (plain, arrays, codec, handler))))
     return found
+
+
+def _decode_with_handler(text: bytes) -> str:
+    """The text as CPython decodes it with an error handler that notes the place of each error."""
+    places = []
+
+    def handler(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeDecodeError)
+        places.append((error.start, error.end))
+        return chr(REPLACEMENT_CHARACTER), error.end
+
+    codecs.register_error("utf8fpga-places", handler)
+    return text.decode(errors="utf8fpga-places")
 
 
 def _seconds(work: Callable[[bytes], object], text: bytes) -> float:
     start = process_time()
     work(text)
     return process_time() - start
+
+
+@lru_cache(maxsize=1)
+def _compiled_loop() -> Callable[..., tuple[Any, Any]] | None:
+    """The compiled loop; None without Numba."""
+    try:
+        from utf8fpga.model.array_loop import compiled_loop
+    except ModuleNotFoundError as missing:
+        if missing.name != "numba":
+            raise
+        return None
+    return compiled_loop
 
 
 def _code_units(data: Iterable[int], table: EncodingTable, offset: int) -> NDArray[Any]:
@@ -587,11 +635,21 @@ class _Automaton:
             raise TableError(f"{table.name}: sequences of {table.longest} units, but arrays take at most {LONGEST}")
         return _Automaton(replace(table, self_synchronising=True))  # Raises TableError if it is not.
 
-    def decode(self, units: NDArray[Any], base: int, items: ItemArrays, count: int) -> tuple[int, int]:
-        """Write the items of `units`, which start at offset `base` of the text, to `items` from index `count` on.
+    def decode(self, units: NDArray[Any], columns: Columns) -> tuple[int, int]:
+        """Write lengths, code points and errors of the items of `units` to `columns`, whose errors are 0 before.
 
         Returned are the number of items, and that of units in them: all but those of a sequence open at the end.
         """
+        if len(units) >= COMPILED and (loop := _compiled_loop()):
+            count, end = loop(units, *self._compiled, columns)
+            return int(count), int(end)
+        count = end = 0
+        for after in range(BLOCK, len(units) + BLOCK, BLOCK):
+            found, taken = self._decode_block(units[end:after], [column[count:] for column in columns])
+            count, end = count + found, end + taken
+        return count, end
+
+    def _decode_block(self, units: NDArray[Any], columns: Sequence[NDArray[Any]]) -> tuple[int, int]:
         wide = units.astype(np.intp)  # The index type of `take`. Mode "clip" is faster than "raise"; no index clips.
         codes = self._code.take(wide, mode="clip")
         points = self._point.take(wide, mode="clip")
@@ -600,14 +658,22 @@ class _Automaton:
         self._follow(wide, codes[:end], points, is_start)
 
         starts = np.flatnonzero(is_start)
-        places = slice(count, count + len(starts))
-        np.add(starts, base, out=items.offsets[places])
+        lengths, code_points, errors = (column[: len(starts)] for column in columns)
         edges = np.empty(len(starts) + 1, np.uint8)  # Modulo 256, which is sufficient for differences up to 255.
         edges[:-1], edges[-1] = starts, end % 256
-        np.subtract(edges[1:], edges[:-1], out=items.lengths[places])
-        points.take(starts, out=items.code_points[places], mode="clip")
-        items.errors[places] = codes.take(starts, mode="clip")
+        np.subtract(edges[1:], edges[:-1], out=lengths)
+        points.take(starts, out=code_points, mode="clip")
+        errors[:] = codes.take(starts, mode="clip")
         return len(starts), end
+
+    @cached_property
+    def _compiled(self) -> tuple[Any, ...]:
+        """The arguments of the compiled loop between `units` and `columns`."""
+        weights = np.zeros((len(self._mappings), self._longest), np.int64)
+        for row, (values, _) in zip(weights, self._mappings, strict=True):
+            row[: len(values)] = values
+        constants = np.array([constant for _, constant in self._mappings], np.int64)
+        return self._after, OPEN, self._code == 0, self._point, weights, constants, REPLACEMENT_CHARACTER
 
     def _end(self, units: NDArray[Any], codes: NDArray[Any]) -> int:
         """The start of the sequence that is open at the end of `units`; their number if none is open."""

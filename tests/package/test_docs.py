@@ -56,7 +56,7 @@ python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/pytest -n 
 python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' --config-settings editable_mode=strict
 pip install .
 pip install '.[hdl]'
-pip install '.[arrays,hdl]'
+pip install '.[fast,hdl]'
 pip install '.[diagrams]'
 pip install '.[proofs]'
 pip install '.[docs]'
