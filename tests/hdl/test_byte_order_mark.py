@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.oracle import refusal
 from support.tiers import tiered
 from support.transcoders import check
 
 from utf8fpga.hdl import TranscoderParameters
-from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.strategies import stream_patterns
 
@@ -113,13 +111,3 @@ def test_a_golden_function_in_parts_is_that_of_the_whole() -> None:
     assert golden.process(codecs.BOM_UTF8, final=True) == []
     # A packet of a mark alone has no unit that stands for it, and none of the next packet does.
     assert golden.process(b"A", final=True)[0].length == 1
-
-
-def test_parameters() -> None:
-    parameters = TranscoderParameters(from_="utf-16-be", bom="detect", lanes=2)
-    assert parameters.arguments() == ["--from", "utf-16-be", "--lanes", "2", "--bom", "detect"]
-    assert parameters.name.endswith("-bom-detect")
-    message = "utf-8 has no byte order to detect: use bom remove"
-    assert refusal(InvalidArgumentError, lambda: TranscoderParameters(bom="detect")) == message
-    message = "bom 'strip' is not one of keep, remove, detect"
-    assert refusal(InvalidArgumentError, lambda: TranscoderParameters(bom="strip")) == message

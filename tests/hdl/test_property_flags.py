@@ -20,7 +20,7 @@ from support.engines import ENGINE, requires_compiler
 from support.tiers import tiered
 from support.verilog_ports import declared_ports, header_of
 
-from utf8fpga.hdl import DecoderParameters, axi_verilog, decoder_core, parameters_of
+from utf8fpga.hdl import DecoderParameters, axi_verilog, parameters_of
 from utf8fpga.hdl.cover import cover
 from utf8fpga.hdl.decoder.property_logic import PropertyLogic
 from utf8fpga.model import (
@@ -29,7 +29,6 @@ from utf8fpga.model import (
     TABLE_3_7,
     UTF_16,
     EncodingTable,
-    InvalidArgumentError,
     Practice,
     encode_units,
 )
@@ -249,20 +248,6 @@ def test_a_wrong_flag_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Parameters and ports.
-
-
-def test_parameters_are_those_of_the_command_line_and_of_the_circuit() -> None:
-    parameters = DecoderParameters(properties=("line-break", "control"), lanes=4)
-    assert parameters.arguments() == ["--lanes", "4", "--properties", "control,line-break"]
-    assert parameters.name == "decoder-4-properties-control-line-break"
-    assert parameters.as_dict()["properties"] == "control,line-break"
-    assert DecoderParameters().as_dict()["properties"] is None
-    assert parameters_of(parameters.build()) == parameters
-    assert "properties=('control', 'line-break')" in parameters.expression()
-    assert parameters == DecoderParameters(properties="control,line-break", lanes=4)
-    assert parameters.build().latency == decoder_core(lanes=4).latency
-    with pytest.raises(InvalidArgumentError, match=r"^property 'tab' is not one of "):
-        DecoderParameters(properties="tab")
 
 
 def test_flags_follow_the_other_fields_in_tuser() -> None:

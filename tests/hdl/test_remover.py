@@ -16,8 +16,7 @@ from support.engines import ENGINE
 from support.tiers import tiered
 from support.verilog_ports import declared_ports, header_of
 
-from utf8fpga.cli.core_options import parsed
-from utf8fpga.hdl import CORES, Remover, RemoverParameters, axi_verilog, parameters_of
+from utf8fpga.hdl import RemoverParameters, axi_verilog
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.beats import Beat
 from utf8fpga.sim.engines import Events, create_engine
@@ -212,15 +211,3 @@ def test_ports_and_header_of_the_verilog() -> None:
     assert "m_axis_tuser" not in axi_verilog(RemoverParameters().build())
     flushing = axi_verilog(RemoverParameters(flush=True).build())
     assert "// A beat is output when it is full, when its packet ends, or when s_axis_tvalid is low.\n" in flushing
-
-
-def test_parameters() -> None:
-    assert CORES["remover"] is RemoverParameters
-    assert RemoverParameters().arguments() == []
-    assert RemoverParameters(lanes=1, flush=True) == RemoverParameters(lanes=1)
-    given = RemoverParameters(lanes=7, width=9, user=1, flush=True)
-    words = ["--lanes", "7", "--width", "9", "--user", "1", "--flush"]
-    assert (given.arguments(), given.name) == (words, "remover-7-width-9-user-1-flush")
-    assert parsed(words, RemoverParameters) == given == parameters_of(given.build())
-    assert given.expression() == "RemoverParameters(lanes=7, width=9, user=1, flush=True).build()"
-    assert Remover(8, 4).parameters is None

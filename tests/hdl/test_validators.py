@@ -22,7 +22,7 @@ from support.oracle import REPRESENTATIVES, drawn, items_of, report_of
 from support.pipelines import outcomes_of
 from support.tiers import tiered
 
-from utf8fpga.hdl import AxiStreamCore, PortOptions, ValidatorParameters, axi_verilog, parameters_of
+from utf8fpga.hdl import AxiStreamCore, PortOptions, ValidatorParameters, axi_verilog
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.pipeline import Pipeline, Staged
 from utf8fpga.hdl.validator import flags as flags_module
@@ -207,9 +207,6 @@ def test_numbers_above_the_first_groups_are_exact() -> None:
     check(simulation_of("1"), ["😀".encode() * (1 << 16) + b"\xff\xff", b"\xff" * 1000, b"b"])
 
 
-Transfer = tuple[tuple[int, ...], bool, bool]
-
-
 def watched(tap: Any, cycles: Sequence[tuple[bytes, bool, bool, bool, bool]]) -> list[tuple[int, int]]:
     """The cycles in which a tap reports, and whether the packet is well-formed.
 
@@ -382,13 +379,6 @@ def test_the_header_of_a_tap_without_numbers_does_not_mention_them() -> None:
     text = axi_verilog(ValidatorParameters(report="verdict").build())
     assert "report_well_formed      1 if the packet is well-formed\n" in text
     assert "All ones" not in text
-
-
-def test_a_core_knows_its_parameters() -> None:
-    parameters = ValidatorParameters(lanes=2, report="offset")
-    assert parameters_of(parameters.build()) is parameters
-    assert parameters.name == "validator-2-offset"
-    assert ValidatorParameters(report="verdict", counters=8) == ValidatorParameters(report="verdict")
 
 
 # Pass-throughs.

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -26,11 +25,12 @@ from support.faulty_cores import VIOLATIONS, FaultyCore, PortFault
 from support.oracle import refusal
 from support.processes import run, started, wait_until
 from support.tiers import tiered
+from support.variants import variants
 
 from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, SerialDecoder, decoder_core
 from utf8fpga.hdl.decoder.parameters import Word
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, InvalidArgumentError, decode
+from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, decode
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.properties import CharacterProperty
 from utf8fpga.sim import ContractError, Simulation, compare, simulate
@@ -48,25 +48,6 @@ def model_of(simulation: Simulation) -> CompiledModel:
 
 
 NINE_BITS = EncodingTable.parse("nine bits", "0..3 104 102..103 102..103", source="made for this test", unit_width=9)
-
-
-def variants(kind: type[CoreParameters]) -> Iterator[CoreParameters]:
-    """The default core of a kind, and for each value of each option a core with it, with few others."""
-    yield kind()
-    for name, how in kind.options().items():
-        if how.range:
-            low, high = how.range
-            values: list[Any] = [low, low + 1, 3, 4] if high is None or high > 4 else [low, high]
-        else:
-            values = list(how.choices) or [True, False]
-        for value in values:
-            for others in ({}, {"lanes": 2}, {"lanes": 4}, {"pass_through": True}, {"practice": Practice.EACH_UNIT}):
-                with suppress(InvalidArgumentError, TypeError):
-                    chosen = CATALOGUE[value] if name == "table" else (value,) if how.several else value
-                    found = kind(**{**others, name: chosen})
-                    if getattr(found, name) == chosen:
-                        yield found
-                        break
 
 
 DECODERS = [
