@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import runpy
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from amaranth.lib import wiring
 from support.benches import run_benches
 from support.decoders import sparse_decoder
 from support.faults import Fault, combinational, inject, registered
-from support.icarus import requires_icarus, run_verilog, split_texts
 from support.tiers import tiered
 
 from utf8fpga.formal.catalogue import CONFIGURATIONS
@@ -29,7 +27,6 @@ from utf8fpga.hdl import (
     Refresh,
     RefreshedDecoder,
     axi_rtlil,
-    axi_verilog,
     decoder_core,
 )
 from utf8fpga.hdl.memory_buffer import CAPACITY
@@ -332,34 +329,3 @@ def test_registers_around_a_refreshed_decoder_see_the_same_clock_edges(pipeline:
     run_benches(design, bench)
     expected = [0] * (1 + refreshed.latency) + list(range(0x41, 0x61))
     assert given == expected[: len(given)]
-
-
-@lru_cache(maxsize=8)
-def verilog_of(lanes: int, packed: bool, every: int) -> str:
-    return axi_verilog(decoder_core(lanes=lanes, packed=packed, refresh=every))
-
-
-SHAPES = [(1, False), (4, False), (4, True)]
-TRAFFIC = [(20, 30), (98, 60), (60, 98)]
-
-
-@requires_icarus
-@pytest.mark.parametrize(
-    ("lanes", "packed", "every", "busy_in", "busy_out"),
-    [
-        # Every density of traffic with every shape; in every run, each with one of the other.
-        pytest.param(*shape, every, *traffic, marks=[pytest.mark.slow] * ((n + k + every) % 2 or (n + k) % 3 == 1))
-        for n, shape in enumerate(SHAPES)
-        for k, traffic in enumerate(TRAFFIC)
-        for every in (1, 100)
-    ],
-)
-def test_every_packet_is_decoded_by_the_verilog(
-    lanes: int, packed: bool, every: int, busy_in: int, busy_out: int, tmp_path: Path
-) -> None:
-    """Back-to-back packets with pauses on both sides, some long enough for a reset."""
-    verilog = verilog_of(lanes, packed, every)
-    traffic = {"busy_in": busy_in, "busy_out": busy_out}
-    beats = run_verilog(verilog, TEXTS * 3, tmp_path, lanes=lanes, packed=packed, **traffic)
-    found = ["".join(chr(word.tdata) for word in text) for text in split_texts(beats)]
-    assert found == [text.decode(errors="replace") for text in TEXTS * 3]

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The practices in hardware: equal to the model, without a stall, and in Verilog."""
+"""The practices in hardware; `test_parallel.py` has what all decoders promise."""
 
 from __future__ import annotations
 
-import random
 from itertools import product
-from pathlib import Path
 
 import pytest
 from support.engines import ENGINE
-from support.icarus import requires_icarus, run_verilog, split_texts
 from support.tiers import tiered
 
-from utf8fpga.hdl import MARK_PRACTICES, PIPELINES, PracticeDecoder, axi_verilog, decoder_core
-from utf8fpga.model.practices import Practice, decode_with
+from utf8fpga.hdl import MARK_PRACTICES, PIPELINES, PracticeDecoder, decoder_core
+from utf8fpga.model.practices import Practice
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.boundaries import boundary_units
 
 MERGING = (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
 
@@ -51,26 +47,6 @@ def test_expected_is_the_practice_and_not_the_default(simulation: Simulation) ->
     practice = simulation.core.parameters.practice
     assert [bool(item.error) for item in simulation.run([text]).texts[0]] == marks[practice]
     assert [bool(item.error) for item in simulation.expected(text)] == marks[practice]
-
-
-@requires_icarus
-@pytest.mark.parametrize(
-    "practice",
-    tiered(
-        {str(practice): practice for practice in MARK_PRACTICES},
-        {str(MARK_PRACTICES[1]), str(MERGING[0]), str(MARK_PRACTICES[-1])},
-    ),
-)
-def test_verilog(practice: Practice, tmp_path: Path) -> None:
-    rng = random.Random(5)
-    pieces = [bytes(pair) for pair in product(boundary_units(), repeat=2)]
-    pieces += [bytes(rng.choices(boundary_units(), k=rng.randrange(9))) for _ in range(1500)]
-    verilog = axi_verilog(decoder_core(practice=practice, pipeline=rng.randrange(3)))
-    found = split_texts(
-        run_verilog(verilog, pieces, tmp_path, separate_ends=[False, True, False], busy_in=20, busy_out=40)
-    )
-    wanted = [[(i.code_point, int(i.error is not None)) for i in decode_with(piece, practice)] for piece in pieces]
-    assert [[(beat.tdata, beat.tuser) for beat in text] for text in found] == wanted
 
 
 def test_malformed_sequences_of_up_to_six_bytes() -> None:

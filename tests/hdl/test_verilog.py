@@ -56,6 +56,11 @@ def test_the_name_of_the_module() -> None:
     assert "module my_decoder2 (" in axi_verilog(decoder_core(), "my_decoder2")
 
 
+def test_the_header_says_what_a_null_beat_does() -> None:
+    for choice in ({}, {"lanes": 2, "packed": True}):
+        assert "a beat with neither a code unit nor s_axis_tlast has no effect" in axi_verilog(decoder_core(**choice))
+
+
 @pytest.mark.parametrize("name", ["", "2nd", "a b", "a-b", "naïve", "a;b", "$x"])
 def test_a_name_that_is_no_identifier_is_rejected(name: str) -> None:
     message = f"{name!r} is not a Verilog identifier: use letters, digits and _, not a digit first"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ requires_icarus = pytest.mark.skipif(
 BENCH = r"""
 `timescale 1ns/1ns
 module bench;
-  parameter LANES = 1, USER = LANES, SEED = 1, BUSY_IN = 0, BUSY_OUT = 0;
+  parameter LANES = 1, USER = LANES, BUSY_IN = 0, BUSY_OUT = 0;
   reg clk = 0, rst = 1;
   reg [8*LANES-1:0] tdata; reg [LANES-1:0] tkeep; reg tlast, tvalid = 0; wire tready;
   wire [32*LANES-1:0] mdata; wire [4*LANES-1:0] mkeep; wire [USER-1:0] muser; wire mlast, mvalid; reg mready = 0;
@@ -33,7 +32,7 @@ module bench;
   reg [9*LANES:0] beat; reg more = 1; reg waiting = 0; reg [36*LANES+USER:0] held; reg taken = 0;
   always #5 clk = ~clk;
   initial begin
-    seed = SEED;
+    seed = 1;
     in = $fopen("beats.txt", "r"); out = $fopen("words.txt", "w");
     repeat (3) @(posedge clk);
     #1 rst = 0;
@@ -142,7 +141,6 @@ def run_lines(
     beats: Iterable[int],
     directory: Path,
     *,
-    seed: int = 1,
     busy_in: int = 0,
     busy_out: int = 0,
     lanes: int = 1,
@@ -154,7 +152,7 @@ def run_lines(
         verilog: the generated Verilog.
         beats: the numbers of the file `beats.txt`: last, keep and data of a beat.
         directory: the folder for the files of the simulation.
-        seed, busy_in, busy_out, lanes: see `run_verilog`.
+        busy_in, busy_out, lanes: see `run_verilog`.
         user: the width of `m_axis_tuser`; default: `lanes`. 0: there is no such port.
 
     Returns:
@@ -165,7 +163,7 @@ def run_lines(
     (directory / "dut.v").write_text(verilog, encoding="utf-8")
     (directory / "bench.v").write_text(BENCH.replace("`RESET", reset).replace("`MUSER", port), encoding="utf-8")
     (directory / "beats.txt").write_text("".join(f"{beat:x}\n" for beat in beats), encoding="ascii")
-    given = {"LANES": lanes, "SEED": seed, "BUSY_IN": busy_in, "BUSY_OUT": busy_out}
+    given = {"LANES": lanes, "BUSY_IN": busy_in, "BUSY_OUT": busy_out}
     given |= {"USER": max(1, lanes if user is None else user)}
     done = run_icarus(directory, ["dut.v", "bench.v"], "-Wall", "-Wno-timescale", *defined(given))
     return [*done.stdout.splitlines(), *(directory / "words.txt").read_text(encoding="ascii").splitlines()]
@@ -177,10 +175,8 @@ def run_verilog(
     directory: Path,
     *,
     separate_ends: Sequence[bool] = (False,),
-    seed: int = 1,
     busy_in: int = 0,
     busy_out: int = 0,
-    null_beats: int = 0,
     lanes: int = 1,
     packed: bool = False,
 ) -> list[Beat]:
@@ -193,18 +189,16 @@ def run_verilog(
         texts: the texts, each of which is one packet.
         directory: the folder for the files of the simulation.
         separate_ends: for each text, repeated, whether `tlast` is in a beat without bytes.
-        seed: the seed of the pauses and null beats.
         busy_in: the percentage of cycles in which the input pauses.
         busy_out: the percentage of cycles in which the output is not ready.
-        null_beats: the percentage of null beats among the input beats.
         lanes: the number of lanes.
         packed: whether words must be contiguous.
 
     Returns:
         The words, and the beats without a word.
     """
-    beats = _with_null_beats(beats_of(texts, separate_ends, lanes), null_beats, lanes, random.Random(seed))
-    lines = run_lines(verilog, beats, directory, seed=seed, busy_in=busy_in, busy_out=busy_out, lanes=lanes)
+    beats = beats_of(texts, separate_ends, lanes)
+    lines = run_lines(verilog, beats, directory, busy_in=busy_in, busy_out=busy_out, lanes=lanes)
     return [word for line in lines for word in _words(line, lanes, packed)]
 
 
@@ -219,14 +213,6 @@ def beats_of(texts: Iterable[bytes], separate_ends: Sequence[bool], lanes: int) 
             # Bytes without `tkeep` must be ignored.
             data = int.from_bytes(piece.ljust(lanes, bytes([number * 37 & 0xFF])), "little")
             yield (place == len(pieces)) << 9 * lanes | (1 << len(piece)) - 1 << 8 * lanes | data
-
-
-def _with_null_beats(beats: Iterable[int], percentage: int, lanes: int, rng: random.Random) -> Iterator[int]:
-    for beat in beats:
-        while rng.randrange(100) < percentage:
-            # The bytes of a null beat must be ignored.
-            yield rng.getrandbits(8 * lanes)
-        yield beat
 
 
 def _words(line: str, lanes: int, packed: bool) -> Iterator[Beat]:
