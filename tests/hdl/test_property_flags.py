@@ -51,29 +51,11 @@ TABLES = {
 # The cover.
 
 
-@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 3), st.sampled_from("01-")), max_size=32))
-@settings(max_examples=100)
-def test_a_cover_contains_all_of_one_set_and_nothing_of_the_other(points: list[tuple[int, int, str]]) -> None:
-    value = {(a, b): kind for a, b, kind in points}
-    on, off = ([(1 << a, 1 << b) for (a, b), kind in value.items() if kind == wanted] for wanted in "10")
-    terms = cover(on, off, (255, 15))
-    for term in terms:
-        assert all(least & ~most == 0 for least, most in zip(term.least, term.most, strict=True))
-    for boxes in ([term.least for term in terms], [term.most for term in terms]):
-        assert all(any(all(a & b for a, b in zip(point, box, strict=True)) for box in boxes) for point in on)
-        assert not any(any(all(a & b for a, b in zip(point, box, strict=True)) for box in boxes) for point in off)
-
-
 def test_a_cover_leaves_out_a_redundant_product() -> None:
     # The middle one of three overlapping products is not needed.
     on = [(0b0011, 0b01), (0b0010, 0b11), (0b0110, 0b10)]
     off = [(0b1100, 0b01), (0b1001, 0b10), (0b1000, 0b11)]
     assert len(cover(on, off, (0b1111, 0b11))) == 2
-
-
-def test_boxes_that_must_be_both_are_an_error() -> None:
-    with pytest.raises(AssertionError, match="must be both 0 and 1"):
-        cover([(1, 3)], [(3, 2)], (3, 3))
 
 
 # The logic.
@@ -234,17 +216,6 @@ def test_one_property_alone(wanted: CharacterProperty) -> None:
     assert [tuple(symbol) for symbol in simulation.run([text]).texts[0]] == expected
     assert any(properties for _, _, properties in expected)
     assert all(wanted == each for _, _, properties in expected for each in properties)
-
-
-def test_a_wrong_flag_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    parameters = DecoderParameters(properties="line-break")
-    core = parameters.build()
-    wrong = {CharacterProperty.LINE_BREAK: PropertyLogic.of(TABLE_3_7, parameters.properties).sums["line-break"][1:]}
-    logic = core.property_logic
-    monkeypatch.setattr(core, "property_logic", PropertyLogic(logic.digits, logic.units, logic.products, wrong, ()))
-    simulation = Simulation(core, parameters)
-    text = b"A\n"
-    assert list(simulation.run([text]).texts[0]) != simulation.expected(text)
 
 
 # Parameters and ports.
