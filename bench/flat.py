@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
-from utf8fpga.hdl.toolchain import run_tool
+from utf8fpga.hdl.toolchain import run_yosys
 
 
 class FlatVerilog(NamedTuple):
@@ -26,14 +24,11 @@ class FlatVerilog(NamedTuple):
 
 def flat_verilog(rtlil: str, top: str) -> FlatVerilog:
     """A design as one module with numbered wires, so that results depend on no name but those of the ports."""
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-        directory = Path(folder)
-        (directory / "top.il").write_text("\n".join(_with_names(rtlil, f"{top}.")) + "\n", encoding="utf-8")
-        script = f"hierarchy -top {top}; proc; flatten -separator _; opt_clean; rename -hide; rename -enumerate"
-        written = "write_verilog -noattr top.v; write_json top.json"
-        run_tool("yosys", ["-q", "-p", f"read_rtlil top.il; {script}; {written}"], directory=directory)
-        text = (directory / "top.v").read_text(encoding="utf-8")
-        module = json.loads((directory / "top.json").read_text(encoding="utf-8"))["modules"][top]
+    script = f"hierarchy -top {top}; proc; flatten -separator _; opt_clean; rename -hide; rename -enumerate"
+    commands = f"read_rtlil top.il; {script}; write_verilog -noattr top.v; write_json top.json"
+    given = "\n".join(_with_names(rtlil, f"{top}.")) + "\n"
+    written, netlist = run_yosys(commands, {"top.il": given}, "top.v", "top.json")
+    text, module = written.decode(), json.loads(netlist)["modules"][top]
     wires, memories = module["netnames"], module.get("memories", {})
     names: dict[tuple[object, ...], str] = {}
     for wire in wires.values():

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 from utf8fpga.formal.aiger import Aig, read_aig
 from utf8fpga.formal.answers import Answers
-from utf8fpga.hdl.toolchain import ToolError, run_tool
+from utf8fpga.hdl.toolchain import ToolError, run_yosys
 
 _DUMMY = """\
 module \\dummy
@@ -72,23 +70,24 @@ def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600) -> dict[s
     return verdicts
 
 
+def _run_abc(commands: Sequence[str], files: Mapping[str, str | bytes], *results: str) -> list[bytes]:
+    """Run commands of ABC, see `run_yosys`."""
+    script = "\n".join(["backup", *commands, "restore", ""])
+    given = {**files, "dummy.il": _DUMMY, "ask.abc": script}
+    return run_yosys("read_rtlil dummy.il; abc -script ask.abc", given, *results)
+
+
 def always_zero_each(questions: Sequence[tuple[Aig, int]]) -> list[bool]:
     """For graphs, each with the number of an output, whether merging equal signals proves that it is always 0.
 
     That is an induction, which is fast for two similar circuits of any size. If it fails, the output may still be
     always 0.
     """
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-        directory = Path(folder)
-        (directory / "dummy.il").write_text(_DUMMY, encoding="utf-8")
-        script = ["backup"]
-        for number, (aig, output) in enumerate(questions):
-            (directory / f"{number}.aig").write_bytes(aig.file(output))
-            merge = ["strash", "&get", "&scorr", "&put", f"write_aiger {number}.merged.aig"]
-            script += [f"read_aiger {number}.aig", *merge]
-        (directory / "ask.abc").write_text("\n".join([*script, "restore", ""]), encoding="utf-8")
-        run_tool("yosys", ["-q", "-p", "read_rtlil dummy.il; abc -script ask.abc"], directory=directory)
-        return [read_aig(directory / f"{n}.merged.aig").outputs == [0] for n in range(len(questions))]
+    files = {f"{number}.aig": aig.file(output) for number, (aig, output) in enumerate(questions)}
+    merged = {name: name.replace(".aig", ".merged.aig") for name in files}
+    merge = ("strash", "&get", "&scorr", "&put")
+    script = [word for name in files for word in (f"read_aiger {name}", *merge, f"write_aiger {merged[name]}")]
+    return [read_aig(data).outputs == [0] for data in _run_abc(script, files, *merged.values())]
 
 
 def invariant(aig: Aig, output: int, *, seconds: int = 600) -> list[list[int]] | None:
@@ -97,16 +96,11 @@ def invariant(aig: Aig, output: int, *, seconds: int = 600) -> list[list[int]] |
     Returns:
         Per clause twice the number of each latch in it, plus 1 where the latch is inverted.
     """
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-        directory = Path(folder)
-        (directory / "dummy.il").write_text(_DUMMY, encoding="utf-8")
-        (directory / "ask.aig").write_bytes(aig.file(output))
-        script = ["backup", "read_aiger ask.aig", "strash", f"pdr -d -I ask.pla -T {seconds} -L ask.log", "restore", ""]
-        (directory / "ask.abc").write_text("\n".join(script), encoding="utf-8")
-        run_tool("yosys", ["-q", "-p", "read_rtlil dummy.il; abc -script ask.abc"], directory=directory)
-        if not _verdict(directory / "ask.log", directory / "none", aig).proved:
-            return None
-        text = (directory / "ask.pla").read_text(encoding="utf-8")
+    script = ["read_aiger ask.aig", "strash", f"pdr -d -I ask.pla -T {seconds} -L ask.log"]
+    log, found = _run_abc(script, {"ask.aig": aig.file(output)}, "ask.log", "ask.pla")
+    if not _verdict(log, b"", aig).proved:
+        return None
+    text = found.decode()
     # The names of the latches, and the states that the invariant excludes.
     latches = [int(name) for name in re.findall(r" lo(\d+)", re.findall(r"^\.ilb(.*)$", text, re.MULTILINE)[0])]
     cubes = re.findall(r"^([01-]+) 1$", text, re.MULTILINE)
@@ -195,26 +189,20 @@ def _ask(questions: Sequence[_Question], seconds: int) -> list[Verdict]:
 
 def _run(questions: Sequence[_Question], seconds: int) -> list[Verdict]:
     """The answers from one run of Yosys."""
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-        directory = Path(folder)
-        (directory / "dummy.il").write_text(_DUMMY, encoding="utf-8")
-        script = ["backup"]
-        for number, question in enumerate(questions):
-            (directory / f"{number}.aig").write_bytes(question.file)
-            merge = [*question.engine[:-1], f"write_aiger {number}.left.aig"] if question.engine[:-1] else []
-            asked = f"{question.engine[-1]} -T {seconds} -L {number}.log"
-            script += [f"read_aiger {number}.aig", "strash", *merge, asked]
-        (directory / "ask.abc").write_text("\n".join([*script, "restore", ""]), encoding="utf-8")
-        run_tool("yosys", ["-q", "-p", "read_rtlil dummy.il; abc -script ask.abc"], directory=directory)
-        return [
-            _verdict(directory / f"{number}.log", directory / f"{number}.left.aig", question.aig)
-            for number, question in enumerate(questions)
-        ]
+    files = {f"{number}.aig": question.file for number, question in enumerate(questions)}
+    script = []
+    for number, question in enumerate(questions):
+        *merge, engine = question.engine
+        left = [f"write_aiger {number}.left.aig"] if merge else []
+        script += [f"read_aiger {number}.aig", "strash", *merge, *left, f"{engine} -T {seconds} -L {number}.log"]
+    names = [f"{number}.{end}" for number in range(len(questions)) for end in ("log", "left.aig")]
+    found = iter(_run_abc(script, files, *names))
+    return [_verdict(next(found), next(found), question.aig) for question in questions]
 
 
-def _verdict(log: Path, left: Path, aig: Aig) -> Verdict:
+def _verdict(log: bytes, left: bytes, aig: Aig) -> Verdict:
     """The verdict in an engine's log; `left` is the graph after merging signals, on which the engine ran."""
-    lines = log.read_text(encoding="utf-8").split("\n") if log.exists() else [""]
+    lines = log.decode().split("\n")
     found = re.match(r"snl_(UNSAT|SAT|UNK) +(-?\d+)", lines[0])
     if not found:
         raise ToolError("yosys ran, but its ABC wrote no result")
@@ -224,5 +212,5 @@ def _verdict(log: Path, left: Path, aig: Aig) -> Verdict:
         frames = [bits[n : n + aig.inputs] for n in range(0, len(bits), aig.inputs)]
         return Verdict(False, len(frames), frames)
     # For a constant output ABC reports that it is undecided.
-    proved = found[1] == "UNSAT" or (left.exists() and read_aig(left).outputs == [0])
+    proved = found[1] == "UNSAT" or (bool(left) and read_aig(left).outputs == [0])
     return Verdict(True if proved else None, int(found[2]))

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from utf8fpga.hdl.toolchain import ToolError, run_tool
+from utf8fpga.hdl.toolchain import ToolError, run_yosys
 
 
 def prepare(name: str, *, free: bool = False) -> str:
@@ -279,15 +277,12 @@ def aig_of(rtlil: str, *, top: str = "top", free: bool = False) -> Aig:
     key = hashlib.sha256(f"{top} {free}\n{rtlil}".encode()).digest()
     if key in _graphs:
         return _graphs[key]
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-        directory = Path(folder)
-        (directory / "top.il").write_text(rtlil, encoding="utf-8")
-        script = f"read_rtlil top.il; hierarchy -top {top}; {prepare('top', free=free)}"
-        run_tool("yosys", ["-q", "-p", script], directory=directory)
-        aig = read_aig(directory / "top.aig")
-        aig.names = _names(directory / "top.map")
-        if free:
-            aig.starts = _starts(directory / "top.map", directory / "dut.init")
+    script = f"read_rtlil top.il; hierarchy -top {top}; {prepare('top', free=free)}"
+    graph, numbers, initial = run_yosys(script, {"top.il": rtlil}, "top.aig", "top.map", "dut.init")
+    aig = read_aig(graph)
+    aig.names = _names(numbers.decode())
+    if free:
+        aig.starts = _starts(numbers.decode(), initial.decode())
     if len(aig.gates) <= _GRAPH_GATES:
         while len(_graphs) >= _GRAPHS:
             del _graphs[next(iter(_graphs))]
@@ -302,9 +297,8 @@ _GRAPH_GATES = 60_000
 """Upper bound on the gates of a graph that is kept."""
 
 
-def read_aig(path: Path) -> Aig:
-    """The binary AIGER file that Yosys wrote, with the names of its ports."""
-    data = path.read_bytes()
+def read_aig(data: bytes) -> Aig:
+    """The graph in a binary AIGER file that Yosys wrote, with the names of its ports."""
     lines = data.split(b"\n", 1)
     _, inputs, latches, outputs, gates = (int(word) for word in lines[0].split()[1:6])
     place = len(lines[0]) + 1
@@ -354,27 +348,25 @@ def _delta(value: int) -> bytes:
     return bytes([*found, value])
 
 
-def _names(numbers: Path) -> dict[int, str]:
+def _names(numbers: str) -> dict[int, str]:
     """The names of the latches, from the map that Yosys wrote."""
     found: dict[int, str] = {}
-    for number, place, wire in re.findall(
-        r"^(?:inv)?latch (\d+) (\d+) \\?(.+)$", numbers.read_text("utf-8"), re.MULTILINE
-    ):
+    for number, place, wire in re.findall(r"^(?:inv)?latch (\d+) (\d+) \\?(.+)$", numbers, re.MULTILINE):
         name = f"{wire}[{place}]"
         found[int(number)] = min(found.get(int(number), name), name, key=lambda each: (len(each), each))
     return found
 
 
-def _starts(numbers: Path, initial: Path) -> list[Start]:
+def _starts(numbers: str, initial: str) -> list[Start]:
     """The latches that start with any value, from the map that Yosys wrote and the initial values of their wires."""
     values: dict[tuple[str, int], int] = {}
-    for digits, wire in _INITIAL.findall(initial.read_text(encoding="utf-8") if initial.exists() else ""):
+    for digits, wire in _INITIAL.findall(initial):
         for bit, digit in enumerate(reversed(digits)):
             if digit in "01":
                 values[wire.removeprefix("\\"), bit] = int(digit)
     inputs: dict[tuple[str, int], int] = {}
     latches: dict[tuple[str, int], int] = {}
-    for line in numbers.read_text(encoding="utf-8").splitlines():
+    for line in numbers.splitlines():
         kind, number, *rest = line.split(" ", 3)
         if kind in ("init", "latch"):
             place, wire = rest

@@ -7,7 +7,6 @@ A certificate is about the written Verilog of a decoder within the statement of 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
@@ -22,7 +21,7 @@ from utf8fpga.formal.catalogue import Configuration
 from utf8fpga.formal.cycles import next_cycle
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import DecoderParameters, axi_verilog
-from utf8fpga.hdl.toolchain import run_tool
+from utf8fpga.hdl.toolchain import run_yosys
 
 _INVARIANTS = {
     Property.EQUIVALENCE: "equivalence",
@@ -119,13 +118,10 @@ class _Circuit:
     def of(core: Any) -> _Circuit:
         verilog = axi_verilog(core).encode()
         macros = {"LANES": core.parameters.lanes, "LATENCY": core.latency, "STALL": core.stall_cycles}
-        with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-            directory = Path(folder)
-            (directory / "core.v").write_bytes(verilog)
-            (directory / "statement.v").write_bytes(files("utf8fpga.verify").joinpath("statement.v").read_bytes())
-            script = _READ.format(defines=" ".join(f"-D{name}={value}" for name, value in macros.items()))
-            run_tool("yosys", ["-q", "-p", script], directory=directory)
-            text, aig = (directory / "circuit.aag").read_bytes(), read_aig(directory / "circuit.aig")
+        given = {"core.v": verilog, "statement.v": files("utf8fpga.verify").joinpath("statement.v").read_bytes()}
+        script = _READ.format(defines=" ".join(f"-D{name}={value}" for name, value in macros.items()))
+        text, graph = run_yosys(script, given, "circuit.aag", "circuit.aig")
+        aig = read_aig(graph)
         rows = text.decode().splitlines()[1 + aig.inputs : 1 + aig.inputs + len(aig.latches)]
         values = [[*map(int, row.split()), 0][2] for row in rows]
         return _Circuit(verilog, text, aig, [value if value < 2 else None for value in values])

@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 import re
-import tempfile
-from pathlib import Path
 from typing import Any, TextIO
 
 from vcd import VCDWriter
 
 from utf8fpga.formal.aiger import aig_of
 from utf8fpga.hdl.foreign_core import ForeignCore
-from utf8fpga.hdl.toolchain import run_tool
+from utf8fpga.hdl.toolchain import run_yosys
 from utf8fpga.sim.foreign_bench import foreign_testbench, plain_name
 from utf8fpga.sim.report import Finding
 
@@ -61,9 +59,6 @@ def _design(core: ForeignCore, finding: Finding) -> str:
         f" hierarchy -check -top {plain_name(core)}_check; proc; delete t:$print; memory_collect; memory_map; flatten;"
         " techmap; opt_clean; expose w:* w:$* %d; setundef -zero -undriven -init; write_rtlil flat.il"
     )
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-        directory = Path(folder)
-        (directory / "bench.v").write_text(foreign_testbench(core, finding, []), encoding="utf-8")
-        (directory / "core.il").write_text(core.module.rtlil, encoding="utf-8")
-        run_tool("yosys", ["-q", "-p", script], directory=directory)
-        return (directory / "flat.il").read_text(encoding="utf-8")
+    files = {"bench.v": foreign_testbench(core, finding, []), "core.il": core.module.rtlil}
+    (flat,) = run_yosys(script, files, "flat.il")
+    return flat.decode()

@@ -96,6 +96,25 @@ def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
     return printed
 
 
+def run_yosys(script: str, files: Mapping[str, str | bytes], *results: str) -> list[bytes]:
+    """Run a script of Yosys in a folder of its own.
+
+    Args:
+        files: the files that it reads, by their names in the folder.
+        results: the names of files that it may write.
+
+    Returns:
+        The contents of these files; empty where there is none.
+    """
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        directory = Path(folder)
+        for name, content in files.items():
+            (directory / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        run_tool("yosys", ["-q", "-p", script], directory=directory)
+        paths = (directory / name for name in results)
+        return [path.read_bytes() if path.exists() else b"" for path in paths]
+
+
 _MAPPED_FILE_CHANGED = -getattr(signal, "SIGBUS", 0) or None
 """The exit status of a tool whose compiled form was truncated while it ran, if it has printed nothing."""
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import re
 import shlex
-import tempfile
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 
 from amaranth.back import rtlil
@@ -16,7 +14,7 @@ from amaranth.hdl import ClockDomain, Module, Signal, Value
 
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.foreign_core import VIOLATIONS, ForeignCore
-from utf8fpga.hdl.toolchain import run_tool
+from utf8fpga.hdl.toolchain import run_yosys
 from utf8fpga.sim.beats import BeatEncoder, text_beats
 from utf8fpga.sim.report import Failure, Finding
 
@@ -67,12 +65,9 @@ def foreign_testbench(core: ForeignCore, finding: Finding, sources: Sequence[str
         **{f"{side}_pauses": f"{len(digits)}'b{digits[::-1]}" for side, digits in pauses.items()},
         **{f"last_{side}_pause": str(len(digits) - 1) for side, digits in pauses.items()},
     )
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-        directory = Path(folder)
-        (directory / "adapter.il").write_text(_adapter(core), encoding="utf-8")
-        script = "read_rtlil adapter.il; proc; flatten; opt; opt_clean -purge; write_verilog -noattr adapter.v"
-        run_tool("yosys", ["-q", "-p", script], directory=directory)
-        return bench + (directory / "adapter.v").read_text(encoding="utf-8")
+    script = "read_rtlil adapter.il; proc; flatten; opt; opt_clean -purge; write_verilog -noattr adapter.v"
+    (adapter,) = run_yosys(script, {"adapter.il": _adapter(core)}, "adapter.v")
+    return bench + adapter.decode()
 
 
 def plain_name(core: ForeignCore) -> str:
