@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -37,12 +37,44 @@ from utf8fpga.hdl import (
     fitted,
 )
 from utf8fpga.hdl.axi_stream import MAX_SIDEBAND_BITS
+from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.cores import command_words
 from utf8fpga.hdl.statistics import BUSES
 from utf8fpga.model import InvalidArgumentError
 
 _DEFAULT = ParameterSource.DEFAULT
 _BITS = click.IntRange(0, MAX_SIDEBAND_BITS)
+
+
+_FILES = {
+    "testbench": "a test bench in Verilog; it reads the file of --vectors",
+    "vectors": "the vectors of the test bench, which for decoders of UTF-8 are those of the command vectors",
+    "sva": "the contract of the ports as SystemVerilog assertions",
+    "vhdl": "a VHDL package with the component declaration of the module, and an entity around it",
+    "ip_xact": "a description in IP-XACT (IEEE 1685-2014)",
+    "constraints": "an example of timing constraints, as SDC and XDC",
+}
+"""The files beside the Verilog, by the names of their options."""
+
+
+def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for name, text in reversed(_FILES.items()):
+        command = click.option(option_word(name), type=FILE, help=f"Also write {text}.")(command)
+    return command
+
+
+def _writers(paths: Mapping[str, str | None], output: str) -> dict[str, Callable[..., str]]:
+    """The functions that write these files, which may name each other and the Verilog."""
+    files = {"verilog": output, "testbench": paths["testbench"], "vectors": paths["vectors"]}
+    named: Any = {file: None if is_standard_output(path) else path for file, path in files.items()}
+    return {
+        "testbench": partial(axi_testbench, **named),
+        "vectors": lambda core, *_, **__: bench_vectors(core),
+        "sva": axi_assertions,
+        "vhdl": axi_vhdl,
+        "ip_xact": partial(axi_ip_xact, verilog=_path_from(paths["ip_xact"], output)),
+        "constraints": axi_constraints,
+    }
 
 
 @core_command()
@@ -89,28 +121,7 @@ _BITS = click.IntRange(0, MAX_SIDEBAND_BITS)
     type=Word(list(PORT_ATTRIBUTES)),
     help="Attributes of the ports, from which a tool takes the interfaces. Default: none.",
 )
-@click.option(
-    "--testbench",
-    type=FILE,
-    help="Also write a test bench in Verilog; it reads the file of --vectors.",
-)
-@click.option(
-    "--vectors",
-    type=FILE,
-    help="Also write the vectors of the test bench, which for decoders of UTF-8 are those of the command vectors.",
-)
-@click.option(
-    "--sva",
-    type=FILE,
-    help="Also write the contract of the ports as SystemVerilog assertions.",
-)
-@click.option(
-    "--vhdl",
-    type=FILE,
-    help="Also write a VHDL package with the component declaration of the module, and an entity around it.",
-)
-@click.option("--ip-xact", type=FILE, help="Also write a description in IP-XACT (IEEE 1685-2014).")
-@click.option("--constraints", type=FILE, help="Also write an example of timing constraints, as SDC and XDC.")
+@_file_options
 @output_option
 @click.pass_context
 def generate(
@@ -121,57 +132,34 @@ def generate(
     ram_style: str | None,
     kind: bool,
     length: bool,
-    flags: str,
-    registered: bool,
-    reset_low: bool,
-    tid: int | None,
-    tdest: int | None,
-    tuser: int | None,
-    statistics: str | None,
     checks: bool,
     attributes: str | None,
-    testbench: str | None,
-    vectors: str | None,
-    sva: str | None,
-    vhdl: str | None,
-    ip_xact: str | None,
-    constraints: str | None,
     output: str,
+    **given: Any,
 ) -> None:
     """Write the core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
-    paths = {"verilog": output, "testbench": testbench, "vectors": vectors}
-    named: Any = {file: None if is_standard_output(path) else path for file, path in paths.items()}
-    others: dict[str, tuple[str | None, Callable[..., str]]] = {
-        "--testbench": (testbench, partial(axi_testbench, **named)),
-        "--vectors": (vectors, lambda core, *_, **__: bench_vectors(core)),
-        "--sva": (sva, axi_assertions),
-        "--vhdl": (vhdl, axi_vhdl),
-        "--ip-xact": (ip_xact, partial(axi_ip_xact, verilog=_path_from(ip_xact, output))),
-        "--constraints": (constraints, axi_constraints),
-    }
-    check_different({"--output": output, **{option: path for option, (path, _) in others.items()}})
+    others: dict[str, str | None] = {file: given.pop(file) for file in _FILES}
+    check_different({"--output": output, **{option_word(file): path for file, path in others.items()}})
     _check("--name", check_module_name, name)
     _check("--ram-style", check_ram_style, ram_style)
     command, notes, style = command_words(parameters), tuple[str, ...](), ram_style
     if device is not None:
-        given = [field for field in parameters.options() if context.get_parameter_source(field) is not _DEFAULT]
+        chosen = [field for field in parameters.options() if context.get_parameter_source(field) is not _DEFAULT]
         found = fitted(
-            parameters, device, given=given, ram_style=ram_style, pipeline=pipeline_at_limit(parameters, device)
+            parameters, device, given=chosen, ram_style=ram_style, pipeline=pipeline_at_limit(parameters, device)
         )
         parameters, style, notes, command = found.parameters, found.ram_style, found.notes, [*found.command]
         for note in notes:
             say(note)
     core = _with_fields(parameters, kind=kind, length=length).build()
-    additions: Any = {"tid": tid, "tdest": tdest, "tuser": tuser, "statistics": statistics}
-    additions = {name: value for name, value in additions.items() if value is not None}
-    options = PortOptions(flags=flags, registered=registered, reset_low=reset_low, **additions)
+    options = PortOptions(**{name: value for name, value in given.items() if value is not None})
     words = {"--name": name, "--device": device, "--ram-style": ram_style, "--attributes": attributes}
     command += [word for option, value in words.items() if value is not None for word in (option, value)]
     command += edge_words(core, options, checks=checks)
     files = [
         (path, write(core, name, options=options, command=command))
-        for path, write in others.values()
-        if path is not None
+        for file, write in _writers(others, output).items()
+        if (path := others[file]) is not None
     ]
     how: Any = {"checks": checks, "ram_style": style, "attributes": attributes}
     how["notes"] = lambda circuit: (*recorded_notes(circuit), *notes)
