@@ -126,6 +126,7 @@ def _writers(paths: Mapping[str, str | None], output: str) -> dict[str, Callable
 @click.pass_context
 def generate(
     context: click.Context,
+    /,
     parameters: CoreParameters,
     name: str | None,
     device: str | None,
