@@ -75,10 +75,10 @@ MADE_UP = [NARROW, SHARED_LEADS, LATE_CAUSE, CAUSE_OF_ANOTHER_LENGTH, CAUSE_WITH
 TABLES = [TABLE_3_7, UTF_16, RFC_2279, GENERALISED_UTF_8, *MADE_UP]
 
 
-@pytest.fixture(params=["in arrays", "compiled", "as Python"])
+@pytest.fixture(params=["arrays", "compiled", "interpreted"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How the arrays are computed."""
-    if request.param != "in arrays":
+    if request.param != "arrays":
         pytest.importorskip("numba", reason="the extra 'fast' is not installed")
         from utf8fpga.model import array_loop
 
