@@ -393,5 +393,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"there is no certificate in {str(given.folder)!r}")
     with tempfile.TemporaryDirectory(prefix="utf8fpga-verify-") as scratch:
         kept = given.keep or Path(scratch)
-        good = [verify(each, Solver(given.solver, given.drat, kept / each.name), given.yosys) for each in folders]
+        good = [
+            verify(each, Solver(given.solver, given.drat, kept / each.relative_to(given.folder)), given.yosys)
+            for each in folders
+        ]
     return 0 if all(good) else 1

@@ -217,6 +217,17 @@ def test_a_solver_that_does_not_answer_and_a_proof_that_is_none_are_rejected(
     assert rejected(folder, capsys, "--drat", denies) == ["circuit: the solver's proof is not one: circuit"]
 
 
+def test_kept_files_of_certificates_with_the_same_name_are_apart(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both, kept = tmp_path / "both", tmp_path / "kept"
+    for each in "ab":
+        shutil.copytree(folder, both / each / "serial-0", ignore=shutil.ignore_patterns("*.inv"))
+    assert verified(both, capsys, "--keep", str(kept))[0] == 0
+    written = {path.parent.relative_to(kept).as_posix() for path in kept.rglob("*") if path.is_file()}
+    assert written == {"a/serial-0", "b/serial-0"}
+
+
 def test_a_program_that_is_missing_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         verifier.main([str(folder), "--solver", "no-such-solver %s"])
