@@ -149,31 +149,51 @@ def test_all_beats_but_the_last_are_full_behind_a_remover(packed: bool) -> None:
     [
         *((DecoderParameters(pipeline=pipeline), PortOptions()) for pipeline in (0, 1, 2)),
         (DecoderParameters(), PortOptions(registered=True)),
+        (DecoderParameters(lanes=2), PortOptions()),
         (DecoderParameters(lanes=4), PortOptions()),
         (DecoderParameters(lanes=4, packed=False), PortOptions()),
+        (DecoderParameters(lanes=4, packed=False, buffer="registers", pipeline=2), PortOptions()),
     ],
     ids=lambda value: value.name if isinstance(value, CoreParameters) else "registered" if value.registered else "",
 )
-def test_no_beat_is_output_in_reset_from_its_second_cycle_on(
+def test_a_reset_discards_the_packet_from_its_second_cycle_on(
     parameters: DecoderParameters, options: PortOptions
 ) -> None:
-    chain = Chain(parameters, options=options)
+    chain, lanes = Chain(parameters, options=options), parameters.lanes
     ports = chain.first
 
-    async def bench(ctx: SimulatorContext) -> None:
-        ctx.set(ports.s_axis_tkeep, (1 << parameters.lanes) - 1)
+    async def offer(ctx: SimulatorContext, unit: int, last: bool) -> None:
+        ctx.set(ports.s_axis_tdata, int.from_bytes(bytes([unit] * lanes), "little"))
+        ctx.set(ports.s_axis_tlast, last)
+        ctx.set(ports.s_axis_tkeep, (1 << lanes) - 1)
         ctx.set(ports.s_axis_tvalid, 1)
-        await ctx.tick().repeat(60)
-        assert ctx.get(ports.m_axis_tvalid), "a beat waits"
-        ctx.set(ports.s_axis_tvalid, 0)
-        ctx.set(chain.rst, 1)
-        for _ in range(20):
-            await ctx.tick()
-            assert not ctx.get(ports.m_axis_tvalid)
-        ctx.set(chain.rst, 0)
-        for _ in range(60):
-            await ctx.tick()
-            assert not ctx.get(ports.m_axis_tvalid), "nothing of the time before is left"
+
+    async def bench(ctx: SimulatorContext) -> None:
+        for cycles in (20, 1):
+            ctx.set(ports.m_axis_tready, 0)
+            await offer(ctx, 0xC2, False)
+            await ctx.tick().repeat(60)
+            assert ctx.get(ports.m_axis_tvalid), "a beat waits"
+            ctx.set(ports.s_axis_tvalid, 0)
+            ctx.set(chain.rst, 1)
+            for cycle in range(cycles + 60):
+                await ctx.tick()
+                assert not ctx.get(ports.m_axis_tvalid), "nothing of the time before is left"
+                ctx.set(chain.rst, cycle + 1 < cycles)
+            # The sequence that was open at the reset does not go on.
+            ctx.set(ports.m_axis_tready, 1)
+            await offer(ctx, 0x80, True)
+            words: list[int] = []
+            last = False
+            while not last:
+                _, _, taken, valid, data, keep, last = await ctx.tick().sample(
+                    *(ports.s_axis_tready & ports.s_axis_tvalid, ports.m_axis_tvalid),
+                    *(ports.m_axis_tdata, ports.m_axis_tkeep, ports.m_axis_tvalid & ports.m_axis_tlast),
+                )
+                if taken:
+                    ctx.set(ports.s_axis_tvalid, 0)
+                words += [data >> 32 * lane & 0xFFFFFFFF for lane in range(lanes) if valid and keep >> 4 * lane & 1]
+            assert words == [0xFFFD] * lanes
 
     chain.simulate(bench)
 

@@ -9,22 +9,18 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise, product
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.engines import ENGINE
-from support.icarus import requires_icarus, run_abandoned, run_verilog, split_texts
-from support.oracle import items_of
 from support.tiers import tiered
 from support.verilog_ports import declared_ports
 
 from utf8fpga.hdl import (
     MARK_PRACTICES,
     MERGING_PRACTICES,
-    PARALLEL_PIPELINES,
     PIPELINES,
     DecoderParameters,
     DirectPackedDecoder,
@@ -402,13 +398,6 @@ VERILOG: dict[str, dict[str, Any]] = {
 }
 VERILOG |= SERIAL
 
-UP_TO_16 = [name for name, shape in VERILOG.items() if shape["lanes"] <= 16]
-"""The others have the same control, and are slower to simulate."""
-
-PAIRS = ((0x41, 0x41), (0xF0, 0x90), (0xC2, 0x41))
-TIMES = ((20, False), (7, False), (9, True))
-"""Beats before the reset, and whether the output is ready."""
-
 
 @cache
 def verilog_of(name: str) -> str:
@@ -418,49 +407,6 @@ def verilog_of(name: str) -> str:
 @pytest.fixture(scope="module", params=tiered({name: name for name in VERILOG}, IN_EVERY_RUN & set(VERILOG)))
 def generated(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     return verilog_of(request.param), {"packed": False, **VERILOG[request.param]}
-
-
-@pytest.mark.smoke
-@requires_icarus
-@pytest.mark.parametrize(
-    ("generated", "busy_in", "busy_out"),
-    # In every run each kind of decoder with pauses on both sides.
-    tiered(
-        {
-            f"{name}-{busy_in}-{busy_out}": (name, busy_in, busy_out)
-            for name in VERILOG
-            for busy_in, busy_out in ((0, 0), (10, 80), (40, 0), (0, 40))
-        },
-        {f"{name}-10-80" for name in IN_EVERY_RUN & set(VERILOG)},
-    ),
-    indirect=["generated"],
-)
-def test_verilog_against_cpython(
-    generated: tuple[str, dict[str, Any]], busy_in: int, busy_out: int, tmp_path: Path
-) -> None:
-    verilog, shape = generated
-    lanes = shape["lanes"]
-    rng = random.Random(busy_in + busy_out)
-    pieces = [bytes(pair) for pair in product(boundary_units(), repeat=2)]
-    pieces += [bytes(rng.choices(boundary_units(), k=rng.randrange(0, 3 * lanes + 6))) for _ in range(300)]
-    pieces += [long_text(rng, rng.randrange(12, 6 * lanes + 13)) for _ in range(100)]
-    rng.shuffle(pieces)
-    ends = [rng.random() < 0.4 for _ in range(17)]
-    words = run_verilog(
-        verilog,
-        pieces,
-        tmp_path,
-        separate_ends=ends,
-        busy_in=busy_in,
-        busy_out=busy_out,
-        lanes=lanes,
-        packed=shape["packed"],
-    )
-    found = split_texts(words)
-    assert len(found) == len(pieces)
-    for piece, beats in zip(pieces, found, strict=True):
-        expected = [(point, cause is not None) for _, _, point, cause in items_of(piece)]
-        assert [(beat.tdata, bool(beat.tuser)) for beat in beats] == expected, piece.hex(" ")
 
 
 def test_ports_and_text_of_the_verilog(generated: tuple[str, dict[str, Any]]) -> None:
@@ -480,32 +426,3 @@ def test_ports_and_text_of_the_verilog(generated: tuple[str, dict[str, Any]]) ->
     if lanes in (2, 3):
         parameters = {name: value for name, value in shape.items() if name != "packed" or value}
         assert axi_verilog(parallel(**parameters)) == verilog
-
-
-@requires_icarus
-@pytest.mark.parametrize(
-    ("generated", "first", "second", "fed", "ready"),
-    # In every run each kind of decoder with each pair of bytes, at each time and in each state of the output.
-    tiered(
-        {
-            f"{name}-{first:02X}-{second:02X}-{fed}": (name, first, second, fed, ready)
-            for name in UP_TO_16
-            for first, second in PAIRS
-            for fed, ready in TIMES
-        },
-        {
-            f"{name}-{first:02X}-{second:02X}-{fed}"
-            for name in IN_EVERY_RUN & set(UP_TO_16)
-            for (first, second), (fed, _) in zip(PAIRS, TIMES, strict=True)
-        },
-    ),
-    indirect=["generated"],
-)
-def test_one_cycle_of_reset_within_a_packet(
-    generated: tuple[str, dict[str, Any]], first: int, second: int, fed: int, ready: bool, tmp_path: Path
-) -> None:
-    verilog, shape = generated
-    lanes = shape["lanes"]
-    printed = run_abandoned(verilog, lanes, first, second, fed, ready, tmp_path)
-    assert printed.splitlines() == [f"{'0000fffd' * lanes} {'f' * lanes} {(1 << lanes) - 1:0{-(-lanes // 4)}x} 1"]
-    assert PARALLEL_PIPELINES[-1] == 6

@@ -23,11 +23,13 @@ from utf8fpga.model.vectors import render_vectors, vectors
 
 CONFIGURATIONS = ["--lanes 1", "--lanes 4", "--lanes 3 --sparse --no-replacement", "--lanes 1 --practice each-unit"]
 CONFIGURATIONS += ["--lanes 2 --flags word --reset-low", "--lanes 4 --sparse --flags byte --kind --registered"]
+CONFIGURATIONS += ["--lanes 3", "--pipeline 2"]
 LONGER = [
-    *(f"--lanes {lanes}{packed}" for lanes in (2, 3, 8, 16, 17) for packed in ("", " --sparse")),
+    *(f"--lanes {lanes}" for lanes in (2, 8, 16, 17, 64)),
+    *(f"--lanes {lanes} --sparse" for lanes in (2, 3, 8, 16, 17, 64)),
     "--lanes 4 --compact-input",
     "--lanes 4 --buffer registers",
-    "--pipeline 2",
+    "--pipeline 1",
     "--refresh 100",
     "--practice first-error",
 ]
@@ -63,7 +65,7 @@ PAUSES = [["+pause_in=0", "+pause_out=0"], ["+seed=7", "+pause_in=80", "+pause_o
 @requires_icarus
 @pytest.mark.parametrize(
     "options",
-    tiered({options: options for options in [*CONFIGURATIONS, *LONGER]}, CONFIGURATIONS, smoke=CONFIGURATIONS[:1]),
+    tiered({options: options for options in [*CONFIGURATIONS, *LONGER]}, CONFIGURATIONS, smoke=CONFIGURATIONS[:2]),
 )
 def test_every_decoder_passes_with_and_without_pauses(options: str, tmp_path: Path) -> None:
     packets = len(vectors())

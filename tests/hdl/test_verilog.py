@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The generated Verilog: its text; `test_parallel.py` compares its output with CPython's in Icarus."""
+"""The generated Verilog: its text; `test_testbench.py` simulates it in Icarus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
-from support.icarus import requires_icarus, run_verilog
 from support.processes import run
 
 from utf8fpga.hdl import PIPELINES, AxiStreamCore, axi_verilog, decoder_core
@@ -100,15 +99,3 @@ def test_a_symbol_may_have_no_other_fields_than_those_of_the_ports() -> None:
     core = SimpleNamespace(lanes=1, input=decoder_core().input, output=stream.Interface(stream.Signature(layout)))
     with pytest.raises(ValueError, match=r"^AXI4-Stream ports have .* for each symbol, but none for announced$"):
         AxiStreamCore(core)
-
-
-@requires_icarus
-@pytest.mark.slow
-def test_all_scalar_values(verilog: str, tmp_path: Path) -> None:
-    text = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
-    beats = run_verilog(verilog, [text.encode()], tmp_path)
-    assert len(beats) == len(text) == 1_112_064
-    assert [beat.tdata for beat in beats] == list(map(ord, text))
-    assert not any(beat.tuser for beat in beats)
-    assert all(beat.tkeep == 0xF for beat in beats)
-    assert [beat.tlast for beat in beats] == [0] * (len(text) - 1) + [1]

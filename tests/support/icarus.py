@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -85,57 +84,6 @@ def defined(values: Mapping[str, int]) -> list[str]:
     return [f"-Pbench.{name}={value}" for name, value in values.items()]
 
 
-ABANDON_BENCH = r"""
-module bench;
-  parameter LANES = 1, FIRST = 8'h41, SECOND = 8'h41, FED = 20, READY = 0;
-  reg clk = 0, rst = 1; reg [8*LANES-1:0] tdata; reg tlast = 0, tvalid = 0, mready = READY;
-  wire tready, mlast, mvalid; wire [32*LANES-1:0] mdata; wire [4*LANES-1:0] mkeep; wire [LANES-1:0] muser;
-  integer n, waited = 0; reg over = 0;
-  always #5 clk = ~clk;
-  utf8_decoder dut(.clk(clk), .rst(rst), .s_axis_tdata(tdata), .s_axis_tkeep({LANES{1'b1}}), .s_axis_tlast(tlast),
-    .s_axis_tvalid(tvalid), .s_axis_tready(tready), .m_axis_tdata(mdata), .m_axis_tkeep(mkeep),
-    .m_axis_tuser(muser), .m_axis_tlast(mlast), .m_axis_tvalid(mvalid), .m_axis_tready(mready));
-  initial begin
-    @(posedge clk); #1 rst = 0; tvalid = 1;
-    for (n = 0; n < FED; n = n + 1) begin
-      tdata = n & 1 ? {LANES{SECOND[7:0]}} : {LANES{FIRST[7:0]}}; @(posedge clk); #1;
-    end
-    rst = 1; tvalid = 0; @(posedge clk); #1 rst = 0; mready = 1;
-    for (n = 0; n < 30; n = n + 1) begin #1 if (mvalid) $display("left over"); @(posedge clk); #1; end
-    tdata = {LANES{8'h80}}; tlast = 1; tvalid = 1;
-    while (!over && waited < 100) begin
-      #1 if (mvalid) begin $display("%h %h %h %h", mdata, mkeep, muser, mlast); over = mlast; end
-      n = tready; @(posedge clk); #1 if (n) tvalid = 0; waited = waited + 1;
-    end
-    for (n = 0; n < 6; n = n + 1) begin #1 if (mvalid) $display("after the end"); @(posedge clk); #1; end
-    $finish;
-  end
-endmodule
-"""
-"""Beats of two alternating bytes, one cycle of reset within the packet, an idle input, then one beat."""
-
-
-def run_abandoned(verilog: str, lanes: int, first: int, second: int, fed: int, ready: bool, directory: Path) -> str:
-    """The output of `ABANDON_BENCH`.
-
-    It is ``left over`` for each word before the last input beat, then the words, and ``after the end`` for each further
-    one.
-    """
-    (directory / "dut.v").write_text(verilog, encoding="utf-8")
-    (directory / "bench.v").write_text(ABANDON_BENCH, encoding="utf-8")
-    given = {"LANES": lanes, "FIRST": first, "SECOND": second, "FED": fed, "READY": int(ready)}
-    return run_icarus(directory, ["dut.v", "bench.v"], *defined(given)).stdout
-
-
-class Beat(NamedTuple):
-    """An output word of the generated Verilog, or a beat without a word."""
-
-    tdata: int
-    tkeep: int
-    tuser: int
-    tlast: int
-
-
 def run_lines(
     verilog: str,
     beats: Iterable[int],
@@ -152,7 +100,9 @@ def run_lines(
         verilog: the generated Verilog.
         beats: the numbers of the file `beats.txt`: last, keep and data of a beat.
         directory: the folder for the files of the simulation.
-        busy_in, busy_out, lanes: see `run_verilog`.
+        busy_in: the percentage of cycles in which the input pauses.
+        busy_out: the percentage of cycles in which the output is not ready.
+        lanes: the number of lanes.
         user: the width of `m_axis_tuser`; default: `lanes`. 0: there is no such port.
 
     Returns:
@@ -169,39 +119,6 @@ def run_lines(
     return [*done.stdout.splitlines(), *(directory / "words.txt").read_text(encoding="ascii").splitlines()]
 
 
-def run_verilog(
-    verilog: str,
-    texts: Iterable[bytes],
-    directory: Path,
-    *,
-    separate_ends: Sequence[bool] = (False,),
-    busy_in: int = 0,
-    busy_out: int = 0,
-    lanes: int = 1,
-    packed: bool = False,
-) -> list[Beat]:
-    """Simulate the generated Verilog on texts that are sent back to back.
-
-    Output beats are checked against the stream contract; if `packed`, their words must be contiguous.
-
-    Args:
-        verilog: the generated Verilog.
-        texts: the texts, each of which is one packet.
-        directory: the folder for the files of the simulation.
-        separate_ends: for each text, repeated, whether `tlast` is in a beat without bytes.
-        busy_in: the percentage of cycles in which the input pauses.
-        busy_out: the percentage of cycles in which the output is not ready.
-        lanes: the number of lanes.
-        packed: whether words must be contiguous.
-
-    Returns:
-        The words, and the beats without a word.
-    """
-    beats = beats_of(texts, separate_ends, lanes)
-    lines = run_lines(verilog, beats, directory, busy_in=busy_in, busy_out=busy_out, lanes=lanes)
-    return [word for line in lines for word in _words(line, lanes, packed)]
-
-
 def beats_of(texts: Iterable[bytes], separate_ends: Sequence[bool], lanes: int) -> Iterator[int]:
     """The input beats of texts: last, keep and data of each as one number."""
     for number, text in enumerate(texts):
@@ -213,36 +130,3 @@ def beats_of(texts: Iterable[bytes], separate_ends: Sequence[bool], lanes: int) 
             # Bytes without `tkeep` must be ignored.
             data = int.from_bytes(piece.ljust(lanes, bytes([number * 37 & 0xFF])), "little")
             yield (place == len(pieces)) << 9 * lanes | (1 << len(piece)) - 1 << 8 * lanes | data
-
-
-def _words(line: str, lanes: int, packed: bool) -> Iterator[Beat]:
-    fields = line.split()
-    assert len(fields) == 4, f"the test bench reports: {line}"
-    tdata, tkeep, tuser, tlast = fields
-    keeps = [int(digit, 16) for digit in reversed(tkeep)]
-    present = [lane for lane in range(lanes) if keeps[lane]]
-    users = int(tuser, 16)
-    assert set(keeps) <= {0, 0xF}
-    assert not users & ~sum(1 << lane for lane in present), "the error flag without a word"
-    assert present or tlast == "1", "a beat with neither a word nor the end"
-    assert not packed or present == list(range(len(present))), f"a gap between packed words: {tkeep}"
-    if not present:
-        yield Beat(0, 0, 0, int(tlast, 16))
-    for lane in present:
-        word = int(tdata[8 * (lanes - 1 - lane) : 8 * (lanes - lane)], 16)
-        yield Beat(word, 0xF, users >> lane & 1, int(tlast, 16) if lane == present[-1] else 0)
-
-
-def split_texts(beats: Iterable[Beat]) -> list[list[Beat]]:
-    """For each text the beats with a word."""
-    texts: list[list[Beat]] = [[]]
-    for beat in beats:
-        if beat.tkeep:
-            assert beat.tkeep == 0xF
-            texts[-1].append(beat)
-        else:
-            assert beat.tlast, "a beat without a word must end a text"
-        if beat.tlast:
-            texts.append([])
-    assert texts.pop() == [], "words after the last text's end"
-    return texts
