@@ -13,7 +13,15 @@ from support.faults import Fault, combinational, inject, registered, with_fault
 from utf8fpga.formal.abc import Verdict
 from utf8fpga.formal.axi_stream_proof import AnyCore, RegisteredPorts, any_ports, prove_ports, prove_registered
 from utf8fpga.formal.properties import Property
-from utf8fpga.hdl import AxiStreamCore, CoreParameters, DecoderParameters, EncoderParameters, PortOptions, axi_stream
+from utf8fpga.hdl import (
+    FLAGS,
+    AxiStreamCore,
+    CoreParameters,
+    DecoderParameters,
+    EncoderParameters,
+    PortOptions,
+    axi_stream,
+)
 from utf8fpga.hdl.axi_stream import AxiStreamTap
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.hdl.register_buffer import RegisterBuffer
@@ -29,6 +37,14 @@ TWO_LANES = DecoderParameters(lanes=2, packed=False)
 @pytest.mark.parametrize("parameters", [TWO_LANES, ValidatorParameters(), EncoderParameters()], ids=lambda p: p.name)
 def test_ports_are_those_of_the_core(parameters: CoreParameters) -> None:
     assert prove_ports(any_ports(parameters.build(), PortOptions()), Property.EQUIVALENCE).proved
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("flags", FLAGS)
+@pytest.mark.parametrize("fields", [{}, {"kind": True, "length": True}, {"length": True}], ids=str)
+def test_fields_beside_a_code_point_are_those_of_the_core(fields: dict[str, bool], flags: str) -> None:
+    core = DecoderParameters(lanes=2, packed=False, **fields).build()
+    assert prove_ports(any_ports(core, PortOptions(flags=flags)), Property.EQUIVALENCE).proved
 
 
 @pytest.mark.smoke

@@ -23,7 +23,7 @@ from utf8fpga.model.vectors import render_vectors, vectors
 
 CONFIGURATIONS = ["--lanes 1", "--lanes 4", "--lanes 3 --sparse --no-replacement", "--lanes 1 --practice each-unit"]
 CONFIGURATIONS += ["--lanes 2 --flags word --reset-low", "--lanes 4 --sparse --flags byte --kind --registered"]
-CONFIGURATIONS += ["--lanes 3", "--pipeline 2"]
+CONFIGURATIONS += ["--lanes 3 --checks", "--pipeline 2 --checks", "--lanes 2 --compact-input --checks"]
 LONGER = [
     *(f"--lanes {lanes}" for lanes in (2, 8, 16, 17, 64)),
     *(f"--lanes {lanes} --sparse" for lanes in (2, 3, 8, 16, 17, 64)),
