@@ -29,7 +29,7 @@ from support.oracle import refusal
 from test_uart import frame, frames, line
 
 from utf8fpga.boards.build import FAMILIES, BuildError, BuildReport, build_board, facts_of, obstacle, require_tools
-from utf8fpga.boards.catalog import BOARDS, Board, UnknownBoardError, find_board
+from utf8fpga.boards.catalog import BOARDS, Board
 from utf8fpga.boards.programming import program_board, programming_command
 from utf8fpga.boards.several import build_boards, table_of
 from utf8fpga.boards.ssh_build import Host
@@ -339,43 +339,17 @@ def own(platform: str, family: str = "ice40") -> Board:
 
 
 ICESTICK = "amaranth_boards.icestick:ICEStickPlatform"
-USED_TWICE = (
-    "icebreaker: Resource component clk12_0 uses physical pin 35, but it is already used by resource component "
-    "host_uart_0.rx that was requested earlier: choose other pins with --uart"
-)
 ICE = "icebreaker"
-FEWER_BAUD = "baud rate 4000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz"
 OTHER_FAMILY = "which is not one of ice40, ecp5, machxo2, gowin, nexus, gatemate"
-OTHER_TOOLS = "yosys, nextpnr-ice40, icepack, not with nextpnr-ecp5, ecppack: choose another family or toolchain"
-NOT_SIMULATED = "of which routed designs are not simulated, only those of ice40: build it without a check"
-ON_A_HOST = "a build on a host cannot be checked: leave out the host or the check"
 
 
 @pytest.mark.parametrize(
     ("board", "options", "message"),
     [
-        (ICE, {"baud": 4e6}, FEWER_BAUD),
-        (
-            "icebreaker",
-            {"core": DecoderParameters(lanes=4)},
-            "lanes is 4, but a UART transfers one byte at a time: use 1",
-        ),
         (ICE, {"seed": -1}, "seed -1 is negative: it must be 0 or more"),
         (ICE, {"divide": 3}, "divide 3 is not one of 1, 2, 4, 8"),
-        (ICE, {"uart": ("p:1", "4")}, "pin 'p:1': there is no connector 'p' (known: pmod_0, pmod_1, pmod_2)"),
-        (
-            "icebreaker",
-            {"uart": ("pmod_0:5", "4")},
-            "pin 'pmod_0:5': the connector has the pins 1, 2, 3, 4, 7, 8, 9, 10",
-        ),
-        (ICE, {"uart": ("35", "4")}, USED_TWICE),
-        ("tinyfpga-ax1", {}, "board tinyfpga-ax1 cannot be built: the platform has no clock"),
         (own(ICESTICK, "abacus"), {}, f"board mine has family 'abacus', {OTHER_FAMILY}"),
-        (own("os:getcwd"), {}, "mine: 'os:getcwd' is not a platform of Amaranth for an FPGA"),
         (own(f"{__name__}:no_clock"), {}, "mine: its platform has no default clock, which the core needs"),
-        (own(ICESTICK, "ecp5"), {}, f"mine: its platform is built with {OTHER_TOOLS}"),
-        ("ulx3s-85f", {"check": True}, f"ulx3s-85f has family ecp5, {NOT_SIMULATED}"),
-        (ICE, {"check": True, "host": Host.parse("somewhere")}, ON_A_HOST),
     ],
 )
 @pytest.mark.usefixtures("fake_tool")
@@ -461,21 +435,6 @@ def test_failed_build_keeps_its_logs_and_the_earlier_bitstream(tmp_path: Path, f
 
 
 # The catalogue
-
-
-@pytest.mark.parametrize(
-    ("name", "guess"),
-    [
-        ("icebraker", "; did you mean icebreaker or icebreaker-bitsy?"),
-        ("ULX3S-85F", "; did you mean ulx3s-85f or ulx3s-45f or ulx3s-25f?"),
-        ("abacus", ""),
-        ("", ""),
-    ],
-)
-def test_unknown_board_is_rejected(name: str, guess: str, tmp_path: Path) -> None:
-    for ask in (find_board, require_tools, lambda asked: build_board(asked, tmp_path)):
-        message = f"unknown board {name!r}{guess} (utf8fpga boards lists them)"
-        assert refusal(UnknownBoardError, ask, name) == message
 
 
 @pytest.mark.smoke

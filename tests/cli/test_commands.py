@@ -512,6 +512,19 @@ Invalid value for '--refresh': 99999999999999999999 is not in the range 1<=x<=28
     bench --dask '' | Invalid value for '--dask': '' is not the name of a scheduler
     build icebreaker --baud 5000000 | baud rate 5000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz
     build icebreaker --baud nan | baud rate nan is not in 1..3000000: a bit has at least 4 cycles of 12 MHz
+    build icebreaker --uart p:1,4 | pin 'p:1': there is no connector 'p' (known: pmod_0, pmod_1, pmod_2)
+    build icebreaker --uart pmod_0:5,4 | pin 'pmod_0:5': the connector has the pins 1, 2, 3, 4, 7, 8, 9, 10
+    build icebreaker --uart 35,4 | \
+icebreaker: Resource component clk12_0 uses physical pin 35, but it is already used by resource component \
+host_uart_0.rx that was requested earlier: choose other pins with --uart
+    build tinyfpga-ax1 | board tinyfpga-ax1 cannot be built: the platform has no clock
+    build mine --platform os:getcwd --family ice40 | mine: 'os:getcwd' is not a platform of Amaranth for an FPGA
+    build mine --platform amaranth_boards.icestick:ICEStickPlatform --family ecp5 | \
+mine: its platform is built with yosys, nextpnr-ice40, icepack, not with nextpnr-ecp5, ecppack: choose another family \
+or toolchain
+    build ulx3s-85f --check | \
+ulx3s-85f has family ecp5, of which routed designs are not simulated, only those of ice40: build it without a check
+    build icebreaker --check --host h | a build on a host cannot be checked: leave out the host or the check
     prove serial-0 --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
     boards build icebreaker --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
     bench --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
