@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import groupby, pairwise, takewhile
 from typing import TypeAlias
 
@@ -57,26 +57,49 @@ def leaf(bits: Iterable[Bit]) -> Expression:
 
 def of_bit(operator: str, *operands: Expression) -> Expression:
     """An operation on single bits, without the operands that are constant."""
-    if operator == "~" and operands[0].bits in (("0",), ("1",)):
-        return leaf("1" if operands[0].bits == ("0",) else "0")
-    if operator == "~" and operands[0].operator == "~":
-        return operands[0].operands[0]
-    if operator in "&|":
-        absorbing, neutral = "01" if operator == "&" else "10"
-        if leaf(absorbing) in operands:
-            return leaf(absorbing)
-        rest = [each for each in operands if each != leaf(neutral)]
-        if len(rest) < 2:
-            return rest[0] if rest else leaf(neutral)
-    if operator == "^" and (constants := [each for each in operands if each.bits in (("0",), ("1",))]):
-        rest = [each for each in operands if each not in constants]
-        value = of_bit(operator, *rest) if len(rest) > 1 else rest[0] if rest else leaf("0")
-        return of_bit("~", value) if constants.count(leaf("1")) % 2 else value
-    if operator == "?":
-        choice, otherwise, chosen = operands
-        if choice.bits in (("0",), ("1",)):
-            return chosen if choice.bits == ("1",) else otherwise
-    return Expression(operator, operands)
+    shorter = _SHORTER[operator](*operands) if operator in _SHORTER else None
+    return Expression(operator, operands) if shorter is None else shorter
+
+
+def _inverse(operand: Expression) -> Expression | None:
+    if operand in _CONSTANTS:
+        return _CONSTANTS[operand == _CONSTANTS[0]]
+    return operand.operands[0] if operand.operator == "~" else None
+
+
+def _without_neutral(absorbing: Expression, neutral: Expression, *operands: Expression) -> Expression | None:
+    """An AND or an OR with fewer than two operands that have an effect."""
+    if absorbing in operands:
+        return absorbing
+    rest = [each for each in operands if each != neutral]
+    return None if len(rest) > 1 else rest[0] if rest else neutral
+
+
+def _without_constants(*operands: Expression) -> Expression | None:
+    """An XOR with a constant."""
+    rest = [each for each in operands if each not in _CONSTANTS]
+    if len(rest) == len(operands):
+        return None
+    value = of_bit("^", *rest) if len(rest) > 1 else rest[0] if rest else _CONSTANTS[0]
+    return of_bit("~", value) if operands.count(_CONSTANTS[1]) % 2 else value
+
+
+def _decided(choice: Expression, otherwise: Expression, chosen: Expression) -> Expression | None:
+    if choice not in _CONSTANTS:
+        return None
+    return chosen if choice == _CONSTANTS[1] else otherwise
+
+
+_CONSTANTS = leaf("0"), leaf("1")
+
+_SHORTER: dict[str, Callable[..., Expression | None]] = {
+    "~": _inverse,
+    "&": partial(_without_neutral, *_CONSTANTS),
+    "|": partial(_without_neutral, *reversed(_CONSTANTS)),
+    "^": _without_constants,
+    "?": _decided,
+}
+"""By operator what an operation becomes of which operands are constant, or that is an inverse of one; None: itself."""
 
 
 def joined(bits: Sequence[Expression]) -> Expression:
