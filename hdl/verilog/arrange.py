@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
 from utf8fpga.hdl.verilog.contents import MEMORY_PORT, Contents
-from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Cell, Module, Signal, Statement, Switch, WireBit
+from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Cell, Module, Signal, WireBit
 
 _INDEX = re.compile(r"\[\d+\]")
 _UNNAMED_PORT = re.compile(r"port\$\d+\$\d+$")
@@ -53,12 +53,14 @@ def with_instance_names(modules: Mapping[str, Module]) -> dict[str, Module]:
             for bits in cell.ports.values() if cell.kind in modules else ():
                 wire = bits[0].wire if bits and isinstance(bits[0], WireBit) else ""
                 base = without_number(wire)
-                if base in several and bits == _bits(wire, module.signals[wire].width):
+                if base in several and bits == WireBit.all_of(wire, module.signals[wire].width):
                     short = f"{without_number(cell.name)}_{base}"
                     if short not in names and not module.signals[wire].direction:
                         names.add(short)
                         for each in (one for one in module.signals if re.split(r"[.[]", one, maxsplit=1)[0] == wire):
-                            places[name].bits[each] = _bits(each.replace(wire, short, 1), module.signals[each].width)
+                            places[name].bits[each] = WireBit.all_of(
+                                each.replace(wire, short, 1), module.signals[each].width
+                            )
     return _moved(modules, places)
 
 
@@ -89,7 +91,7 @@ def _member_ports(module: Module, members: Collection[str]) -> _Places:
             # A register remains, since a member may consist of registers and other signals.
             is_alias = direction == "input" or _UNNAMED_PORT.match(port)
             places = found.bits if is_alias else found.outer
-            places[port] = tuple(place[bit] for bit in _bits(port, module.signals[port].width))
+            places[port] = tuple(place[bit] for bit in WireBit.all_of(port, module.signals[port].width))
         found.directions.update((inner.wire, direction) for inner in place.values())
         found.directions.update(dict.fromkeys(found.outer, ""))
     return found
@@ -101,10 +103,10 @@ def _in_members(module: Module, members: Collection[str], direction: str) -> dic
     same: dict[Bit, WireBit] = {}
     for name, signal in signals.items():
         if signal.direction == direction and name not in members:
-            same.update((contents.source(bit), bit) for bit in _bits(name, signal.width))
+            same.update((contents.source(bit), bit) for bit in WireBit.all_of(name, signal.width))
     found: dict[WireBit, WireBit] = {}
     for name in filter(signals.__contains__, members):
-        bits = _bits(name, signals[name].width)
+        bits = WireBit.all_of(name, signals[name].width)
         ports = [port for bit in bits if (port := same.get(contents.source(bit)))]
         if not signals[name].direction and len(ports) == len(bits) and len({*ports, *found}) == len(ports) + len(found):
             found.update(zip(ports, bits, strict=True))
@@ -113,7 +115,9 @@ def _in_members(module: Module, members: Collection[str], direction: str) -> dic
 
 def _whole_ports(module: Module, place: dict[WireBit, WireBit]) -> dict[WireBit, WireBit]:
     """The places of bits in members, without the members in which there is only a part of a port."""
-    parts = {bit.wire for bit in place if not place.keys() >= set(_bits(bit.wire, module.signals[bit.wire].width))}
+    parts = {
+        bit.wire for bit in place if not place.keys() >= set(WireBit.all_of(bit.wire, module.signals[bit.wire].width))
+    }
     incomplete = {inner.wire for bit, inner in place.items() if bit.wire in parts}
     kept = {bit: inner for bit, inner in place.items() if inner.wire not in incomplete}
     return _whole_ports(module, kept) if incomplete else place
@@ -128,12 +132,12 @@ def _aliases(module: Module) -> _Places:
     contents, found = Contents(module, {}), _Places()
     ports: dict[Bits, str] = {}
     for name, signal in sorted(module.signals.items(), key=lambda each: not each[1].direction):
-        bits = _bits(name, signal.width)
+        bits = WireBit.all_of(name, signal.width)
         sources = tuple(map(contents.source, bits))
         if signal.direction:
             ports.setdefault(sources, name)
         elif sources in ports and name[0] != "$":
-            found.bits[name] = _bits(ports[sources], signal.width)
+            found.bits[name] = WireBit.all_of(ports[sources], signal.width)
     return found
 
 
@@ -145,13 +149,13 @@ def without_memory_ports(modules: Mapping[str, Module]) -> dict[str, Module]:
 def _memory_ports(module: Module) -> _Places:
     contents, found = Contents(module, {}), _Places()
     for name, signal in module.signals.items():
-        bits = _bits(name, signal.width)
+        bits = WireBit.all_of(name, signal.width)
         sources = tuple(map(contents.source, bits))
         wire = sources[0].wire if sources and isinstance(sources[0], WireBit) else ""
         if (
             MEMORY_PORT.match(wire)
             and re.fullmatch(r"\w+", name)
-            and sources == _bits(wire, module.signals[wire].width)
+            and sources == WireBit.all_of(wire, module.signals[wire].width)
         ):
             found.bits.setdefault(wire, bits)
     return found
@@ -170,7 +174,7 @@ def with_port_names(modules: Mapping[str, Module]) -> dict[str, Module]:
                 if _UNNAMED_PORT.match(port) and (name := _name_of(bits, contents)):
                     name = next(each for n in count() if (each := f"{name}_{n}" if n else name) not in names)
                     names.add(name)
-                    places[cell.kind].bits[port] = _bits(name, len(bits))
+                    places[cell.kind].bits[port] = WireBit.all_of(name, len(bits))
         found = _moved(found, places)
     return found
 
@@ -246,13 +250,9 @@ def _vectors(module: Module, live: Collection[str]) -> _Places:
 
 def _is_delay(module: Module, members: Mapping[int, str]) -> bool:
     """Whether each member after the first one is the register of the member before."""
-    bits = {number: _bits(name, module.signals[name].width) for number, name in members.items()}
+    bits = {number: WireBit.all_of(name, module.signals[name].width) for number, name in members.items()}
     loaded = {cell.ports["Q"]: cell.ports["D"] for cell in module.cells if cell.kind == "$dff"}
     return all(loaded.get(bits[number]) == bits.get(number - 1) for number in members if number > 1)
-
-
-def _bits(name: str, width: int) -> tuple[WireBit, ...]:
-    return tuple(WireBit(name, index) for index in range(width))
 
 
 def _moved(modules: Mapping[str, Module], places: Mapping[str, _Places]) -> dict[str, Module]:
@@ -277,15 +277,13 @@ class _Mover:
             module,
             signals=self._signals(),
             cells=[self._cell(cell, places.get(cell.kind, _Places())) for cell in module.cells],
-            processes=[self._statements(each) for each in module.processes],
+            processes=[[part.moved(self._bits) for part in each] for each in module.processes],
             connections=[self._connection(each) for each in module.connections if self._bits(each.target)],
         )
 
     def _connection(self, connection: Assignment) -> Assignment:
         """A connection, without bits that are the same at both sides now."""
-        pairs = zip(self._bits(connection.target), self._bits(connection.value), strict=True)
-        kept = [(target, value) for target, value in pairs if target != value]
-        return Assignment(tuple(target for target, _ in kept), tuple(value for _, value in kept))
+        return Assignment.of(pair for pair in connection.moved(self._bits).pairs() if pair[0] != pair[1])
 
     def _signals(self) -> dict[str, Signal]:
         places = self._places
@@ -318,14 +316,6 @@ class _Mover:
             elif place := self._places.bits[bit.wire]:
                 found.append(place[bit.offset])
         return tuple(found)
-
-    def _statements(self, statements: Iterable[Statement]) -> list[Statement]:
-        return [
-            Assignment(self._bits(each.target), self._bits(each.value))
-            if isinstance(each, Assignment)
-            else Switch(self._bits(each.selector), [(keys, self._statements(body)) for keys, body in each.cases])
-            for each in statements
-        ]
 
     def _cell(self, cell: Cell, inside: _Places) -> Cell:
         """A cell; if it is an instance, with the ports that its module has."""

@@ -57,7 +57,7 @@ class Contents:
         self._aliases = {
             target: value
             for each in module.connections
-            for target, value in zip(each.target, each.value, strict=True)
+            for target, value in each.pairs()
             if isinstance(target, WireBit)
         }
         self._owners: dict[Bit, WireBit] = {}
@@ -119,7 +119,7 @@ class Contents:
 
         for name in sorted(signals, key=rank):
             if not _ANONYMOUS.match(name):
-                bits = [WireBit(name, index) for index in range(signals[name].width)]
+                bits = WireBit.all_of(name, signals[name].width)
                 sources = [self.source(bit) for bit in bits]
                 if len(set(sources)) == len(sources) and all(map(self._is_free, sources)):
                     self._owners.update(zip(sources, bits, strict=True))
@@ -144,7 +144,7 @@ class Contents:
         return is_anonymous(bit) and bit not in self._owners
 
     def _find_drivers(self) -> None:
-        processes = [self._renamed(each) for each in self.module.processes]
+        processes = [[part.moved(self.named) for part in each] for each in self.module.processes]
         self.processes = {bit: each for each in processes for bit in targets(each)}
         self.drivers: dict[Bit, tuple[Cell, int]] = {}
         self._clocked = {bit: each for each in self.registers for bit in each.bits}
@@ -163,18 +163,10 @@ class Contents:
         assert "1" not in cell.parameters["TRANSPARENCY_MASK"].partition("'")[2], "a transparent port of a memory"
         data, name = cell.ports["DATA"], f"{cell.name}0000"
         self.signals[name] = Signal(len(data))
-        row = tuple(WireBit(name, index) for index in range(len(data)))
+        row = WireBit.all_of(name, len(data))
         load = Switch(cell.ports["EN"], [(["1"], [Assignment(data, row)])])
         self.registers.append(Register(data, cell.ports["CLK"][0], (load,)))
         return replace(cell, ports={"ADDR": cell.ports["ADDR"], "DATA": row})
-
-    def _renamed(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
-        return tuple(
-            Assignment(self.named(each.target), self.named(each.value))
-            if isinstance(each, Assignment)
-            else Switch(self.named(each.selector), [(keys, self._renamed(body)) for keys, body in each.cases])
-            for each in statements
-        )
 
     def _next(self, cell: Cell) -> tuple[Statement, ...]:
         target, value = cell.ports["Q"], cell.ports["D"]
@@ -185,8 +177,8 @@ class Contents:
         first = statements[0]
         if isinstance(first, Assignment):
             # A register holds its value without an assignment.
-            pairs = [pair for pair in zip(first.target, first.value, strict=True) if pair[0] != pair[1]]
-            statements = (*([_assignment(pairs)] if pairs else []), *statements[1:])
+            pairs = [pair for pair in first.pairs() if pair[0] != pair[1]]
+            statements = (*([Assignment.of(pairs)] if pairs else []), *statements[1:])
         return statements
 
     def sources(self, bit: Bit, *, through_registers: bool = True) -> list[Bit]:
@@ -231,7 +223,7 @@ class Contents:
         """The signals in use that are no registers, and their bits that have an expression."""
         made = self.drivers.keys() | self.processes.keys()
         for name, signal in list(self.signals.items()):
-            bits = tuple(WireBit(name, index) for index in range(signal.width))
+            bits = WireBit.all_of(name, signal.width)
             if not bits or is_anonymous(bits[0]) or self.live.isdisjoint(bits):
                 continue
             if found := tuple(bit for bit in bits if bit in made or self._named(bit) != bit):
@@ -241,7 +233,7 @@ class Contents:
         """The bits of output ports."""
         for name, signal in self.signals.items():
             if signal.direction == "output":
-                yield from (WireBit(name, index) for index in range(signal.width))
+                yield from WireBit.all_of(name, signal.width)
 
     def count_uses(self) -> None:
         """Count the places where each bit is read, of those that are live."""
@@ -276,7 +268,7 @@ class Contents:
     ) -> Iterator[Iterable[Bit]]:
         for each in block:
             if isinstance(each, Assignment):
-                yield [value for target, value in zip(each.target, each.value, strict=True) if target in self.live]
+                yield [value for target, value in each.pairs() if target in self.live]
             else:
                 inner = (*path, each.selector)
                 if inner not in paths:
@@ -362,7 +354,7 @@ class Contents:
             made = f"{cell.memory}_read" if reads else _name_of(cell.kind, whole)
             name = self._unused(f"{named[0]}_whole" if named else made)
             self.signals[name] = Signal(len(output))
-            self._wires[whole] = tuple(WireBit(name, index) for index in range(len(output)))
+            self._wires[whole] = WireBit.all_of(name, len(output))
             self.drivers.update((bit, (cell, index)) for index, bit in enumerate(self._wires[whole]))
             self.live.update(self._wires[whole])
         return self._wires[whole]
@@ -462,7 +454,7 @@ def targets(statements: Iterable[Statement]) -> Iterator[Bit]:
 def reads(statement: Statement, bits: set[Bit]) -> Iterator[Bit]:
     """The bits that a statement reads to assign to some bits."""
     if isinstance(statement, Assignment):
-        yield from (value for target, value in zip(statement.target, statement.value, strict=True) if target in bits)
+        yield from (value for target, value in statement.pairs() if target in bits)
     elif not bits.isdisjoint(targets([statement])):
         yield from statement.selector
         for _, body in statement.cases:
@@ -476,20 +468,15 @@ def retargeted(statements: Iterable[Statement], place: dict[Bit, Bit]) -> tuple[
     pairs: dict[Bit, Bit] = {}
     for each in statements:
         if isinstance(each, Assignment):
-            pairs.update((place[to], value) for to, value in zip(each.target, each.value, strict=True) if to in place)
+            pairs.update((place[to], value) for to, value in each.pairs() if to in place)
             continue
         cases = [(keys, retargeted(body, place)) for keys, body in each.cases]
         if any(body for _, body in cases):
             if pairs:
-                found.append(_assignment(pairs.items()))
+                found.append(Assignment.of(pairs.items()))
                 pairs = {}
             found.append(Switch(each.selector, cases))
-    return (*found, _assignment(pairs.items())) if pairs else tuple(found)
-
-
-def _assignment(pairs: Iterable[tuple[Bit, Bit]]) -> Assignment:
-    pairs = list(pairs)
-    return Assignment(tuple(target for target, _ in pairs), tuple(value for _, value in pairs))
+    return (*found, Assignment.of(pairs.items())) if pairs else tuple(found)
 
 
 def merged(blocks: Iterable[Sequence[Statement]]) -> list[tuple[Statement, ...]]:
@@ -509,13 +496,8 @@ def _key(statement: Statement) -> object:
 def _as_one(column: tuple[Statement, ...]) -> Statement:
     first = column[0]
     if isinstance(first, Assignment):
-        pairs = [
-            pair
-            for each in column
-            if isinstance(each, Assignment)
-            for pair in zip(each.target, each.value, strict=True)
-        ]
-        return _assignment(pairs)
+        assignments = [each for each in column if isinstance(each, Assignment)]
+        return Assignment.of(pair for each in assignments for pair in each.pairs())
     cases = []
     for number, (keys, _) in enumerate(first.cases):
         bodies = [each.cases[number][1] for each in column if isinstance(each, Switch)]
@@ -537,7 +519,7 @@ def combinational_paths(modules: Mapping[str, Module]) -> dict[str, Collection[s
     return {
         port: {
             bit.wire
-            for name, bit in _origins(contents, [(top, WireBit(port, index)) for index in range(signal.width)])
+            for name, bit in _origins(contents, [(top, bit) for bit in WireBit.all_of(port, signal.width)])
             if name == top and isinstance(bit, WireBit) and signals[bit.wire].direction == "input"
         }
         for port, signal in signals.items()
@@ -570,7 +552,7 @@ def _origins(
             waiting.append(outputs[name, bit])
         if whole and not is_anonymous(bit) and (name, bit.wire) not in extended:
             extended.add((name, bit.wire))
-            waiting += [(name, WireBit(bit.wire, index)) for index in range(module.signals[bit.wire].width)]
+            waiting += [(name, each) for each in WireBit.all_of(bit.wire, module.signals[bit.wire].width)]
     return found
 
 

@@ -36,7 +36,7 @@ class _Digest:
         self._others = [cell for cell in module.cells if self._is_sink(cell)]
         self._number_sources()
         for each in module.connections:
-            self._made.update((to, ("", (value,))) for to, value in zip(each.target, each.value, strict=True))
+            self._made.update((to, ("", (value,))) for to, value in each.pairs())
         for statements in module.processes:
             self._assign(statements, ())
         for cell in module.cells:
@@ -85,7 +85,7 @@ class _Digest:
 
     def _ports(self, module: Module, direction: str) -> list[tuple[str, Bits]]:
         return [
-            (name, tuple(WireBit(name, index) for index in range(signal.width)))
+            (name, WireBit.all_of(name, signal.width))
             for name, signal in module.signals.items()
             if signal.direction == direction
         ]
@@ -102,7 +102,7 @@ class _Digest:
             if isinstance(each, Assignment):
                 guards = tuple(bit for selector, _ in conditions for bit in selector)
                 selectors = [pattern for _, pattern in conditions]
-                for to, value in zip(each.target, each.value, strict=True):
+                for to, value in each.pairs():
                     kind, before = self._made.get(to, ("", ()))
                     found = (
                         (f"{selectors} {len(before)} {kind}", (*before, value, *guards))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -15,6 +15,11 @@ class WireBit(NamedTuple):
 
     wire: str
     offset: int
+
+    @staticmethod
+    def all_of(wire: str, width: int) -> tuple[WireBit, ...]:
+        """The bits of a wire."""
+        return tuple(WireBit(wire, index) for index in range(width))
 
 
 Bit: TypeAlias = WireBit | str
@@ -66,6 +71,20 @@ class Assignment:
     target: Bits
     value: Bits
 
+    @staticmethod
+    def of(pairs: Iterable[tuple[Bit, Bit]]) -> Assignment:
+        """The assignment with these pairs."""
+        pairs = list(pairs)
+        return Assignment(tuple(target for target, _ in pairs), tuple(value for _, value in pairs))
+
+    def pairs(self) -> Iterator[tuple[Bit, Bit]]:
+        """The bits of the target with their values."""
+        return zip(self.target, self.value, strict=True)
+
+    def moved(self, place: Callable[[Bits], Bits]) -> Assignment:
+        """The same with other bits in the places of its own."""
+        return Assignment(place(self.target), place(self.value))
+
 
 @dataclass(frozen=True)
 class Switch:
@@ -73,6 +92,11 @@ class Switch:
 
     selector: Bits
     cases: Sequence[tuple[Sequence[str], Sequence[Statement]]] = ()
+
+    def moved(self, place: Callable[[Bits], Bits]) -> Switch:
+        """The same with other bits in the places of its own."""
+        cases = [(keys, [each.moved(place) for each in body]) for keys, body in self.cases]
+        return Switch(place(self.selector), cases)
 
 
 Statement: TypeAlias = Assignment | Switch
@@ -94,7 +118,7 @@ class Module:
     signals: dict[str, Signal] = field(default_factory=dict)
     memories: dict[str, tuple[int, int]] = field(default_factory=dict)
     cells: list[Cell] = field(default_factory=list)
-    processes: list[list[Statement]] = field(default_factory=list)
+    processes: list[Sequence[Statement]] = field(default_factory=list)
     connections: list[Assignment] = field(default_factory=list)
 
 
@@ -160,8 +184,8 @@ class _Reader:
             if isinstance(each, Switch):
                 self._module.processes.append(statements)
                 return
-            values.update(zip(each.target, each.value, strict=True))
-        self._module.connections.append(Assignment(tuple(values), tuple(values.values())))
+            values.update(each.pairs())
+        self._module.connections.append(Assignment.of(values.items()))
 
     def _cell(self, kind: str, name: str) -> Cell:
         cell = Cell(_plain(name), _plain(kind))

@@ -206,7 +206,7 @@ class _ModuleText:
     def _text(self, expression: Expression) -> str:
         """The text of an expression, whose bits are read."""
         self._note(expression)
-        return text(reduced(expression), lambda *place: self._slice(_Reference(*place)))
+        return text(reduced(expression), self._slice)
 
     def _note(self, expression: Expression) -> None:
         """Note the bits that an expression reads, and the cells that need a wire for it."""
@@ -214,17 +214,14 @@ class _ModuleText:
         self.divided.update(divided_in(expression))
 
     def _target(self, bits: Bits) -> str:
-        return text(leaf(bits), lambda *place: self._slice(_Reference(*place)))
+        return text(leaf(bits), self._slice)
 
-    def _slice(self, place: _Reference) -> str:
-        name, memories = self.named(place.wire), self._contents.module.memories
-        if (
-            place.wire in memories
-            or place.wire in self._constants
-            or (place.first == 0 and place.last == self._signals[place.wire].width - 1)
-        ):
+    def _slice(self, wire: str, first: int, last: int) -> str:
+        name = self.named(wire)
+        is_whole = wire in self._contents.module.memories or wire in self._constants
+        if is_whole or (first == 0 and last == self._signals[wire].width - 1):
             return name
-        return f"{name}[{place.first}]" if place.first == place.last else f"{name}[{place.last}:{place.first}]"
+        return f"{name}[{first}]" if first == last else f"{name}[{last}:{first}]"
 
     def _wires(self) -> Iterator[str]:
         """Declarations and assignments of wires, each behind those that it depends on."""
@@ -321,7 +318,7 @@ class _ModuleText:
     def _block(self, statements: Iterable[Statement], indent: str) -> Iterator[str]:
         for each in statements:
             if isinstance(each, Assignment):
-                values = dict(zip(each.target, each.value, strict=True))
+                values = dict(each.pairs())
                 yield from self._assignments(values, indent)
                 continue
             yield from self._branches(each, indent, indent)
@@ -400,7 +397,7 @@ class _ModuleText:
         name = names[value.bits]
         if name not in self._constants:
             self._constants[name] = f"{_range(value.width)}{self.named(name)} = {self._text(value)}"
-        return leaf(WireBit(name, index) for index in range(value.width))
+        return leaf(WireBit.all_of(name, value.width))
 
     def _form(self, bits: Bits, value: Callable[[Bits], Expression]) -> _Form:
         """The form of the assignment to some bits."""
@@ -423,7 +420,7 @@ class _ModuleText:
         for number, place in enumerate(forms[0].references):
             stride = forms[1].references[number].first - place.first if len(forms) > 1 else 0
             if not stride:
-                texts.append(self._slice(place))
+                texts.append(self._slice(*place))
                 continue
             index = variable if stride == 1 else f"{stride}*{variable}"
             if offset := place.first - stride * start:
@@ -453,7 +450,7 @@ class _ModuleText:
             for name, signal in self._signals.items()
             if name in live and signal.direction != "output"
             if not is_anonymous(WireBit(name, 0)) and WireBit(name, 0) != clock
-            for bit in (WireBit(name, index) for index in range(signal.width))
+            for bit in WireBit.all_of(name, signal.width)
             if bit not in self._read
         ]
         if unread:
@@ -510,7 +507,7 @@ def _constants(statements: Sequence[Statement]) -> Iterator[Bit]:
     if isinstance(last, Switch) and len(last.cases) == 1:
         for each in last.cases[0][1]:
             if isinstance(each, Assignment):
-                yield from (to for to, value in zip(each.target, each.value, strict=True) if isinstance(value, str))
+                yield from (to for to, value in each.pairs() if isinstance(value, str))
 
 
 def _range(width: int) -> str:
