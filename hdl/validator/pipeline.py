@@ -232,26 +232,7 @@ def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
     groups: dict[int, list[Leaf]] = {}
     for leaf in leaves:
         groups.setdefault(leaf.number // _NEIGHBOURS, []).append(leaf)
-    founds = [
-        any_of_all(pipeline, f"{name}_{at}", [leaf.found for leaf in group]) for at, group in enumerate(groups.values())
-    ]
-    *befores, found = any_before(pipeline, f"{name}_before", founds)
-    # By number, whether a leaf is not the first one, and whether a group has it.
-    others: dict[int, Staged] = {}
-    first_groups: dict[int, Staged] = {}
-    for at, ((number, group), any_here, far) in enumerate(zip(groups.items(), founds, befores, strict=True)):
-        before = hop(pipeline, far)
-        first_groups[number] = pipeline.apply(f"{name}_group_{at}", Value.__pos__, any_here, clear=before)
-        for place, leaf in enumerate(group):
-            bits = [each.found for each in group[: place + 1]]
-            fits = len(bits) < LUT_INPUTS
-            others[leaf.number] = pipeline.apply(
-                f"{name}_others_{at}_{place}",
-                lambda *bits: ~_none_before(*bits),
-                *([before] if fits else []),
-                *bits,
-                preset=None if fits else before,
-            )
+    found, others, first_groups = _where_first(pipeline, name, groups)
 
     def any_leaf(bit: int) -> Staged:
         """Any leaf with a bit in its number is the first one."""
@@ -288,6 +269,32 @@ def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
         [*(any_leaf(bit) for bit in range(low)), *(any_group(bit) for bit in range(high))],
         [payload(bit) for bit in range(len(leaves[0].payload))],
     )
+
+
+def _where_first(
+    pipeline: Pipeline, name: str, groups: Mapping[int, Sequence[Leaf]]
+) -> tuple[Staged, dict[int, Staged], dict[int, Staged]]:
+    """Whether any leaf counts; and by number, whether a leaf is not the first one, and whether a group has that."""
+    founds = [
+        any_of_all(pipeline, f"{name}_{at}", [leaf.found for leaf in group]) for at, group in enumerate(groups.values())
+    ]
+    *befores, found = any_before(pipeline, f"{name}_before", founds)
+    others: dict[int, Staged] = {}
+    first_groups: dict[int, Staged] = {}
+    for at, ((number, group), any_here, far) in enumerate(zip(groups.items(), founds, befores, strict=True)):
+        before = hop(pipeline, far)
+        first_groups[number] = pipeline.apply(f"{name}_group_{at}", Value.__pos__, any_here, clear=before)
+        for place, leaf in enumerate(group):
+            bits = [each.found for each in group[: place + 1]]
+            fits = len(bits) < LUT_INPUTS
+            others[leaf.number] = pipeline.apply(
+                f"{name}_others_{at}_{place}",
+                lambda *bits: ~_none_before(*bits),
+                *([before] if fits else []),
+                *bits,
+                preset=None if fits else before,
+            )
+    return found, others, first_groups
 
 
 def any_before(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> list[Staged]:
