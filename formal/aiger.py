@@ -183,28 +183,23 @@ class Aig:
 
     def values_each(self, runs: Sequence[Sequence[Sequence[int]]]) -> list[list[dict[str, int]]]:
         """`values` of several runs, which are computed together: bit n of a value belongs to run n."""
-        state, everything = [0] * len(self.latches), (1 << len(runs)) - 1
+        step, state = self.stepper(range(len(self.outputs))), [0] * len(self.latches)
         found: list[list[dict[str, int]]] = [[] for _ in runs]
         for cycle in range(max(map(len, runs), default=0)):
             frames = [run[cycle] if cycle < len(run) else [0] * self.inputs for run in runs]
-            values = [0, *(sum(bit << n for n, bit in enumerate(bits)) for bits in zip(*frames, strict=True)), *state]
-            for left, right in self.gates:
-                one = values[left >> 1] ^ (everything if left & 1 else 0)
-                values.append(one & (values[right >> 1] ^ (everything if right & 1 else 0)))
-
-            def of(literal: int, values: list[int] = values) -> int:
-                return values[literal >> 1] ^ (everything if literal & 1 else 0)
-
-            state, outputs = [of(literal) for literal in self.latches], [of(literal) for literal in self.outputs]
-            for n, run in enumerate(runs):
-                if cycle < len(run):
-                    found[n].append(
-                        {
-                            name: sum((outputs[place] >> n & 1) << bit for bit, place in enumerate(places))
-                            for name, places in self.output_bits.items()
-                        }
-                    )
+            inputs = [sum(bit << n for n, bit in enumerate(bits)) for bits in zip(*frames, strict=True)]
+            state, outputs = step(state, inputs, (1 << len(runs)) - 1)
+            for n, values in enumerate(found):
+                if cycle < len(runs[n]):
+                    values.append(self._of_ports([value >> n & 1 for value in outputs]))
         return found
+
+    def _of_ports(self, outputs: Sequence[int]) -> dict[str, int]:
+        """The values of the output ports, from those of the outputs."""
+        return {
+            name: sum(outputs[place] << bit for bit, place in enumerate(places))
+            for name, places in self.output_bits.items()
+        }
 
 
 class GateList:
