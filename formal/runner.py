@@ -134,9 +134,14 @@ class Question:
         taken = time.monotonic() - self.started
         return Result(self.configuration.name, self.wanted, method, depth, taken, proved, note, tuple(parts))
 
+    def answer(self, verdict: Verdict, *, note: str = "", parts: Sequence[str] = ()) -> Result:
+        """The result that a verdict of ABC is, without a counterexample in terms of a core."""
+        method = "trace" if verdict.proved is False else "reachability"
+        return self.result(method, verdict.proved, depth=verdict.depth, note=note, parts=parts)
+
     def trace(self, wanted: Property, verdict: Verdict, aig: Aig) -> Result:
         """A refutation by a trace of `harness_aig` with a counterexample."""
-        result = self.result("trace", False, depth=verdict.depth)
+        result = self.answer(verdict)
         whole = self.whole or self.configuration
         result.counterexample = Counterexample.of(whole, wanted, aig.values(verdict.frames))
         return result
@@ -250,8 +255,7 @@ def _(decoder: ParallelDecoder, question: Question) -> list[Result]:
     if question.wanted is Property.RECOVERY:
         verdict = prove_recovery(question.build, seconds=question.seconds)
         note = "up to the buffer, which needs a reset" if decoder.stages.buffer != "registers" else ""
-        method = "trace" if verdict.proved is False else "reachability"
-        return [question.result(method, verdict.proved, depth=verdict.depth, note=note)]
+        return [question.answer(verdict, note=note)]
     if question.wanted not in HALVES:
         return _prove.dispatch(object)(decoder, question)
     parameters = decoder.parameters
@@ -308,27 +312,21 @@ def _(core: TappedStream, question: Question) -> list[Result]:
         return []
     table = question.configuration.right or core.parameters.table
     verdict = prove_tap(core.parameters.tap, table, question.wanted, seconds=question.seconds)
-    return [question.result("reachability", verdict.proved, depth=verdict.depth, parts=["tap"])]
+    return [question.answer(verdict, parts=["tap"])]
 
 
 @_prove.register
 def _(ports: AxiStreamCore | AxiStreamTap, question: Question) -> list[Result]:
     if question.wanted not in PORT_PROPERTIES:
         return []
-    return [_of_trace(question, prove_ports(ports, question.wanted, seconds=question.seconds))]
+    return [question.answer(prove_ports(ports, question.wanted, seconds=question.seconds))]
 
 
 @_prove.register
 def _(ports: RegisteredPorts, question: Question) -> list[Result]:
     if question.wanted not in REGISTERED_PROPERTIES:
         return []
-    return [_of_trace(question, prove_registered(ports, question.wanted, seconds=question.seconds))]
-
-
-def _of_trace(question: Question, verdict: Verdict) -> Result:
-    """The result of a question about a part, which has no counterexample in terms of a core."""
-    method = "trace" if verdict.proved is False else "reachability"
-    return question.result(method, verdict.proved, depth=verdict.depth)
+    return [question.answer(prove_registered(ports, question.wanted, seconds=question.seconds))]
 
 
 @_prove.register
@@ -344,11 +342,7 @@ def _(core: Refresh, question: Question) -> list[Result]:
     if question.wanted is not Property.RECOVERY:
         return []
     return [
-        replace(
-            question.result("trace" if verdict.proved is False else "reachability", verdict.proved, note=name),
-            depth=verdict.depth,
-            seconds=verdict.seconds,
-        )
+        replace(question.answer(verdict, note=name), seconds=verdict.seconds)
         for name, verdict in prove_refresh(core, seconds=question.seconds).items()
     ]
 
@@ -450,7 +444,7 @@ def _prove_whole(question: Question) -> Result:
     verdict = decide({"proof": (aig, aig.output_bits["bad"][0])}, seconds=question.seconds)["proof"]
     if verdict.proved is False:
         return question.trace(wanted, verdict, aig)
-    return question.result("reachability", verdict.proved, depth=verdict.depth)
+    return question.answer(verdict)
 
 
 def _power_up_by_reset(question: Question) -> Result | None:
@@ -465,7 +459,7 @@ def _power_up_by_reset(question: Question) -> Result | None:
         return None
     verdict = decide({"proof": (aig, aig.output_bits["bad"][0])}, seconds=question.seconds)["proof"]
     note = "by equivalence: a reset leads to the initial values"
-    return question.result("reachability", True, depth=verdict.depth, note=note) if verdict.proved else None
+    return question.answer(verdict, note=note) if verdict.proved else None
 
 
 def _prove_netlist(configuration: Configuration, wanted: str) -> list[Result]:
