@@ -18,7 +18,7 @@ from utf8fpga.hdl import CORES, CoreParameters, Word, parameters_of
 from utf8fpga.model import EncodingTable, forms
 from utf8fpga.model.render import counted
 from utf8fpga.model.table import spell
-from utf8fpga.sim.beats import ContractError, beat_of, symbol_width
+from utf8fpga.sim.beats import Beat, ContractError, beat_of, symbol_width
 from utf8fpga.sim.simulation import Simulation
 
 
@@ -76,32 +76,46 @@ class Counterexample:
 
     def _read(self, simulation: Simulation, cycles: Sequence[dict[str, int]]) -> None:
         start = max((n + 1 for n, cycle in enumerate(cycles) if cycle["see_reset"]), default=0)
-        text: list[int] = []
+        since = cycles[start:]
+        self.input_pauses = [not cycle["see_in_valid"] for cycle in since]
+        self.output_pauses = [not cycle["see_out_ready"] for cycle in since]
+        beats: list[Beat] = []
+        waiting: Beat | None = None
+        for cycle in since:
+            beat = beat_of(simulation.core, cycle["see_in_payload"]) if cycle["see_in_valid"] else None
+            waiting = None if cycle["see_in_ready"] else beat
+            if beat and not waiting:
+                beats.append(beat)
+        complete = self._read_texts(beats, waiting)
         self.given.append([])
-        inside = waits = False
-        for cycle in cycles[start:]:
-            self.input_pauses.append(not cycle["see_in_valid"])
-            self.output_pauses.append(not cycle["see_out_ready"])
-            slots, last = beat_of(simulation.core, cycle["see_in_payload"])
-            units = [slot for slot in slots if slot is not None]
-            waits = bool(cycle["see_in_valid"] and not cycle["see_in_ready"])
-            if cycle["see_in_valid"] and not waits:
-                text += units
-                self.null_beats.append(not units and not last)
-                inside = inside if self.null_beats[-1] else not last
-                if last:
-                    self.texts.append(tuple(text))
-                    self.separate_ends.append(not units)
-                    text = []
+        for cycle in since:
             if cycle["see_out_valid"] and cycle["see_out_ready"]:
                 self._give(simulation, cycle["see_out_payload"])
         if not self.given[-1]:
             self.given.pop()
-        if inside or waits:
-            self.texts.append((*text, *(units if waits else ())))
+        self._expect(simulation, complete)
+
+    def _read_texts(self, beats: Sequence[Beat], waiting: Beat | None) -> int:
+        """Read the texts of the beats that were accepted, and one that waits; returns how many texts are complete."""
+        text: list[int] = []
+        inside = False
+        for slots, last in beats:
+            units = [slot for slot in slots if slot is not None]
+            text += units
+            self.null_beats.append(not units and not last)
+            inside = not last and (inside or bool(units))
+            if last:
+                self.texts.append(tuple(text))
+                self.separate_ends.append(not units)
+                text = []
+        complete = len(self.texts)
+        if inside or waiting:
             # A beat that waits may have `last` without a unit, too.
-            self.separate_ends.append(waits and last and not units)
-        self._expect(simulation, len(self.texts) - (inside or waits))
+            slots, last = waiting or ((), False)
+            units = [slot for slot in slots if slot is not None]
+            self.texts.append((*text, *units))
+            self.separate_ends.append(last and not units)
+        return complete
 
     def _expect(self, simulation: Simulation, complete: int) -> None:
         """The items of the golden function, of which the first texts are complete."""
