@@ -74,6 +74,13 @@ def decode_units(
     return count, start  # type: ignore[return-value]  # both are integers, for Numba without sign
 
 
-compiled_loop = numba.njit(cache=True)(decode_units)
+def _compiled() -> Any:
+    try:
+        return numba.njit(cache=True)(decode_units)
+    except RuntimeError:  # There is no folder in which it could be cached.
+        return numba.njit(decode_units)
+
+
+compiled_loop = _compiled()
 """`decode_units`, compiled at the first call for a type of code units; the result is cached beside this file, or in the
 user's cache where that is not writable."""

@@ -198,6 +198,24 @@ def test_sequences_across_block_boundaries(shift: int, end: str, monkeypatch: py
     assert plain(decode_array(text)) == items_of(text)
 
 
+def test_the_compiled_loop_needs_no_folder_for_its_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    numba = pytest.importorskip("numba", reason="the extra 'fast' is not installed")
+    from utf8fpga.model import array_loop
+
+    def njit(
+        *functions: Callable[..., object], cache: bool = False, compiles: Callable[..., object] = numba.njit
+    ) -> object:
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return compiles(*functions)
+
+    monkeypatch.setattr(numba, "njit", njit)
+    monkeypatch.setattr("utf8fpga.model.arrays.COMPILED", 0)
+    monkeypatch.setattr("utf8fpga.model.arrays._compiled_loop", lambda: array_loop._compiled())
+    for text in TEXTS.values():
+        assert plain(decode_array(text)) == items_of(text)
+
+
 # Decoder.
 
 
