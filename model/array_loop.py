@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -81,6 +82,6 @@ def _compiled() -> Any:
         return numba.njit(decode_units)
 
 
-compiled_loop = _compiled()
+compiled_loop: Callable[..., tuple[Any, Any]] = _compiled()
 """`decode_units`, compiled at the first call for a type of code units; the result is cached beside this file, or in the
 user's cache where that is not writable."""
