@@ -65,21 +65,6 @@ def test_decode_json_lines(damaged: Path) -> None:
     assert items[-1] == {"offset": 18, "length": 2, "code_point": 0xFFFD, "error": "INCOMPLETE"}
 
 
-def test_decode_summary_names_each_ill_formed_span(damaged: Path) -> None:
-    assert utf8fpga("decode", "--summary", damaged).stdout.decode().splitlines() == [
-        "offset 12: FF INVALID_BYTE",
-        "offset 14: ED SURROGATE",
-        "offset 15: A0 UNEXPECTED_CONTINUATION",
-        "offset 16: 80 UNEXPECTED_CONTINUATION",
-        "offset 18: E2 82 INCOMPLETE",
-        "20 bytes, 15 items, 5 ill-formed",
-        "  2 UNEXPECTED_CONTINUATION",
-        "  1 INVALID_BYTE",
-        "  1 SURROGATE",
-        "  1 INCOMPLETE",
-    ]
-
-
 def test_decode_strict(damaged: Path, tmp_path: Path) -> None:
     done = utf8fpga("decode", "--strict", "-o", tmp_path / "out.txt", damaged)
     assert_rejected(done, f"{str(damaged)!r} is ill-formed: 5 of 15 items", status=1)
@@ -139,19 +124,6 @@ def test_generate_selects_the_pipeline_of_the_serial_decoder_for_a_device() -> N
     assert "pipeline" not in given.stderr.decode()
     # The default of the option is in the header, since the family has another one.
     assert "// Command: utf8fpga generate --pipeline 0 --device ecp5\n" in given.stdout.decode()
-
-
-def test_decode_with_every_practice(damaged: Path) -> None:
-    texts = {
-        practice: utf8fpga("decode", "--practice", practice, damaged).stdout.decode()
-        for practice in ("maximal-subparts", "start-of-a-sequence", "each-unit", "whole-subsequence", "first-error")
-    }
-    assert texts["maximal-subparts"] == texts["start-of-a-sequence"] == DAMAGED.decode("utf-8", "replace")
-    assert texts["each-unit"] == "héllo 😀 � ��� ��"
-    assert texts["whole-subsequence"] == "héllo 😀 � � �"
-    assert texts["first-error"] == "héllo 😀 �"
-    spans = utf8fpga("decode", "--summary", "--practice", "malformed-sequence", damaged).stdout.decode().splitlines()
-    assert spans[:3] == ["offset 12: FF INVALID_BYTE", "offset 14: ED A0 80 SURROGATE", "offset 18: E2 82 INCOMPLETE"]
 
 
 def test_decode_with_other_characters(damaged: Path) -> None:
