@@ -34,7 +34,11 @@ TWO_LANES = DecoderParameters(lanes=2, packed=False)
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("parameters", [TWO_LANES, ValidatorParameters(), EncoderParameters()], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "parameters",
+    [TWO_LANES, ValidatorParameters(), EncoderParameters(), EncoderParameters(lanes=3, narrow=True, items=True)],
+    ids=lambda p: p.name,
+)
 def test_ports_are_those_of_the_core(parameters: CoreParameters) -> None:
     assert prove_ports(any_ports(parameters.build(), PortOptions()), Property.EQUIVALENCE).proved
 

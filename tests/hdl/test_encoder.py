@@ -9,16 +9,14 @@ from operator import or_
 from typing import Any
 
 import pytest
-from amaranth.hdl import ClockSignal, Module
-from amaranth.sim import Simulator, SimulatorContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.codecs_oracle import UNIT_BYTES, encoded_by_cpython, scalar_values, units_of_bytes
+from support.codecs_oracle import encoded_by_cpython, scalar_values, units_of_bytes
 from support.command import utf8fpga
 from support.engines import ENGINE
 from support.tiers import tiered
 
-from utf8fpga.hdl import AxiStreamCore, EncoderParameters, TranscoderParameters
+from utf8fpga.hdl import EncoderParameters
 from utf8fpga.model.encodings import ENCODINGS
 from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.strategies import stream_patterns
@@ -126,70 +124,6 @@ def test_a_narrow_encoder_outputs_a_unit_in_each_cycle(name: str) -> None:
     found = simulation.run([words])
     cycles = found.valid_since
     assert cycles == list(range(cycles[0], cycles[0] + len(found.texts[0])))
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        *(EncoderParameters(to=to, items=True) for to in ENCODINGS if to in UNIT_BYTES),
-        *(EncoderParameters(to=to) for to in ("utf-8", "utf-32-be")),
-        EncoderParameters(lanes=3, narrow=True, items=True),
-        TranscoderParameters(from_="utf-32-le"),
-        TranscoderParameters(from_="utf-32-be", to="utf-16-le", lanes=2),
-    ],
-    ids=lambda parameters: str(parameters.name),
-)
-def test_each_bit_of_a_word_at_the_ports_counts(parameters: EncoderParameters | TranscoderParameters) -> None:
-    """A word above U+10FFFF is U+FFFD with the flag, whichever of its bits are set."""
-    words = [0x41, 0x200041, 0x80000041, 0x110000, 0xD800, 0x1F600, *(0x41 | 1 << bit for bit in range(16, 32))]
-    if has_flag := getattr(parameters, "items", False):
-        words += [word | FLAG for word in words]
-    swapped = getattr(parameters, "from_", "").endswith("-be")
-    assert at_ports(parameters, words, flags=has_flag, swapped=swapped) == expected(words, parameters.to)
-
-
-def at_ports(
-    parameters: EncoderParameters | TranscoderParameters, words: list[int], *, flags: bool, swapped: bool
-) -> list[tuple[int, bool]]:
-    """The units of one packet and their flags, by the ports of the generated Verilog."""
-    m, found, lanes = Module(), [], parameters.lanes
-    m.submodules.ports = ports = AxiStreamCore(parameters.build())
-    m.d.comb += ports.clk.eq(ClockSignal())
-    size = UNIT_BYTES[parameters.to]
-
-    async def send(ctx: SimulatorContext) -> None:
-        for at in range(0, len(words), lanes):
-            beat = words[at : at + lanes]
-            data = [(word & ~FLAG).to_bytes(4, "big" if swapped else "little") for word in beat]
-            ctx.set(ports.s_axis_tdata, int.from_bytes(b"".join(data), "little"))
-            ctx.set(ports.s_axis_tkeep, (1 << 4 * len(beat)) - 1)
-            if flags:
-                ctx.set(ports.s_axis_tuser, sum((word >> 32) << lane for lane, word in enumerate(beat)))
-            ctx.set(ports.s_axis_tlast, at + lanes >= len(words))
-            ctx.set(ports.s_axis_tvalid, 1)
-            await ctx.tick().until(ports.s_axis_tready)
-        ctx.set(ports.s_axis_tvalid, 0)
-
-    async def receive(ctx: SimulatorContext) -> None:
-        ctx.set(ports.m_axis_tready, 1)
-        last = False
-        while not last:
-            data, keep, user, last = (
-                await ctx.tick()
-                .sample(ports.m_axis_tdata, ports.m_axis_tkeep, ports.m_axis_tuser, ports.m_axis_tlast)
-                .until(ports.m_axis_tvalid)
-            )
-            for lane in range(len(ports.m_axis_tuser)):
-                if keep >> size * lane & 1:
-                    unit = (data >> 8 * size * lane).to_bytes(len(ports.m_axis_tdata), "little")[:size]
-                    found.append((*units_of_bytes(unit, parameters.to), bool(user >> lane & 1)))
-
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(send, background=True)
-    simulator.add_testbench(receive)
-    simulator.run()
-    return found
 
 
 def test_a_file_of_items_has_five_bytes_per_word() -> None:
