@@ -9,10 +9,8 @@ from typing import Any, Literal, NamedTuple
 from utf8fpga.boards.protocol import BYTES_PER_WORD, COUNTERS, ITEM_COUNTERS, MARKS, REPORT_COUNTERS, Mark, WordFlag
 from utf8fpga.boards.wording import CAUSES, ITEM_LINES, REPORT_LINES, Wording, counters_program, line_reader
 from utf8fpga.hdl import CoreParameters
-from utf8fpga.model import Decoder, ErrorKind, ValidatorReport
-from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item
+from utf8fpga.model import REPLACEMENT_CHARACTER, Decoder, EncodingTable, ErrorKind, Item, ValidatorReport
 from utf8fpga.model.encodings import Encoding
-from utf8fpga.model.table import EncodingTable
 
 
 class Received(NamedTuple):

@@ -13,10 +13,8 @@ from utf8fpga.boards.text_form import TextForm
 from utf8fpga.boards.wording import ITEM_LINES, REPORT_LINES, Program, Step, Wording
 from utf8fpga.hdl import CORES, CoreParameters, TranscoderParameters, ValidatorParameters
 from utf8fpga.hdl.cores import is_default
+from utf8fpga.model import TABLE_3_7, UTF_16, UTF_32, InvalidArgumentError, Practice
 from utf8fpga.model.encodings import ENCODINGS
-from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.forms import TABLE_3_7, UTF_16, UTF_32
-from utf8fpga.model.practices import Practice
 
 BOARD_CORES = tuple(name for name, kind in CORES.items() if kind().board_forms())
 """The names of the cores that a board may have."""

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from utf8fpga.cli.show import Tally
-from utf8fpga.model import REPLACEMENT_CHARACTER, ErrorKind, encode
+from utf8fpga.model import REPLACEMENT_CHARACTER, ErrorKind, Practice, encode
 from utf8fpga.model.arrays import ArrayDecoder, IncrementalArrayDecoder, ItemArrays
-from utf8fpga.model.practices import Practice
 
 LINES = 1 << 14
 """Lines formatted at once, so that they fit in the processor's cache."""

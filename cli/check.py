@@ -19,9 +19,8 @@ from utf8fpga.formal.foreign_waveform import write_foreign_waveform
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import OWN_PORTS, CheckedPorts, read_checked_ports
 from utf8fpga.hdl.foreign_proposal import propose_ports
-from utf8fpga.model import Practice
+from utf8fpga.model import Practice, spell
 from utf8fpga.model.render import columns, counted
-from utf8fpga.model.table import spell
 from utf8fpga.sim.causes import STEPS, check_foreign_core, require_decoding
 from utf8fpga.sim.foreign_bench import foreign_testbench
 from utf8fpga.sim.foreign_encoder import check_foreign_encoder

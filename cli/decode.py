@@ -22,10 +22,9 @@ from utf8fpga.cli.output import (
     writing,
 )
 from utf8fpga.cli.show import PlainOutput, Tally, decoder_of, item_table
-from utf8fpga.model import TABLE_3_7, Composition, EncodingTable, Practice
+from utf8fpga.model import TABLE_3_7, Composition, EncodingTable, Practice, Replacement
 from utf8fpga.model.encodings import ENCODINGS
 from utf8fpga.model.render import counted
-from utf8fpga.model.replacement import Replacement
 
 if TYPE_CHECKING:
     from utf8fpga.cli.bulk import ArrayOutput

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from utf8fpga.cli.output import CommandError, did_you_mean
-from utf8fpga.model import CATALOGUE
+from utf8fpga.model import CATALOGUE, Practice, Replacement
 from utf8fpga.model.encodings import encoding_word
-from utf8fpga.model.practices import Practice
-from utf8fpga.model.replacement import Replacement
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -15,9 +15,8 @@ import utf8fpga.hdl as hdl
 import utf8fpga.model as model
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import CORES, CoreParameters, Word, parameters_of
-from utf8fpga.model import EncodingTable, forms
+from utf8fpga.model import EncodingTable, forms, spell
 from utf8fpga.model.render import counted
-from utf8fpga.model.table import spell
 from utf8fpga.sim.beats import Beat, ContractError, beat_of, symbol_width
 from utf8fpga.sim.simulation import Simulation
 

@@ -21,8 +21,7 @@ from amaranth.hdl import Signal, Value
 
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, UNPROVED, Configuration
 from utf8fpga.formal.report import Result
-from utf8fpga.hdl import logic_digest
-from utf8fpga.hdl.decoder.practice import PracticeDecoder
+from utf8fpga.hdl import PracticeDecoder, logic_digest
 from utf8fpga.hdl.toolchain import present_version
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.properties import CharacterProperty

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from amaranth.lib import data, enum
 
-from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, ErrorKind
-from utf8fpga.model.forms import RFC_2279
+from utf8fpga.model import REPLACEMENT_CHARACTER, RFC_2279, EncodingTable, ErrorKind
 from utf8fpga.model.properties import CharacterProperty
 
 

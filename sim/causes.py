@@ -23,9 +23,8 @@ from typing import NamedTuple
 from utf8fpga.hdl.foreign import CoreError
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import CheckedPorts
-from utf8fpga.model import DFA, TABLE_3_7, ErrorKind, Item, encode
+from utf8fpga.model import DFA, TABLE_3_7, ErrorKind, IncrementalDecoder, Item, Practice, decode_with, encode
 from utf8fpga.model.errors import representatives
-from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 from utf8fpga.model.vectors import vectors
 from utf8fpga.sim.boundaries import boundary_sequences
 from utf8fpga.sim.foreign import ForeignSimulation, Outcome

@@ -13,9 +13,8 @@ from time import monotonic
 from typing import Any
 
 from utf8fpga.hdl import OutputSymbol, command_words
-from utf8fpga.model import Item
+from utf8fpga.model import Item, spell
 from utf8fpga.model.properties import FlaggedItem
-from utf8fpga.model.table import spell
 from utf8fpga.sim.beats import (
     Beat,
     ContractError,

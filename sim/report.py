@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from utf8fpga.model.practices import Practice
+from utf8fpga.model import Practice, spell
 from utf8fpga.model.render import counted
-from utf8fpga.model.table import spell
 
 EMPTY = "empty text"
 RESYNCHRONISATION, ENDS, BACK_TO_BACK = "resynchronisation", "ends of texts", "back-to-back texts"

@@ -21,8 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from utf8fpga.cli.record import with_block
-from utf8fpga.model import Practice, is_well_formed
-from utf8fpga.model.practices import decode_with
+from utf8fpga.model import Practice, decode_with, is_well_formed
 from utf8fpga.model.vectors import vectors
 
 FOLDER = Path(__file__).parent

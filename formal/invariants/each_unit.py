@@ -12,8 +12,7 @@ from utf8fpga.formal.helpers import how_many
 from utf8fpga.formal.reference_dfa import Reference
 from utf8fpga.hdl.decoder.each_unit import MarkedDecoder, UnitMarker
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
-from utf8fpga.model import DFA, START
-from utf8fpga.model.table import Range
+from utf8fpga.model import DFA, START, Range
 
 
 def is_consistent(marker: UnitMarker, reference: Reference, decoder: MarkedDecoder | None = None) -> Value:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
-from utf8fpga.model import EncodingTable, TableError
-from utf8fpga.model.table import Range, Row
+from utf8fpga.model import EncodingTable, Range, Row, TableError
 
 
 def table_mutants(table: EncodingTable) -> Iterator[tuple[str, EncodingTable | TableError]]:

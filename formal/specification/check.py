@@ -15,8 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from utf8fpga.model import DFA, REJECT, TABLE_3_7
-from utf8fpga.model.table import Range
+from utf8fpga.model import DFA, REJECT, TABLE_3_7, Range
 
 FOLDER = Path(__file__).parent
 ROWS = FOLDER / "Rows.v"

@@ -18,8 +18,7 @@ from utf8fpga.hdl.chain import Chain, Stage
 from utf8fpga.hdl.commented import commented, named
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.payloads import item_layout, unit_layout
-from utf8fpga.model import EncodingTable
-from utf8fpga.model.replacement import Replacement
+from utf8fpga.model import EncodingTable, Replacement
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.decoder.parameters import DecoderParameters

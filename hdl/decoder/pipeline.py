@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from utf8fpga.hdl.memory_buffer import MemoryBuffer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.sliced_buffer import SlicedBuffer
-from utf8fpga.model import EncodingTable
-from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model import EncodingTable, InvalidArgumentError
 
 BUFFERS = ("registers", "memory", "slices")
 """The kinds of buffer, which holds output beats while the consumer is not ready."""

@@ -13,9 +13,7 @@ from amaranth.hdl import Cat, Const, Mux, Value
 
 from utf8fpga.hdl.commented import Namer, unnamed
 from utf8fpga.hdl.minimise import Function, minimise
-from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, Range
-from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.replacement import Replacement
+from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, InvalidArgumentError, Range, Replacement
 
 WORD_BITS = 32
 """The bits of a word."""

@@ -11,13 +11,10 @@ from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.encoder.encoder import Encoder
 from utf8fpga.hdl.encoder.logic import WORD_BITS
 from utf8fpga.hdl.payloads import OutputUnit
-from utf8fpga.model import UTF_32, EncodingTable
+from utf8fpga.model import ESCAPES, UTF_32, Composition, EncodingTable, InvalidArgumentError, Replacement, spell
 from utf8fpga.model.encoder import CodeUnit, GoldenEncoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
-from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.render import counted
-from utf8fpga.model.replacement import ESCAPES, Replacement
-from utf8fpga.model.table import Composition, spell
 
 MAX_ENCODER_LANES = 64
 """Upper bound on the words per beat of an encoder."""

@@ -9,9 +9,8 @@ from functools import cache, cached_property, lru_cache
 
 from utf8fpga.hdl.decoder.window_logic import WindowControl
 from utf8fpga.hdl.minimise import LUT_INPUTS, Function, Network, decompose, minimise
-from utf8fpga.model import EncodingTable, ErrorKind, TableError, cause
+from utf8fpga.model import EncodingTable, ErrorKind, TableError, cause, spell
 from utf8fpga.model.errors import representatives
-from utf8fpga.model.table import spell
 
 _LAST_OF_ONE_UNIT = 0xFFFF
 _IS_DEFINITE, _GOES_ON = 1, 2

@@ -15,10 +15,8 @@ from utf8fpga.hdl.validator.report import REPORTS
 from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.hdl.validator.verdict import VerdictTap
-from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, ErrorKind, ValidatorReport
-from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, ErrorKind, InvalidArgumentError, ValidatorReport, spell
 from utf8fpga.model.render import counted
-from utf8fpga.model.table import spell
 from utf8fpga.model.validator import (
     COUNTER_WIDTH,
     MAX_COUNTER_WIDTH,
