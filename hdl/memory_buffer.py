@@ -31,7 +31,7 @@ _REGION = 8
 """Lanes that share the enable of their pointers; twice as many do if there are more than twice `MANY`. More lanes make
 the nets from it longer, fewer lanes those to it."""
 
-_UNCOUNTED = 4
+UNCOUNTED = 4
 """Upper bound on the number of beats that are accepted before the count of beats includes them."""
 
 
@@ -267,7 +267,7 @@ class RowBuffer(wiring.Component):
         self.memories = [LaneMemory(width, number) for number, width in enumerate(widths)]
         self._ready = commented(
             Signal(name="is_ready"),
-            f"At most {CAPACITY - _UNCOUNTED} beats are counted, so there is room for {_UNCOUNTED} more, which may be"
+            f"At most {CAPACITY - UNCOUNTED} beats are counted, so there is room for {UNCOUNTED} more, which may be"
             f" accepted before they are counted: {CAPACITY} in all.",
         )
         self.leaves = commented(Signal(name="leaves"), "The beat at the front is removed.")
@@ -282,7 +282,7 @@ class RowBuffer(wiring.Component):
         inside = self.inside
         m.d.sync += self.counted.eq(self.accepted)
         m.d.comb += [self.leaves.eq(leaves), inside.up.eq(self.counted), inside.down.eq(self.leaves)]
-        m.d.sync += self._ready.eq(~inside.more_than[CAPACITY - _UNCOUNTED] & ~self.reset.busy)
+        m.d.sync += self._ready.eq(~inside.more_than[CAPACITY - UNCOUNTED] & ~self.reset.busy)
 
     def _divide(self, m: Module, controls: Sequence[tuple[Value, Value, Value]]) -> None:
         """Divide a row and its tail among the memories, each with its inputs `valid`, `ready` and `reset`."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def flags_layout(table: EncodingTable, lanes: int) -> data.StructLayout:
-    """Flags of the units of a beat, and of as many units before it as a sequence may have after its first one.
+    """A beat with flags of its units, and of as many units before it as a sequence may have after its first one.
 
     Bit 0 of the first two fields belongs to the earliest of these units, and the highest bit to that in the last lane.
 
@@ -29,12 +29,22 @@ def flags_layout(table: EncodingTable, lanes: int) -> data.StructLayout:
         ill_formed: the unit belongs to an ill-formed maximal subpart. Unless `ends` is set this may change with the
             next beats for units that no unit with `starts` follows.
         starts: the unit is the first one of an item, well-formed or not.
+        units: by lane, the unit.
         present: by lane, whether there is a unit.
         ends: no sequence is open after the beat.
         last: the beat ends its packet.
     """
     units = lanes + table.longest - 1
-    return data.StructLayout({"ill_formed": units, "starts": units, "present": lanes, "ends": 1, "last": 1})
+    return data.StructLayout(
+        {
+            "ill_formed": units,
+            "starts": units,
+            "units": data.ArrayLayout(table.unit_width, lanes),
+            "present": lanes,
+            "ends": 1,
+            "last": 1,
+        }
+    )
 
 
 class UnitFlags:
@@ -87,6 +97,7 @@ class UnitFlags:
         fields: dict[str, Sequence[Staged]] = {
             "ill_formed": [ill_formed(place) for place in places],
             "starts": [circuit.at(circuit.starts, place, of_packet=True) for place in places],
+            "units": circuit.units,
             "present": circuit.keep,
             "ends": [ends],
             "last": [pipeline.last],

@@ -6,19 +6,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, fifo, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_stream, is_effective
+from utf8fpga.hdl.beats import beat_stream
+from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.payloads import unit_layout
 from utf8fpga.hdl.validator.report import report_layout
+from utf8fpga.hdl.validator.report_buffer import ReportBuffer
 from utf8fpga.hdl.validator.tap import ValidatorTap
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.validator.parameters import ValidatorParameters
-
-_SLACK = 4
-"""Beats that the memories hold in addition to those in the pipelines, so that the input need not wait for them."""
 
 
 class PassThrough(wiring.Component):
@@ -29,10 +28,11 @@ class PassThrough(wiring.Component):
 
     The report is valid with the last beat of its packet. It is on the whole packet also if this is cut.
 
-    Throughput: a beat per cycle on any input. `input.ready` is a register.
+    Throughput: a beat per cycle on any input. `input.ready` is a register, deasserted for `reset_cycles` cycles after a
+    reset.
 
-    Structure: a tap watches the input, whose beats wait in a memory for their flags, and for the report where a packet
-    ends.
+    Structure: a tap watches the input and delays each beat until its flags are known. The beat waits for the next ones
+    in registers until these flags are certain, and then in a `ReportBuffer`, as long as reports take.
 
     Args:
         parameters: the parameters. A packet with more units than `limit` is cut after the last item, well-formed or
@@ -45,21 +45,28 @@ class PassThrough(wiring.Component):
     """
 
     packed = True
-    reset_cycles = 0
-    stall_cycles = 2
-    """Cycles without a waiting beat, after which `input.ready` is asserted."""
 
     def __init__(self, parameters: ValidatorParameters) -> None:
         self.parameters, self.lanes, self.limit = parameters, parameters.lanes, parameters.limit
         self._tap = ValidatorTap(parameters, flags=True)
         table = parameters.table
         self._reach = table.longest - 1
+        report = report_layout(parameters.report, parameters.counters)
         super().__init__(
             {
                 "input": In(beat_stream(table.unit_width, self.lanes)),
                 "output": Out(beat_stream(unit_layout(table.unit_width), self.lanes)),
-                "report": Out(report_layout(parameters.report, parameters.counters)),
+                "report": Out(report),
             }
+        )
+        # Flags are one cycle in `waiting`, and one in `entry`.
+        flight = self._tap.flags_latency + 2
+        self.buffer = ReportBuffer(
+            data.StructLayout({"symbols": self.output.payload.shape()["symbols"].shape, "keep": self.lanes}),
+            report,
+            delay=max(0, self._tap.latency - flight),
+            flight=flight,
+            waiting=self._ages,
         )
 
     @property
@@ -70,138 +77,135 @@ class PassThrough(wiring.Component):
     @property
     def latency(self) -> int:
         """Upper bound on the cycles from the beat that determines the flags of a beat to that, while no beat waits."""
-        # A beat is one cycle in each memory, and its flags are one cycle in a register for each beat that they wait
-        # for, and one before their memory.
-        return max(self._tap.flags_latency + self._ages + 1, self._tap.latency) + 2
+        return self._tap.flags_latency + self._ages + 1 + self.buffer.latency
+
+    @property
+    def reset_cycles(self) -> int:
+        """Cycles after a reset in which `input.ready` is deasserted."""
+        return self.buffer.reset_cycles
+
+    @property
+    def stall_cycles(self) -> int:
+        """Cycles without a waiting beat, after which `input.ready` is asserted."""
+        return self.buffer.stall_cycles
 
     @property
     def drain_cycles(self) -> int:
         """Upper bound on the cycles until all determined symbols have been transferred."""
-        return self._depth
-
-    @property
-    def _depth(self) -> int:
-        """Beats in the memory."""
-        return self.latency + _SLACK
+        return self.buffer.drain_cycles
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.tap = tap = self._tap
-        source, output, lanes = self.input, self.output, self.lanes
-        ready = Signal(init=1)
-        accepts = Signal()
+        m.submodules.tap, m.submodules.buffer = tap, buffer = self._tap, self.buffer
+        source, output, found = self.input, self.output, buffer.output
         m.d.comb += [
             tap.payload.eq(source.payload),
             tap.valid.eq(source.valid),
-            tap.ready.eq(ready),
-            source.ready.eq(ready),
-            accepts.eq(is_effective(source) & ready),
+            tap.ready.eq(buffer.ready),
+            source.ready.eq(buffer.ready),
+            buffer.report.eq(tap.report),
+            buffer.report_valid.eq(tap.report_valid),
+            output.payload.symbols.eq(found.payload.beat.symbols),
+            output.payload.keep.eq(found.payload.beat.keep),
+            output.payload.last.eq(found.payload.last),
+            output.valid.eq(found.valid),
+            found.ready.eq(output.ready),
+            self.report.eq(found.payload.report),
         ]
-        beats = fifo.SyncFIFOBuffered(width=len(source.payload.as_value()), depth=self._depth)
-        reports = fifo.SyncFIFOBuffered(width=len(tap.report.as_value()), depth=self._depth)
-        flags = fifo.SyncFIFOBuffered(width=lanes * (1 + (self.limit is not None)), depth=self._depth)
-        m.submodules.beats, m.submodules.reports, m.submodules.flags = beats, reports, flags
-
-        # Into the memories.
-        arriving = _Limit(m, "arriving", self.limit, lanes, accepts, source.payload.last)
-        watched = _Limit(m, "watched", self.limit, lanes, tap.flags_valid, tap.flags.last)
-        beat = data.View(source.payload.shape(), beats.w_data)
-        m.d.comb += [
-            beat.symbols.eq(source.payload.symbols),
-            beat.keep.eq(arriving.within(source.payload.keep)),
-            beat.last.eq(source.payload.last | arriving.ends),
-            beats.w_en.eq(accepts & ~arriving.exceeds),
-            reports.w_data.eq(tap.report),
-            reports.w_en.eq(tap.report_valid),
-        ]
-        self._determine(m, watched, flags)
-
-        # Out of them. The beat and its flags are written so that a beat is never later than its flags.
-        taken = data.View(beat.shape(), beats.r_data)
-        keep, ill_formed = taken.keep, flags.r_data[:lanes]
-        if self.limit is not None:
-            keep = keep & ~flags.r_data[lanes:]
-            ill_formed = ill_formed & keep
-        # With few lanes the units of a beat may all belong to the item that is not within the limit.
-        is_null = ~keep.any() & ~taken.last if self.limit is not None and lanes < self._reach else Const(0, 1)
-        leaves = Signal()
-        m.d.comb += [
-            output.payload.keep.eq(keep),
-            output.payload.last.eq(taken.last),
-            *(output.payload.symbols[lane].eq(Cat(taken.symbols[lane], ill_formed[lane])) for lane in range(lanes)),
-            output.valid.eq(flags.r_rdy & ~is_null & (~taken.last | reports.r_rdy)),
-            leaves.eq((output.valid & output.ready) | (flags.r_rdy & is_null)),
-            beats.r_en.eq(leaves),
-            flags.r_en.eq(leaves),
-            reports.r_en.eq(leaves & taken.last),
-            self.report.eq(reports.r_data),
-        ]
-
-        # Room for all accepted beats.
-        held = Signal(range(self._depth + 1))
-        now = held + beats.w_en - leaves
-        m.d.sync += [held.eq(now), ready.eq(now < self._depth)]
+        self._determine(m)
         return m
 
-    def _determine(self, m: Module, watched: _Limit, memory: Any) -> None:
-        """Write the flags of each beat when no further beat can change them."""
-        lanes, reach, flags, strobe = self.lanes, self._reach, self._tap.flags, self._tap.flags_valid
-        dropped = watched.dropped(flags, reach)
-        shape = data.StructLayout({"ill_formed": lanes, "dropped": 0 if self.limit is None else lanes})
-        waiting = [Signal(shape, name=f"waiting_{age}", reset_less=True) for age in range(1, self._ages + 1)]
-        occupied = Signal(self._ages)
-        determined = Signal(self._ages)
+    def _determine(self, m: Module) -> None:
+        """Enter each beat in the buffer when no further beat can change its flags.
+
+        A beat that is cut is entered at the end of its packet.
+        """
+        lanes, reach, ages, flags, strobe = self.lanes, self._reach, self._ages, self._tap.flags, self._tap.flags_valid
+        limit = _Limit(m, self.limit, lanes, strobe, flags.last)
+        dropped = limit.dropped(flags, reach)
+        fields = {"units": len(flags.units.as_value()), "keep": lanes, "ill_formed": lanes, "last": 1}
+        arriving = Cat(
+            flags.units,
+            limit.within(flags.present) & ~dropped[reach:],
+            flags.ill_formed[reach:],
+            flags.last | limit.ends,
+            *([] if self.limit is None else [limit.ends & ~flags.last]),
+        )
+        shape = data.StructLayout(fields | ({} if self.limit is None else {"is_cut": 1}))
+        waiting = [Signal(shape, name=f"waiting_{age}", reset_less=True) for age in range(1, ages + 1)]
+        occupied = commented(Signal(ages, name="occupied"), "Bit k: a beat waits, after which k others came.")
+        determined = commented(Signal(ages, name="determined", reset_less=True), "Bit k: its flags are certain.")
 
         # Of each beat, from the latest, with what the arriving beat says.
         known: list[Value] = []
         certain: list[Value] = [flags.ends]
-        for age, entry in enumerate(waiting, 1):
+        for age, beat in enumerate(waiting, 1):
             here = [lane - age * lanes + reach for lane in range(lanes)]
+            says = strobe & ~determined[age - 1]
             ill_formed = [
-                flags.ill_formed[place] if place >= 0 else entry.ill_formed[lane] for lane, place in enumerate(here)
+                Mux(says, flags.ill_formed[place], beat.ill_formed[lane]) if place >= 0 else beat.ill_formed[lane]
+                for lane, place in enumerate(here)
             ]
             # The first unit beyond the limit says which ones are dropped, whatever follows.
-            drops = [
-                drop | (dropped[place] if place >= 0 else 0) for drop, place in zip(entry.dropped, here, strict=False)
+            keep = [
+                beat.keep[lane] & ~(says & dropped[place]) if place >= 0 else beat.keep[lane]
+                for lane, place in enumerate(here)
             ]
-            shown = Mux(strobe & ~determined[age - 1], Cat(*ill_formed, *drops), entry.as_value())
-            known.append(shown)
-            certain.append(determined[age - 1] | flags.ends | flags.starts[reach:].any() | Const(age == self._ages, 1))
+            known.append(Cat(beat.units, *keep, *ill_formed, *(beat[name] for name in list(shape.members)[3:])))
+            certain.append(determined[age - 1] | flags.ends | flags.starts[reach:].any())
 
-        # The earliest beat that waits is written if its flags are certain.
-        eldest = [occupied[age] & ~occupied[age + 1 :].any() for age in range(self._ages)]
-        writes = [
-            eldest[age] & (determined[age] | (strobe if age + 1 == self._ages else Const(0, 1)))
-            for age in range(self._ages)
+        # The earliest beat that waits is entered if its flags are certain, unless it is cut and its packet goes on.
+        goes_on = commented(Signal(name="goes_on"), "The packet of a beat that is cut goes on.")
+        is_held = [Const(0, 1) if self.limit is None else beat.is_cut & goes_on for beat in waiting]
+        may = [*determined[:-1], determined[-1] | strobe]
+        writes = [occupied[age] & ~occupied[age + 1 :].any() & may[age] & ~is_held[age] for age in range(ages)]
+        # Only the flags of the last one may become certain in this cycle.
+        chosen, *others = [*(beat.as_value() for beat in waiting[:-1]), known[-1]]
+        for is_eldest, value in zip(occupied[1:], others, strict=True):
+            chosen = Mux(is_eldest, value, chosen)
+        enters, entry = Signal(), Signal(data.StructLayout(fields), name="entry", reset_less=True)
+        beat, ill_formed, is_null = data.View(shape, chosen), entry.ill_formed, Const(0, 1)
+        if self.limit is not None:
+            ill_formed = ill_formed & entry.keep
+            # With few lanes the units of a beat may all belong to the item that is not within the limit.
+            is_null = ~beat.keep.any() & ~beat.last
+        m.d.sync += [enters.eq(Cat(*writes).any() & ~is_null), entry.eq(chosen)]
+        buffer, width = self.buffer, self.parameters.table.unit_width
+        m.d.comb += [
+            *(
+                symbol.eq(Cat(entry.units.word_select(lane, width), ill_formed[lane]))
+                for lane, symbol in enumerate(buffer.beat.symbols)
+            ),
+            buffer.beat.keep.eq(entry.keep),
+            buffer.last.eq(entry.last),
+            buffer.beat_valid.eq(enters),
         ]
-        written = known[0]
-        for is_eldest, value in zip(eldest[1:], known[1:], strict=True):
-            written = Mux(is_eldest, value, written)
-        write, stored = Signal(), Signal(len(memory.w_data), reset_less=True)
-        m.d.sync += [write.eq(Cat(*writes).any()), stored.eq(written)]
-        m.d.comb += [memory.w_en.eq(write), memory.w_data.eq(stored)]
 
-        entered = Cat(flags.ill_formed[reach:], dropped[reach:])
         remaining = occupied & ~Cat(*writes)
         with m.If(strobe):
             m.d.sync += [
-                occupied.eq(Cat(~watched.exceeds, remaining[:-1])),
+                occupied.eq(Cat(~limit.exceeds, remaining[:-1])),
                 determined.eq(Cat(*certain[:-1])),
-                *(later.as_value().eq(earlier) for later, earlier in zip(waiting, [entered, *known[:-1]], strict=True)),
+                *(later.eq(earlier) for later, earlier in zip(waiting, [arriving, *known[:-1]], strict=True)),
             ]
+            if self.limit is not None:
+                m.d.sync += goes_on.eq(~flags.last & (goes_on | limit.ends))
+                # No beat is behind it.
+                with m.If(occupied[-1] & is_held[-1]):
+                    m.d.sync += [occupied[-1].eq(1), determined[-1].eq(1), waiting[-1].eq(known[-1])]
         with m.Else():
             m.d.sync += occupied.eq(remaining)
 
 
 class _Limit:
-    """The place of a beat in its packet, relative to the limit, if there is one.
+    """The place of a beat in its packet, relative to the limit, if there is one; otherwise constants.
 
     Attributes:
         ends: this beat is the last one with units within the limit.
         exceeds: it is after that one.
     """
 
-    def __init__(self, m: Module, name: str, limit: int | None, lanes: int, strobe: Value, last: Value) -> None:
+    def __init__(self, m: Module, limit: int | None, lanes: int, strobe: Value, last: Value) -> None:
         self._lanes, self._limit = lanes, limit
         self.ends: Value = Const(0, 1)
         self.exceeds: Value = Const(0, 1)
@@ -210,7 +214,7 @@ class _Limit:
         if limit is None:
             return
         whole, self._lane = divmod(limit, lanes)
-        number = Signal(range(whole + 2), name=f"{name}_beats")
+        number = Signal(range(whole + 2), name="beats")
         with m.If(strobe):
             m.d.sync += number.eq(Mux(last, 0, Mux(number == whole + 1, number, number + 1)))
         self._holds = number == whole
@@ -221,13 +225,13 @@ class _Limit:
         """The bits of the lanes within the limit."""
         if self._limit is None:
             return bits
-        return bits & Mux(self._holds, Const((1 << self._lane) - 1, self._lanes), Const(-1, self._lanes))
+        return bits & (Const((1 << self._lane) - 1, self._lanes) | ~self._holds.replicate(self._lanes))
 
     def dropped(self, flags: Any, reach: int) -> Value:
         """For each unit with flags, whether it is within the limit, but belongs to an item that is not."""
         found: list[Value] = [Const(0, 1)] * (self._lanes + reach)
         if self._limit is None:
-            return Const(0, 0)
+            return Cat(*found)
         at = self._lane + reach
         is_torn = self._holds & flags.present[self._lane] & ~flags.starts[at]
         for place in range(at - 1, at - 1 - reach, -1):

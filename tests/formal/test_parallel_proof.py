@@ -136,10 +136,10 @@ REPLACED: dict[str, tuple[Any, str, Any, str, dict[str, Any], str]] = {
     "room for a fourth beat at the front": (
         *(Front, "room", lambda front, arrives: ~front.two | ~front.odd, "steady", {"lanes": 4}, "buffer "),
     ),
-    "room for more beats than the memory holds": (memory_buffer, "_UNCOUNTED", 1, "steady", {"lanes": 4}, "buffer "),
+    "room for more beats than the memory holds": (memory_buffer, "UNCOUNTED", 1, "steady", {"lanes": 4}, "buffer "),
 } | {
     f"stalls although no beat waits, {uncounted}": (
-        *(memory_buffer, "_UNCOUNTED", uncounted, "stall"),
+        *(memory_buffer, "UNCOUNTED", uncounted, "stall"),
         *({"lanes": 4, "pipeline": 6}, "buffer held stall"),
     )
     for uncounted in (7, 9)

@@ -271,7 +271,7 @@ CASES: dict[str, list[tuple[dict[str, Any], Cycles]]] = {
     "validator": [
         ({"report": "verdict"}, Cycles(stall=1)),
         ({"lanes": 3}, Cycles(stall=1)),
-        ({"pass_through": True, "lanes": 2, "report": "verdict"}, Cycles(stall=1)),
+        ({"pass_through": True, "lanes": 2, "report": "verdict"}, Cycles(stall=2, drain=2)),
     ],
     "remover": [
         ({"lanes": 1}, Cycles(drain=1)),

@@ -25,14 +25,16 @@ from support.tiers import tiered
 from utf8fpga.hdl import AxiStreamCore, PortOptions, ValidatorParameters, axi_verilog
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.pipeline import Pipeline, Staged
+from utf8fpga.hdl.validator import report_buffer as buffer_module
 from utf8fpga.hdl.validator.flags import UnitFlags
 from utf8fpga.hdl.validator.logic import ValidatorControl
 from utf8fpga.hdl.validator.pass_through import PassThrough
 from utf8fpga.hdl.validator.pipeline import Leaf, any_before, first_of
+from utf8fpga.hdl.validator.report import REPORTS
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, ValidatorReport, decode, validate
 from utf8fpga.model.validator import GoldenPassThrough
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.beats import text_beats
+from utf8fpga.sim.beats import ContractError, text_beats
 from utf8fpga.sim.strategies import any_text, stream_patterns
 
 TAPS: dict[str, dict[str, Any]] = {
@@ -386,11 +388,11 @@ class Reports(wiring.Component):
     """The reports of a pass-through as an output stream, in place of its units."""
 
     packed = True
-    reset_cycles = 0
 
     def __init__(self, core: PassThrough) -> None:
         self._core, self.lanes = core, core.lanes
         self.latency, self.drain_cycles, self.stall_cycles = core.latency, core.drain_cycles, core.stall_cycles
+        self.reset_cycles = core.reset_cycles
         super().__init__(
             {
                 "input": In(stream.Signature(core.input.payload.shape())),
@@ -418,21 +420,54 @@ class Reports(wiring.Component):
 
 @pytest.mark.parametrize("name", tiered({name: name for name in PASS_THROUGHS}, ["through-1", "through-4-cut-8"]))
 def test_the_report_is_on_the_whole_packet_and_at_its_last_beat(name: str) -> None:
-    given = parameters_of_shape(name)
-    core = given.build()
-    watching = ValidatorParameters(lanes=given.lanes, report=given.report, counters=given.counters)
-    simulation = Simulation(Reports(core), watching, engine=ENGINE)
+    parameters = parameters_of_shape(name)
+    simulation = simulation_of_reports(parameters, ENGINE)
     rng = random.Random(4)
-    texts = [drawn(rng, rng.randint(0, 4 * given.lanes + 12)) for _ in range(120)]
+    texts = [drawn(rng, rng.randint(0, 4 * parameters.lanes + 12)) for _ in range(120)]
     for pauses in ([False], [True, False, True]):
-        found = simulation.run(texts, output_pauses=pauses).texts
-        for text, (report,) in zip(texts, found, strict=True):
-            wanted = report_of(text)
-            assert report.well_formed == wanted.well_formed
-            if given.report != "verdict":
-                assert report.offset == wanted.offset
-            if given.report == "full":
-                assert report == wanted
+        check_reports(simulation, parameters, texts, pauses)
+
+
+def simulation_of_reports(parameters: ValidatorParameters, engine: str) -> Simulation:
+    watching = ValidatorParameters(lanes=parameters.lanes, report=parameters.report, counters=parameters.counters)
+    return Simulation(Reports(parameters.build()), watching, engine=engine)
+
+
+def check_reports(
+    simulation: Simulation, parameters: ValidatorParameters, texts: Sequence[bytes], pauses: Sequence[bool]
+) -> None:
+    found = simulation.run(texts, output_pauses=pauses).texts
+    for text, (report,) in zip(texts, found, strict=True):
+        wanted = report_of(text)
+        assert report.well_formed == wanted.well_formed
+        if parameters.report != "verdict":
+            assert report.offset == wanted.offset
+        if parameters.report == "full":
+            assert report == wanted
+
+
+REPORTS_OF_EACH: dict[str, dict[str, Any]] = {
+    f"{report}-{lanes}{f'-cut-{limit}' if limit else ''}": {"report": report, "lanes": lanes, "limit": limit}
+    for report in REPORTS
+    for lanes in (1, 2, 3, 5, 16)
+    for limit in (None, 4, 11)
+}
+
+
+@pytest.mark.parametrize("name", tiered({name: name for name in REPORTS_OF_EACH}, ["offset-3", "verdict-1-cut-4"]))
+def test_no_report_is_lost_or_early_when_the_buffer_fills_and_empties(name: str) -> None:
+    parameters = ValidatorParameters(pass_through=True, **REPORTS_OF_EACH[name])
+    check_when_it_fills(parameters, simulation_of_reports(parameters, ENGINE))
+
+
+def check_when_it_fills(parameters: ValidatorParameters, simulation: Simulation) -> None:
+    """Packets of one beat and longer ones, while the output stops for so long that all rows are occupied."""
+    rng, lanes, whole = random.Random(8), parameters.lanes, simulation.core.drain_cycles + simulation.core.latency
+    for length in (lanes, 3 * lanes):
+        texts = [drawn(rng, rng.randint(0, length)) for _ in range(6 * whole)]
+        for stop in (whole, 2 * whole):
+            check_reports(simulation, parameters, texts, [True] * stop + [False] * stop)
+        check_reports(simulation, parameters, texts, [rng.random() < 0.4 for _ in range(997)])
 
 
 def test_golden_functions_in_parts() -> None:
@@ -477,3 +512,21 @@ def test_the_verilog_has_stream_and_report(registered: bool) -> None:
     assert "Combinational paths from input ports to output ports: none." in text
     assert re.search(r"^// The report is valid with this beat:$", text, re.MULTILINE)
     assert isinstance(AxiStreamCore(core, options), wiring.Component)
+
+
+BUFFER_FAULTS: dict[str, tuple[Any, str, Any]] = {
+    "two beats fewer are in flight": (buffer_module, "_COUNTED", 1),
+    "reports are read one cycle early": (buffer_module, "_READING", 4),
+    "the output has more room": (buffer_module, "UNCOUNTED", 1),
+    "what is not read is not cleared": (buffer_module, "or_", lambda first, second: second),
+}
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("fault", BUFFER_FAULTS.values(), ids=[*BUFFER_FAULTS])
+def test_faults_of_the_buffer_are_detected(fault: tuple[Any, str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = ValidatorParameters(report="offset", counters=8, pass_through=True)
+    monkeypatch.setattr(*fault)
+    simulation = simulation_of_reports(parameters, "python")
+    with pytest.raises((AssertionError, ContractError)):
+        check_when_it_fills(parameters, simulation)
