@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import oracle
-from support.oracle import BOUNDARY, items_of, plain, refusal
+from support.oracle import items_of, plain, refusal
 from support.processes import run
 
 from utf8fpga.model import Decoder, EncodingTable, ErrorKind, InvalidArgumentError, Item, TableError, decode
@@ -110,19 +110,6 @@ def check(items: ItemArrays, expected: list[Item]) -> None:
 # Items.
 
 
-@by_way
-def test_all_texts_of_three_boundary_bytes_in_one_text() -> None:
-    text = b"".join(bytes([*units, 0x41]) for units in product(BOUNDARY, repeat=3))
-    assert plain(decode_array(text)) == items_of(text)
-
-
-@by_table
-@pytest.mark.parametrize("length", range(3))
-def test_all_texts_of_units_near_the_bounds_of_any_table(table: EncodingTable, length: int) -> None:
-    for units in product(units_near(table), repeat=length):
-        check(decode_array(text_of(table, units), table), list(decode(units, table)))
-
-
 @pytest.mark.smoke
 @by_way
 @by_table
@@ -149,7 +136,6 @@ TEXTS = {
     "only_open": bytes.fromhex("F1 80 80"),
     "one_byte": b"\xff",
 }
-by_text = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 
 
 @pytest.mark.smoke
@@ -170,23 +156,6 @@ def test_any_text_in_any_table_in_any_chunks(data: st.DataObject, table: Encodin
         assert arrays.getstate() == decoder.getstate()
     check(arrays.decode(text_of(table, ()), final=True), decoder.decode(b"", final=True))
     assert arrays.getstate() == ((), 0)
-
-
-@by_way
-@by_text
-def test_every_chunk_after_every_prefix(text: bytes) -> None:
-    """Items and state are correct after each chunk from each state, and therefore after any number of chunks."""
-    for first in range(len(text) + 1):
-        before = Decoder()
-        begun = before.decode(text[:first])
-        for after in range(first, len(text) + 1):
-            arrays, decoder = ArrayDecoder(), Decoder()
-            arrays.setstate(before.getstate())
-            decoder.setstate(before.getstate())
-            check(arrays.decode(text[first:after]), decoder.decode(text[first:after]))
-            assert arrays.getstate() == decoder.getstate(), (first, after)
-        arrays.setstate(before.getstate())
-        assert plain([*begun, *arrays.decode(text[first:], final=True)]) == items_of(text), first
 
 
 @pytest.mark.parametrize("shift", range(1, 5))

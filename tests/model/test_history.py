@@ -286,15 +286,6 @@ def test_numbers_of_texts_with_another_answer(rule: Rule) -> None:
         assert counts(rule, direction) == COUNTS[rule].get(direction, NONE), direction
 
 
-def test_numbers_that_the_documents_imply() -> None:
-    assert counts(TABLE, Direction.CONDEMNED) == (0, 0, 0, 65_536)
-    assert counts(BROWN, Direction.CONDEMNED) == (0, 0, 2, 127_488)
-    assert counts(HOPWOOD, Direction.CALLED_TRUNCATED)[:3] == (5, 5_568, 1_230_208)
-    assert counts(STRICT, Direction.CONDEMNED) == (0, 0, 2, 512)
-    for direction in (Direction.CONDEMNED, Direction.CALLED_INVALID, Direction.LET_THROUGH):
-        assert counts(BOTH, direction) == counts(STRICT, direction)
-
-
 PLANE_1 = (0x10000, 0x1FFFF)
 WITNESSES = {
     "table_3_1b rejects one plane": (TABLE, Direction.CONDEMNED, "\U00010000".encode(), [PLANE_1], []),

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.oracle import BOUNDARY, CESU_8_ROWS, refusal
 
-from utf8fpga.model import TABLE_3_7, EncodingTable, is_well_formed
+from utf8fpga.model import TABLE_3_7, EncodingTable, decode, is_well_formed
 from utf8fpga.model.forms import CESU_8, UTF_16, UTF_32
 from utf8fpga.model.partition import partition
 from utf8fpga.model.table import Composition
@@ -75,52 +75,14 @@ def by_definition(units: Sequence[int], form: str) -> list[tuple[int, tuple[int,
 
 
 def parts_of(units: Sequence[int], form: str) -> list[tuple[int, tuple[int, ...], int | None]]:
-    return [(part.offset, part.units, part.code_point) for part in partition(units, FORMS[form])]
+    parts = list(partition(units, FORMS[form]))
+    assert [item for part in parts for item in part.items] == list(decode(units, FORMS[form]))
+    assert all((item.error is None) == part.is_well_formed for part in parts for item in part.items)
+    assert is_well_formed(units, FORMS[form]) == all(part.is_well_formed for part in parts)
+    return [(part.offset, part.units, part.code_point) for part in parts]
 
 
 # The examples of the documents: parts in order, ill-formed ones after "!", pieces divided by "/".
-
-EXAMPLES = [
-    ("d86_well_formed", "UTF-8", ["41", "C3 B1", "42"]),
-    ("d86_ill_formed", "UTF-8", ["41", "!C2", "C3 B1", "42"]),
-    ("d86_in_isolation", "UTF-8", ["!C2/C3"]),
-    ("d89_concatenated", "UTF-16", ["004D", "D800 DF02", "004D"]),
-    ("d89_C0_80_61_F3", "UTF-8", ["!C0/80", "61", "!F3"]),
-    ("table_3_4_UTF-16", "UTF-16", ["004D", "0430", "4E8C", "D800 DF02"]),
-    ("table_3_4_UTF-8", "UTF-8", ["4D", "D0 B0", "E4 BA 8C", "F0 90 8C 82"]),
-    ("d90_surrogates", "UTF-32", ["0000D7FF", "!0000D800/0000DFFF", "0000E000"]),
-    ("d90_greater_than_10FFFF", "UTF-32", ["0010FFFF", "!00110000"]),
-    ("d91_isolated_high", "UTF-16", ["!D800/DBFF", "E000"]),
-    ("d91_isolated_low", "UTF-16", ["D7FF", "!DC00/DFFF"]),
-    ("constraint_C2_41_42", "UTF-8", ["!C2", "41", "42"]),
-    ("constraint_F0_80_80_41", "UTF-8", ["!F0/80/80", "41"]),
-    ("table_3_8_non_shortest", "UTF-8", ["!C0/AF/E0/80/BF/F0/81/82", "41"]),
-    ("table_3_9_surrogates", "UTF-8", ["!ED/A0/80/ED/BF/BF/ED/AF", "41"]),
-    ("table_3_10_other", "UTF-8", ["!F4/91/92/93/FF", "41", "!80/BF", "42"]),
-    ("table_3_11_truncated", "UTF-8", ["!E1 80/E2/F0 91 92/F1 BF", "41"]),
-    ("cesu_8_pair", "CESU-8", ["41", "ED A0 80 ED BC 82"]),
-    ("cesu_8_successor_not_consumed", "CESU-8", ["!ED A0 80", "ED 80 80"]),
-]
-"""The examples of D86 and of the constraints in L2/07-351; bytes in angle brackets are those of section 3.9."""
-
-
-@pytest.mark.smoke
-@pytest.mark.parametrize(("form", "parts"), [row[1:] for row in EXAMPLES], ids=[row[0] for row in EXAMPLES])
-def test_examples_of_the_documents(form: str, parts: list[str]) -> None:
-    units = [int(unit, 16) for part in parts for unit in part.lstrip("!").replace("/", " ").split()]
-    found = list(partition(units, FORMS[form]))
-    offset = 0
-    for part, written in zip(found, parts, strict=True):
-        pieces = [[int(unit, 16) for unit in piece.split()] for piece in written.lstrip("!").split("/")]
-        assert part.offset == offset
-        assert list(part.units) == [*chain(*pieces)]
-        assert part.is_well_formed == (written[0] != "!")
-        assert part.code_point == code_point_of(part.units, form)
-        assert [item.length for item in part.items] == list(map(len, pieces))
-        assert [item.offset for item in part.items] == [offset + sum(map(len, pieces[:n])) for n in range(len(pieces))]
-        assert all((item.error is None) == part.is_well_formed for item in part.items)
-        offset += len(part.units)
-    assert is_well_formed(units, FORMS[form]) == all(written[0] != "!" for written in parts)
 
 
 # By the definitions, for every text of units at the bounds, and for texts drawn.
@@ -172,6 +134,7 @@ def _texts(form: str) -> st.SearchStrategy[list[int]]:
     return st.lists(_pieces[form], max_size=8).map(lambda pieces: [*chain(*pieces)])
 
 
+@pytest.mark.smoke
 @by_form
 @given(data=st.data())
 def test_any_text_is_partitioned_by_the_definitions(form: str, data: st.DataObject) -> None:

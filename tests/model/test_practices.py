@@ -17,32 +17,31 @@ from support.cases import cases
 from support.oracle import BOUNDARY, Expected, items_of, plain, refusal, strictly_decodes
 from support.tiers import tiered
 
-from utf8fpga.model import CESU_8, RFC_2279, TABLE_3_7, UTF_16, UTF_32, Decoder, EncodingTable, Item
+from utf8fpga.model import CESU_8, RFC_2279, TABLE_3_7, UTF_16, UTF_32, Decoder, EncodingTable, Item, decode
 from utf8fpga.model.golden import FiniteGolden, GoldenDecoder
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 from utf8fpga.model.table import starts
 
-# The bytes, and the items with the practices that merge marks: "!n" is one U+FFFD for n bytes.
+# The bytes, and the items with the practices maximal-subparts, whole-subsequence and malformed-sequence: "!n" is one
+# U+FFFD for n bytes.
 EXAMPLES = """
-    table 3-8 non-shortest        | C0 AF E0 80 BF F0 81 82 41 | !8 41          | !2 !3 !3 41
-    table 3-9 surrogates          | ED A0 80 ED BF BF ED AF 41 | !8 41          | !3 !3 !2 41
-    table 3-10 other              | F4 91 92 93 FF 41 80 BF 42 | !5 41 !2 42    | !4 !1 41 !1 !1 42
-    table 3-11 truncated          | E1 80 E2 F0 91 92 F1 BF 41 | !8 41          | !2 !1 !3 !2 41
-    d86 well-formed               | 41 C3 B1 42                | 41 F1 42       | 41 F1 42
-    d86 ill-formed                | 41 C2 C3 B1 42             | 41 !1 F1 42    | 41 !1 F1 42
-    d86 in isolation              | C2 C3                      | !2             | !1 !1
-    d89 not UTF-8                 | C0 80 61 F3                | !2 61 !1       | !2 61 !1
-    d92 C0 starts nothing         | C0 AF                      | !2             | !2
-    d92 9F after E0               | E0 9F 80                   | !3             | !3
-    d92 last row                  | F4 80 83 92                | 1000D2         | 1000D2
-    constraint 41 is not consumed | C2 41 42                   | !1 41 42       | !1 41 42
-    constraint one or each byte   | F0 80 80 41                | !3 41          | !3 41
-    andersen overlong             | F0 80 80 80                | !4             | !4
-    andersen surrogate            | ED A0 80                   | !3             | !3
-    andersen above 10FFFF         | F4 90 80 80                | !4             | !4
-    nothing                       |                            |                |
-    between characters            | 41 E1 80 42 80 43          | 41 !2 42 !1 43 | 41 !2 42 !1 43
-    five bytes then a stray one   | F8 88 80 80 80 80          | !6             | !5 !1
+    table 3-4 all lengths | 4D D0 B0 E4 BA 8C F0 90 8C 82 | 4D 430 4E8C 10302 | 4D 430 4E8C 10302 | 4D 430 4E8C 10302
+    table 3-8 non-shortest | C0 AF E0 80 BF F0 81 82 41 | !1 !1 !1 !1 !1 !1 !1 !1 41 | !8 41 | !2 !3 !3 41
+    table 3-9 surrogates | ED A0 80 ED BF BF ED AF 41 | !1 !1 !1 !1 !1 !1 !1 !1 41 | !8 41 | !3 !3 !2 41
+    table 3-10 other | F4 91 92 93 FF 41 80 BF 42 | !1 !1 !1 !1 !1 41 !1 !1 42 | !5 41 !2 42 | !4 !1 41 !1 !1 42
+    table 3-11 truncated | E1 80 E2 F0 91 92 F1 BF 41 | !2 !1 !3 !2 41 | !8 41 | !2 !1 !3 !2 41
+    d86 well-formed | 41 C3 B1 42 | 41 F1 42 | 41 F1 42 | 41 F1 42
+    d86 ill-formed | 41 C2 C3 B1 42 | 41 !1 F1 42 | 41 !1 F1 42 | 41 !1 F1 42
+    d86 in isolation | C2 C3 | !1 !1 | !2 | !1 !1
+    d89 not UTF-8 | C0 80 61 F3 | !1 !1 61 !1 | !2 61 !1 | !2 61 !1
+    d92 C0 starts nothing | C0 AF | !1 !1 | !2 | !2
+    d92 9F after E0 | E0 9F 80 | !1 !1 !1 | !3 | !3
+    d92 last row | F4 80 83 92 | 1000D2 | 1000D2 | 1000D2
+    constraint 41 is not consumed | C2 41 42 | !1 41 42 | !1 41 42 | !1 41 42
+    constraint one or each byte | F0 80 80 41 | !1 !1 !1 41 | !3 41 | !3 41
+    FFFD itself is no error | EF BF BD | FFFD | FFFD | FFFD
+    noncharacters | EF BF BE F4 8F BF BF | FFFE 10FFFF | FFFE 10FFFF | FFFE 10FFFF
+    between characters | 41 E1 80 42 80 43 | 41 !2 42 !1 43 | 41 !2 42 !1 43 | 41 !2 42 !1 43
 """
 
 
@@ -51,46 +50,14 @@ def shown(items: Iterable[Item]) -> list[str]:
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize(("units", "whole", "malformed"), cases(EXAMPLES))
-def test_examples_of_the_documents(units: str, whole: str, malformed: str) -> None:
+@pytest.mark.parametrize(("units", "maximal", "whole", "malformed"), cases(EXAMPLES))
+def test_examples_of_the_documents(units: str, maximal: str, whole: str, malformed: str) -> None:
     text = bytes.fromhex(units)
+    assert shown(decode(text)) == shown(decode_with(text, Practice.MAXIMAL_SUBPARTS)) == maximal.split()
     assert shown(decode_with(text, Practice.WHOLE_SUBSEQUENCE)) == whole.split()
     assert shown(decode_with(text, Practice.MALFORMED_SEQUENCE)) == malformed.split()
     for practice, expected in EXPECTED.items():
         assert plain(decode_with(text, practice)) == expected(text)
-
-
-LAST_BYTE_MISSING = "C0 E080 F08080 F8808080 FC80808080 DF EFBF F7BFBF FBBFBFBF FDBFBFBFBF"
-OVERLONG = (
-    "C0AF E080AF F08080AF F8808080AF FC80808080AF C1BF E09FBF F08FBFBF F887BFBFBF FC83BFBFBFBF"
-    " C080 E08080 F0808080 F880808080 FC8080808080"
-)
-
-# Kuhn's stress test, the sections that say how many marks there are: bytes and marks.
-KUHN = [
-    *[("3_1_unexpected_continuation", "80 BF 80 BF 80 BF 80"[: 3 * n - 1], n) for n in range(1, 8)],
-    ("3_1_9_all_continuation_bytes", bytes(range(0x80, 0xC0)).hex(), 64),
-    *[("3_2_lonely_start", f"{lead:02X}", 1) for lead in range(0xC0, 0xFE)],
-    *[("3_3_last_byte_missing", units, 1) for units in LAST_BYTE_MISSING.split()],
-    ("3_4_concatenated", LAST_BYTE_MISSING.replace(" ", ""), 10),
-    ("3_5_fe", "FE", 1),
-    ("3_5_ff", "FF", 1),
-    ("3_5_fe_fe_ff_ff", "FE FE FF FF", 4),
-    *[("4_overlong", units, 1) for units in OVERLONG.split()],
-    *[("2_beyond_unicode", units, 1) for units in ("F4908080", "F7BFBFBF", "F888808080", "FDBFBFBFBFBF")],
-    *[("5_1_single_surrogate", units, 1) for units in ("EDA080", "EDADBF", "EDAE80", "EDAFBF", "EDB080")],
-    *[("5_2_paired_surrogates", units, 2) for units in ("EDA080EDB080", "EDAFBFEDBFBF")],
-]
-
-
-@pytest.mark.parametrize(("units", "marks"), [row[1:] for row in KUHN], ids=[f"{row[0]}-{row[1]}" for row in KUHN])
-def test_kuhns_malformed_sequences(units: str, marks: int) -> None:
-    text = bytes.fromhex(units)
-    alone = list(decode_with(text, Practice.MALFORMED_SEQUENCE))
-    quoted = list(decode_with(b'"' + text + b'"', Practice.MALFORMED_SEQUENCE))
-    assert [item.code_point for item in alone] == [0xFFFD] * marks
-    assert [item.code_point for item in quoted] == [0x22, *[0xFFFD] * marks, 0x22]
-    assert sum(item.length for item in alone) == len(text)
 
 
 # What each practice gives, from CPython and the words of its definition.
