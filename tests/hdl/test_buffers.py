@@ -13,7 +13,7 @@ from support.benches import run_benches
 
 from utf8fpga.hdl import BUFFERS, PARALLEL_PIPELINES
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
-from utf8fpga.hdl.fan_out import FanOut, LateReset
+from utf8fpga.hdl.fan_out import LateReset
 from utf8fpga.hdl.memory_buffer import MemoryBuffer, RowBuffer
 from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 from utf8fpga.model import TABLE_3_7
@@ -29,26 +29,6 @@ def run(component: Any, bench: Any) -> None:
         await bench(ctx, domain)
 
     run_benches(m, process)
-
-
-@pytest.mark.parametrize(
-    ("stages", "doubles", "copies"), [*((n, False, size) for n, size in enumerate([1, 1, 2, 4, 8, 16])), (2, True, 4)]
-)
-def test_all_duplicates_are_the_value_delayed_by_the_stages(stages: int, doubles: bool, copies: int) -> None:
-    fan_out, rng = FanOut(stages, doubles=doubles), random.Random(stages)
-    values = [rng.randrange(2) for _ in range(100)]
-    found = []
-
-    async def bench(ctx: Any, domain: Any) -> None:
-        ctx.set(domain.rst, 1)  # has no effect: its registers are not reset
-        for value in values:
-            ctx.set(fan_out.value, value)
-            found.append(ctx.get(fan_out.copies))
-            await ctx.tick()
-
-    run(fan_out, bench)
-    assert FanOut.copies_after(stages + doubles) == copies == len(fan_out.copies)
-    assert found[stages:] == [value * ((1 << copies) - 1) for value in values[: len(values) - stages]]
 
 
 @pytest.mark.parametrize(("places", "flight"), [(2, 3), (2, 9), (8, 20), (32, 4)])
@@ -118,49 +98,6 @@ def test_a_memory_buffer_joins_rows_and_tails(kind: type[RowBuffer], lanes: int)
     run(buffer, bench)
     assert found == given
     assert buffer.capacity - 3 < max(held) <= buffer.capacity
-
-
-@pytest.mark.parametrize("kind", [MemoryBuffer, SlicedBuffer])
-def test_a_memory_buffer_is_empty_after_a_reset(kind: type[RowBuffer]) -> None:
-    """Whatever it held, and whatever still enters it until the cycles in which the pipeline must have drained."""
-    lanes, row_cycles, stalled = 9, 2, 45
-    layout = data.StructLayout({"slots": data.ArrayLayout(7, lanes), "last": 1})
-    buffer, rng = kind(layout, row_cycles=row_cycles, row_copies=2), random.Random(5)
-
-    async def bench(ctx: Any, domain: Any) -> None:
-        for moves in (False, True) * 4:
-            coming: list[tuple[int, list[int]]] = []
-            given: list[list[int]] = []
-            found: list[list[int]] = []
-            first = stalled  # the first cycle in which a beat is valid
-            for cycle in range(-20, stalled + 30):  # the reset is in cycle -1
-                arbitrary = cycle <= buffer.reset.cycles - buffer.drained
-                is_row, is_tail = (arbitrary and rng.random() < 0.7 for _ in range(2))
-                accepts = rng.random() < 0.5 if cycle < 0 else ctx.get(buffer.ready) and cycle < stalled
-                if cycle >= 0 and accepts:
-                    given.append([rng.randrange(128) for _ in range(lanes)])
-                    coming.append((cycle + row_cycles, given[-1]))
-                    first = min(first, cycle + row_cycles + buffer.latency)
-                items = [0] * lanes
-                if coming and coming[0][0] == cycle:
-                    is_row = is_tail = True
-                    items = coming.pop(0)[1]
-                ctx.set(domain.rst, cycle == -1)
-                ctx.set(buffer.accepted, accepts)
-                ctx.set(buffer.row, items[:-1])
-                ctx.set(buffer.row_valid, 3 * is_row)
-                ctx.set(buffer.tail, {"item": items[-1], "last": 0})
-                ctx.set(buffer.tail_valid, is_tail)
-                ctx.set(buffer.output.ready, cycle >= stalled or (moves and arbitrary and rng.random() < 0.5))
-                if cycle >= 0 and ctx.get(buffer.output.valid):
-                    assert cycle >= first, "a beat from before the reset"
-                    if cycle >= stalled:
-                        found.append([ctx.get(buffer.output.payload).slots[lane] for lane in range(lanes)])
-                await ctx.tick()
-            assert found == given
-            assert buffer.capacity - 3 < len(given) <= buffer.capacity
-
-    run(buffer, bench)
 
 
 @pytest.mark.parametrize("kind", [MemoryBuffer, SlicedBuffer])
