@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.lint import requires_linters, requires_system_verilator, warnings_of
 from support.tiers import tiered
+from support.variants import variants
 
 from utf8fpga.hdl import (
     FAMILIES,
@@ -27,64 +27,32 @@ from utf8fpga.hdl import (
     ValidatorParameters,
     axi_verilog,
 )
+from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.decoder.pipeline import BUFFERS
 from utf8fpga.hdl.toolchain import ToolError, run_tool
-from utf8fpga.model import UTF_16, Replacement
 
 
-def variants() -> Iterator[CoreParameters]:
-    """The cores of the matrix."""
+def combinations() -> Iterator[CoreParameters]:
+    """Cores whose options have an effect together."""
     for practice, pipeline, replacement in product(MARK_PRACTICES, PIPELINES, (True, False)):
         yield DecoderParameters(practice=practice, pipeline=pipeline, replacement=replacement)
-    parallel: dict[str, Any] = {"architecture": "parallel"}
     for lanes, pipeline in product((1, 2, 3), PARALLEL_PIPELINES):
-        yield DecoderParameters(lanes=lanes, pipeline=pipeline, packed=False, **parallel)
+        yield DecoderParameters(lanes=lanes, pipeline=pipeline, packed=False, architecture="parallel")
     for buffer, pipeline in product(BUFFERS, PARALLEL_PIPELINES):
         yield DecoderParameters(lanes=4, buffer=buffer, pipeline=pipeline, packed=False)
+    for packed in (True, False):
+        yield DecoderParameters(lanes=64, packed=packed)
+    for lanes, narrow in product((2, 4), (True, False)):
+        yield EncoderParameters(to="utf-16-be", lanes=lanes, narrow=narrow)
+        yield TranscoderParameters(to="utf-16-le", lanes=lanes, narrow=narrow)
+        yield ValidatorParameters(pass_through=True, lanes=lanes, limit=9 if narrow else None)
     for lanes, buffer, packed in product((8, 16), BUFFERS, (True, False)):
         yield DecoderParameters(lanes=lanes, buffer=buffer, packed=packed)
-    for lanes in (2, 3, 4, 64):
-        yield DecoderParameters(lanes=lanes)
-    for buffer in BUFFERS:
-        yield DecoderParameters(lanes=4, buffer=buffer)
-    yield DecoderParameters(lanes=64, packed=False)
-    yield DecoderParameters(refresh=65536)
-    yield DecoderParameters(lanes=4, refresh=65536)
-    yield DecoderParameters(lanes=4, compact_input=True)
-    for (lanes, width), user, flush in product(
-        ((1, 8), (2, 8), (3, 12), (4, 8), (5, 33), (8, 1)), (0, 2), (True, False)
-    ):
-        yield RemoverParameters(lanes=lanes, width=width, user=user, flush=flush)
+    for (lanes, width), flush in product(((1, 8), (2, 8), (3, 12), (5, 33), (8, 1)), (True, False)):
+        yield RemoverParameters(lanes=lanes, width=width, user=2, flush=flush)
 
 
-def other_cores() -> Iterator[CoreParameters]:
-    """Encoders, transcoders and validators."""
-    for to, narrow in product(("utf-8", "utf-16-be", "cesu-8"), (True, False)):
-        yield EncoderParameters(to=to, narrow=narrow)
-    yield EncoderParameters(lanes=3, packed=False, items=True)
-    for lanes in (1, 2, 4):
-        yield TranscoderParameters(to="utf-16-le", lanes=lanes)
-    for lanes, narrow in ((1, True), (2, False), (4, True)):
-        yield TranscoderParameters(lanes=lanes, narrow=narrow)
-    yield TranscoderParameters(lanes=3, packed=False)
-    yield DecoderParameters(table=UTF_16, lanes=2)
-    for lanes, report in ((1, "verdict"), (1, "full"), (2, "full"), (3, "offset"), (4, "verdict")):
-        yield ValidatorParameters(lanes=lanes, report=report)
-    for to, lanes in (("utf-16-le", 4), ("utf-32-be", 4)):
-        yield EncoderParameters(to=to, lanes=lanes)
-    yield EncoderParameters(lanes=4)
-    yield DecoderParameters(properties="all")
-    for replacement in list(Replacement)[1:]:
-        yield DecoderParameters(practice="each-unit", replace_with=replacement)
-    for replacement in ("question-mark", "private-use-escape"):
-        yield TranscoderParameters(replace_with=replacement)
-    for lanes in (1, 4):
-        yield EncoderParameters(lanes=lanes, unescape="private-use-escape")
-    for lanes, limit in ((1, None), (2, 9), (5, 20)):
-        yield ValidatorParameters(lanes=lanes, limit=limit, pass_through=True)
-
-
-MATRIX = {parameters.name: parameters for parameters in (*variants(), *other_cores())}
+MATRIX = {each.name: each for each in (*chain.from_iterable(map(variants, CORES.values())), *combinations())}
 
 
 @requires_linters
@@ -98,8 +66,8 @@ MATRIX = {parameters.name: parameters for parameters in (*variants(), *other_cor
             "decoder-each-unit",
             "transcoder-question-mark",
             "decoder-2",
-            "remover-3-width-12",
-            "validator-3-offset",
+            "remover-3-width-12-user-2",
+            "validator-3",
             "encoder-narrow",
         ],
     ),
