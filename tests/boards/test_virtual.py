@@ -13,7 +13,6 @@ import os
 import random
 import sys
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -136,26 +135,6 @@ def test_any_text_at_line_rate_loses_nothing(form: str) -> None:
     assert Mark.LOST not in events
     assert lit_long_after(of) == []
     assert events[:-1] == [*Expected(DecoderParameters(), form).feed(text, final=True)]
-
-
-def test_without_flow_control_lost_bytes_are_marked() -> None:
-    of = board()
-    # Any gap whose length is not a multiple of 94 shows in the order of these.
-    text = bytes(range(0x21, 0x7F)) * 160
-    sent = of.exchange(text) + of.drain()
-    words = [int.from_bytes(sent[place : place + 4], "little") for place in range(0, len(sent), 4)]
-    pieces: list[list[int]] = [[]]
-    for word in words:
-        if word == 1 << 30:
-            pieces.append([])
-        else:
-            pieces[-1].append(word)
-    assert len(pieces) > 2
-    assert all(bytes(piece) in text for piece in pieces), "a gap without a marker"
-    assert text.startswith(bytes(pieces[0]))
-    assert len(pieces[0]) > 2048, "nothing is lost before the buffer is full"
-    found = [each for each in pieces if each]
-    assert all(after[0] != before[-1] + 1 for before, after in pairwise(found)), "a marker without a gap"
 
 
 @pytest.mark.parametrize(("name", "baud", "led"), [("icebreaker", 3e6, "error"), ("ulx3s-85f", 2.5e6, "overflow")])

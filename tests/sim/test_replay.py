@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -226,15 +225,6 @@ WIDE_CHANGED = EncodingTable.parse(
 
 
 # Practices.
-
-
-@pytest.mark.parametrize("practice", MARK_PRACTICES[1:])
-def test_decoder_with_another_practice_is_detected(practice: Practice) -> None:
-    decoder = build({"practice": practice})
-    own = parameters_of(decoder)
-    simulation = Simulation(decoder, replace(own, practice=Practice.MAXIMAL_SUBPARTS))
-    found = compare(simulation, b"so \xf0\x90\x80\xff\xff\xf0\x80\x80\x80 A and on")
-    assert len(found.units) <= 6
 
 
 @pytest.mark.parametrize("practice", MARK_PRACTICES)
