@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
 from functools import cache
 from itertools import product
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.engines import ENGINE
-from support.oracle import drawn
 from support.tiers import tiered
 
 from utf8fpga.hdl import DecoderParameters, axi_verilog
@@ -103,36 +101,6 @@ def test_any_gaps_and_pauses_against_cpython(
 ) -> None:
     run = simulation.run(given, **patterns)
     assert list(map(characters, run.texts)) == [bytes(text).decode("utf-8", "replace") for text in given]
-
-
-def random_beats(rng: random.Random, packets: Iterable[bytes], lanes: int) -> list[Beat]:
-    """The packets with random gaps, partial beats and null beats."""
-    beats: list[Beat] = []
-    for packet in packets:
-        at, share = 0, rng.choice([0.2, 0.6, 1.0])
-        while at < len(packet):
-            keep = [rng.random() < share for _ in range(lanes)]
-            here = iter(packet[at : at + sum(keep)])
-            beats.append((tuple(next(here, None) if kept else None for kept in keep), False))
-            at += sum(keep)
-        if beats and packet and rng.random() < 0.5:
-            beats[-1] = beats[-1][0], True
-        else:
-            beats.append(((), True))
-    return beats
-
-
-def random_packets(rng: random.Random, count: int) -> list[bytes]:
-    return [drawn(rng, rng.randrange(50)) for _ in range(count)]
-
-
-def test_random_beats_against_cpython(simulation: Simulation) -> None:
-    rng = random.Random(simulation.core.lanes)
-    packets = random_packets(rng, 60)
-    beats = random_beats(rng, packets, simulation.core.lanes)
-    expected = [packet.decode("utf-8", "replace") for packet in packets]
-    assert decoded(simulation, beats) == expected
-    assert decoded(simulation, beats, input_pauses=(True, False), output_pauses=(False, True, True)) == expected
 
 
 def test_one_beat_per_cycle(simulation: Simulation) -> None:
