@@ -68,16 +68,14 @@ class Range:
         """Whether the ranges have a value in common."""
         return self.first <= other.last and other.first <= self.last
 
-    def aligned_hull(self, other: Range | None = None) -> Range:
-        """The smallest aligned power-of-two block that contains this range (and `other`).
+    def aligned_hull(self) -> Range:
+        """The smallest aligned power-of-two block that contains this range.
 
         >>> str(Range(0xC2, 0xDF).aligned_hull())
         'C0..DF'
         """
-        first = min(self.first, other.first) if other else self.first
-        last = max(self.last, other.last) if other else self.last
-        mask = (1 << (first ^ last).bit_length()) - 1
-        return Range(first & ~mask, last | mask)
+        mask = (1 << (self.first ^ self.last).bit_length()) - 1
+        return Range(self.first & ~mask, self.last | mask)
 
 
 def joined(ranges: Iterable[Range]) -> list[Range]:

@@ -91,36 +91,6 @@ def test_empty_or_negative_range_is_rejected(first: int, last: int, shown: str) 
     )
 
 
-def test_range_contains_its_integers() -> None:
-    values = Range.parse("A0..BF")
-    assert list(values) == list(range(0xA0, 0xC0))
-    assert len(values) == 32
-    assert [value in values for value in (0x9F, 0xA0, 0xBF, 0xC0, "A0")] == [False, True, True, False, False]
-    assert [str(Range.parse(text)) for text in ("A0..BF", "E0..E0", "e0", "0..7f")] == ["A0..BF", "E0", "E0", "00..7F"]
-
-
-@pytest.mark.parametrize(
-    ("other", "overlaps"),
-    [("00..9F", False), ("00..A0", True), ("A5", True), ("BF..FF", True), ("C0..FF", False), ("00..FF", True)],
-)
-def test_ranges_overlap_when_they_share_an_integer(other: str, overlaps: bool) -> None:
-    here, there = Range.parse("A0..BF"), Range.parse(other)
-    assert here.overlaps(there) == there.overlaps(here) == overlaps == bool(set(here) & set(there))
-
-
-@pytest.mark.parametrize(
-    ("values", "hull"),
-    [("C2..DF", "C0..DF"), ("F0..F4", "F0..F7"), ("E1..EC", "E0..EF"), ("41", "41"), ("7F..80", "00..FF")],
-)
-def test_aligned_hull_is_the_smallest_block(values: str, hull: str) -> None:
-    assert str(Range.parse(values).aligned_hull()) == hull
-
-
-def test_aligned_hull_of_two_ranges() -> None:
-    assert str(Range.parse("C2..C3").aligned_hull(Range.parse("DF"))) == "C0..DF"
-    assert str(Range.parse("C2..C3").aligned_hull(Range.parse("C0"))) == "C0..C3"
-
-
 # The tables of the catalogue.
 
 
