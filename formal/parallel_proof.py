@@ -10,7 +10,7 @@ packets of any length with any pauses. A third question is whether the decoder c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -171,23 +171,24 @@ _NEVER = {
 """By property the questions about the buffer; during a reset neither `ready` nor `valid` is asserted."""
 
 
+def _fields(payload: Any, slots: Any) -> Iterator[tuple[Any, Any]]:
+    """The fields of a payload, each with that of the slots it is made of."""
+    yield payload.last, slots.last
+    for bit, symbol, slot in zip(Value.cast(payload.keep), payload.symbols, slots.slots, strict=True):
+        yield bit, slot.keep
+        yield from ((symbol[name], slot[name]) for name, _ in symbol.shape())
+
+
 class DecoderJoints(Joints):
     """Whether a decoder connects its window and its buffer as the two halves of the proof assume."""
 
     def connected(self) -> list[tuple[Any, Any]]:
         decoder = self.core
         source, output, window, buffer = decoder.input, decoder.output, decoder.window, decoder.item_buffer
-        slots = buffer.output.payload
         same: list[tuple[Any, Any]] = [
             (window.input.payload, source.payload),
             (output.valid, buffer.output.valid),
-            (output.payload.last, slots.last),
-            *((bit, slots.slots[lane].keep) for lane, bit in enumerate(Value.cast(output.payload.keep))),
-            *(
-                (output.payload.symbols[lane][name], slots.slots[lane][name])
-                for lane in range(decoder.lanes)
-                for name, _ in output.payload.symbols[lane].shape()
-            ),
+            *_fields(output.payload, buffer.output.payload),
             (buffer.output.ready, output.ready),
         ]
         if isinstance(window, BeatWindow):
@@ -221,20 +222,14 @@ class DirectJoints(Joints):
         decoder = self.core
         source, output = decoder.input, decoder.output
         window, packer = decoder.window, decoder.packer
-        sparse, slots = packer.sparse, window.slots
+        sparse = packer.sparse
         return [
             (window.input.payload, source.payload),
             (window.input.valid, source.valid & sparse.ready),
             (source.ready, sparse.ready),
             (window.late_reset, packer.reset.copies[:2]),
             (sparse.valid, window.slots_valid),
-            (sparse.payload.last, slots.last),
-            *((bit, slots.slots[lane].keep) for lane, bit in enumerate(Value.cast(sparse.payload.keep))),
-            *(
-                (sparse.payload.symbols[lane][name], slots.slots[lane][name])
-                for lane in range(decoder.lanes)
-                for name, _ in sparse.payload.symbols[lane].shape()
-            ),
+            *_fields(sparse.payload, window.slots),
             (output.valid, packer.packed.valid),
             (output.payload, packer.packed.payload),
             (packer.packed.ready, output.ready),
