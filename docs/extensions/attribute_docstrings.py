@@ -15,8 +15,6 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
-__all__ = ["setup"]
-
 _KINDS = ("attribute", "data", "property")
 _BEFORE_NAPOLEON, _AFTER_NAPOLEON = 400, 600
 

@@ -18,8 +18,6 @@ from sphinx.util.docutils import SphinxDirective
 from utf8fpga.cli import main
 from utf8fpga.cli.core_options import CoreCommand
 
-__all__ = ["setup"]
-
 _PROGRAM = "utf8fpga"
 
 

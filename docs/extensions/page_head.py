@@ -10,8 +10,6 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-__all__ = ["setup"]
-
 _LONGEST = 200
 """Characters of a description; search engines show fewer."""
 

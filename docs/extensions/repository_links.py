@@ -20,8 +20,6 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-__all__ = ["RepositoryLinks", "setup"]
-
 
 class RepositoryLinks(SphinxTransform):
     """Replaces the links that MyST-Parser makes for files outside of the folder of the pages."""

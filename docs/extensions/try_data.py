@@ -20,8 +20,6 @@ from utf8fpga.model import CATALOGUE, RFC_2279, TABLE_3_7, EncodingTable, ErrorK
 from utf8fpga.model.render import render
 from utf8fpga.model.vectors import DOCUMENTS, vectors
 
-__all__ = ["CIRCUITS", "FEATURED", "START", "circuit", "circuits", "examples", "names", "practices", "script", "tables"]
-
 _BYTES = 8
 _TEXTS = ("torture.txt", "multilingual.txt")
 

@@ -9,8 +9,6 @@ from typing import Any
 from sphinx.application import Sphinx
 from try_data import circuits, script
 
-__all__ = ["PAGE", "SCRIPTS", "setup"]
-
 PAGE = "try"
 SCRIPTS = ("data.js", "decoder.js", "practices.js", "text.js", "circuit.js", "stream.js", "waveform.js", "page.js")
 """The scripts in the order in which they are loaded; each uses those before it."""
