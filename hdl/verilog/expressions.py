@@ -130,16 +130,18 @@ def _unified(bits: Sequence[Expression]) -> Expression | None:
     if not first.operator:
         return leaf(bit for each in bits for bit in each.bits)
     if first.operator == "[]":
-        are_adjacent = (
-            each == Expression("[]", first.operands, index=first.index + at) for at, each in enumerate(bits)
-        )
-        return _sliced(first.operands[0], first.index, len(bits)) if all(are_adjacent) else None
+        places = [(each.operands, each.index) for each in bits]
+        are_adjacent = places == [(first.operands, first.index + at) for at in range(len(bits))]
+        return _sliced(first.operands[0], first.index, len(bits)) if are_adjacent else None
     columns = list(zip(*(each.operands for each in bits), strict=True))
     if first.operator == "?":
+        if len(set(columns[0])) > 1:
+            return None
         # The values need not be alike.
-        values = (first.operands[0], *map(joined, columns[1:])) if len(set(columns[0])) == 1 else ()
-        return Expression("?", values, width=len(bits)) if values else None
-    operands = [_unified(column) for column in columns] if first.operator in BY_BIT.values() else [None]
+        return Expression("?", (first.operands[0], *map(joined, columns[1:])), width=len(bits))
+    if first.operator not in BY_BIT.values():
+        return None
+    operands = [_unified(column) for column in columns]
     return None if None in operands else Expression(first.operator, tuple(filter(None, operands)), width=len(bits))
 
 
@@ -248,15 +250,23 @@ def reduced(expression: Expression) -> Expression:
         return of_bit("~", *operands) if operator == "~" else replace(expression, operands=operands)
     kept: list[Expression] = []
     for negated, group in groupby(terms, key=lambda term: term.operator == "~"):
-        bits = [term.operands[0] if negated else term for term in group]
-        while bits:
-            size = _adjacent(bits)
-            part, bits = bits[:size], bits[size:]
-            if size > 2:
-                kind = operator if not negated else "&|"[operator == "&"]
-                part = [Expression(f"{kind}/", (leaf(sorted(bit for each in part for bit in each.bits)),))]
-            kept += [of_bit("~", reduced(each)) if negated else reduced(each) for each in part]
+        if negated:
+            inner = _reductions("&|"[operator == "&"], [term.operands[0] for term in group])
+            kept += [of_bit("~", reduced(each)) for each in inner]
+        else:
+            kept += map(reduced, _reductions(operator, [*group]))
     return reduce(lambda rest, term: Expression(operator, (term, rest)), reversed(kept))
+
+
+def _reductions(operator: str, terms: Sequence[Expression]) -> Iterator[Expression]:
+    """The operands of an operation, with reductions in place of at least three adjacent bits."""
+    while terms:
+        size = _adjacent(terms)
+        part, terms = terms[:size], terms[size:]
+        if size > 2:
+            yield Expression(f"{operator}/", (leaf(sorted(bit for each in part for bit in each.bits)),))
+        else:
+            yield from part
 
 
 def _adjacent(terms: Sequence[Expression]) -> int:
