@@ -191,10 +191,10 @@ class Aig:
             state, outputs = step(state, inputs, (1 << len(runs)) - 1)
             for n, values in enumerate(found):
                 if cycle < len(runs[n]):
-                    values.append(self._of_ports([value >> n & 1 for value in outputs]))
+                    values.append(self.of_ports([value >> n & 1 for value in outputs]))
         return found
 
-    def _of_ports(self, outputs: Sequence[int]) -> dict[str, int]:
+    def of_ports(self, outputs: Sequence[int]) -> dict[str, int]:
         """The values of the output ports, from those of the outputs."""
         return {
             name: sum(outputs[place] << bit for bit, place in enumerate(places))

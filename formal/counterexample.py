@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from vcd import VCDWriter
-
 import utf8fpga.hdl as hdl
 import utf8fpga.model as model
 from utf8fpga.formal.properties import Property
@@ -19,6 +17,7 @@ from utf8fpga.model import EncodingTable, forms, spell
 from utf8fpga.model.render import counted
 from utf8fpga.sim.beats import Beat, ContractError, beat_of, symbol_width
 from utf8fpga.sim.simulation import Simulation
+from utf8fpga.sim.waveform import write_cycles
 
 
 @dataclass
@@ -186,19 +185,11 @@ class Counterexample:
         directory.mkdir(parents=True, exist_ok=True)
         stem = re.sub(r"\W+", "_", f"{self.configuration}_{self.wanted}_{suffix}").strip("_")
         waveform = directory / f"{stem}.vcd"
-        with waveform.open("w", encoding="utf-8") as file, VCDWriter(file, timescale="1 ns") as writer:
-            clock = writer.register_var("top", "clk", "wire", size=1, init=0)
-            names = sorted({name for values in self.cycles for name in values})
-            size = {name: max(values[name] for values in self.cycles).bit_length() or 1 for name in names}
-            variables = {
-                name: writer.register_var("top", name.removeprefix("see_"), "wire", size=size[name], init=0)
-                for name in names
-            }
-            for number, values in enumerate(self.cycles):
-                for name, value in values.items():
-                    writer.change(variables[name], 10 * number, value)
-                writer.change(clock, 10 * number, 0)
-                writer.change(clock, 10 * number + 5, 1)
+        cycles = [{name.removeprefix("see_"): value for name, value in values.items()} for values in self.cycles]
+        names = sorted({name for values in cycles for name in values})
+        sizes = {name: max(values[name] for values in cycles).bit_length() or 1 for name in names}
+        with waveform.open("w", encoding="utf-8") as file:
+            write_cycles(file, "top", sizes, cycles)
         if not self.reproduced:
             return [waveform]
         test = directory / f"test_{stem}.py"

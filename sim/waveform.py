@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from itertools import chain, takewhile
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 from vcd.gtkw import GTKWSave
 from vcd.reader import TokenKind, VarDecl, tokenize
@@ -272,6 +272,27 @@ def samples(waveform: Path) -> Iterator[dict[_Path, int | str]]:
             values |= changed
 
 
+def write_cycles(file: TextIO, top: str, sizes: Mapping[str, int], cycles: Iterable[Mapping[str, int]]) -> None:
+    """Write a waveform of signals that have one value in each cycle, and of their clock.
+
+    Args:
+        top: the name of the outermost scope.
+        sizes: the width of each signal, by its name with the scopes in `top` and dots between them.
+        cycles: for each cycle of 10 ns the values by name.
+    """
+    with VCDWriter(file, timescale="1 ns") as writer:
+        clock = writer.register_var(top, "clk", "wire", size=1, init=0)
+        signals = {}
+        for name, size in sizes.items():
+            *scope, last = name.split(".")
+            signals[name] = writer.register_var(".".join([top, *scope]), last, "wire", size=size, init=0)
+        for number, values in enumerate(cycles):
+            for name, value in values.items():
+                writer.change(signals[name], 10 * number, value)
+            writer.change(clock, 10 * number, 0)
+            writer.change(clock, 10 * number + 5, 1)
+
+
 def _along_the_data(nets: Sequence[_Net], scope: _Path) -> Iterator[_Path]:
     """A scope, and the scopes of the components in it, those first that are nearer to the input stream."""
     yield scope
@@ -310,21 +331,23 @@ def write_save_file(waveform: Path, save: Path, *, dump: str | None = None) -> b
         writer.dumpfile(dump or str(waveform))
         writer.treeopen(nets[0].scope[0])
         groups: list[str] = []
+
+        def leave(depth: int) -> None:
+            while len(groups) > depth:
+                writer.end_group(groups[-1], closed=_is_closed(groups))
+                groups.pop()
+
         for net in nets:
             scope = list(net.scope[1:])
             common = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(groups, scope, strict=False))))
-            while len(groups) > common:
-                writer.end_group(groups[-1], closed=_is_closed(groups))
-                groups.pop()
+            leave(common)
             for name in scope[common:]:
                 groups.append(name)
                 writer.begin_group(name, closed=_is_closed(groups))
             width = f"[{net.size - 1}:0]" if net.size > 1 else ""
             label = ".".join((*net.scope, *net.path))
             writer.trace(f"{label}{width}", alias=net.path[-1], datafmt="hex" if net.size > 1 else "bin")
-        while groups:
-            writer.end_group(groups[-1], closed=_is_closed(groups))
-            groups.pop()
+        leave(0)
     return True
 
 
