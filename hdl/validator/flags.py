@@ -103,7 +103,7 @@ class UnitFlags:
             "last": [pipeline.last],
         }
         self.stage = max(bit.stage for bits in fields.values() for bit in bits)
-        self.strobe = pipeline.strobe(self.stage, pipeline.valid.value, "arrives")
+        self.strobe = pipeline.strobes(self.stage, pipeline.valid.value, "arrives")[-1]
         self._bits = {name: Cat(*(pipeline.at(bit, self.stage) for bit in bits)) for name, bits in fields.items()}
 
     def __iter__(self) -> Iterator[tuple[str, Value]]:

@@ -64,7 +64,7 @@ class PassThrough(wiring.Component):
         self.buffer = ReportBuffer(
             data.StructLayout({"symbols": self.output.payload.shape()["symbols"].shape, "keep": self.lanes}),
             report,
-            delay=max(0, self._tap.latency - flight),
+            delay=self._tap.latency - flight,
             flight=flight,
             waiting=self._ages,
         )
@@ -104,7 +104,7 @@ class PassThrough(wiring.Component):
             tap.ready.eq(buffer.ready),
             source.ready.eq(buffer.ready),
             buffer.report.eq(tap.report),
-            buffer.report_valid.eq(tap.report_valid),
+            buffer.report_next.eq(tap.report_next),
             output.payload.symbols.eq(found.payload.beat.symbols),
             output.payload.keep.eq(found.payload.beat.keep),
             output.payload.last.eq(found.payload.last),

@@ -68,13 +68,15 @@ class TapPipeline(Pipeline):
         self.add(late.eq(ResetSignal(allow_reset_less=True)))
         return late
 
-    def strobe(self, stage: int, value: Value, name: str) -> Value:
-        """A beat for which `value` was 1 is in this stage, 2 at least, and there was no reset since it was accepted.
+    def strobes(self, stage: int, value: Value, name: str) -> list[Signal]:
+        """For each stage up to this one, 2 at least, a beat for which `value` was 1 is in it.
+
+        In the last one there is none that was accepted before a reset.
 
         Args:
             value: whether there is such a beat, in stage 0.
         """
-        late = self._late_reset
+        late, found = self._late_reset, []
         for number in range(1, stage + 1):
             # The reset itself has few loads; most stages are reset one cycle later.
             ends = Signal(name=f"{name}_{number}", reset_less=number not in (1, stage))
@@ -85,8 +87,9 @@ class TapPipeline(Pipeline):
                 self.add(ends.eq(value))
                 if number > 1:
                     self.add(ends.eq(0), enable=late)
+            found.append(ends)
             value = ends
-        return value
+        return found
 
 
 def any_of_all(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> Staged:

@@ -28,7 +28,7 @@ _GROUP = 64
 _DECIDED = 3
 """Cycles from the announcement of a beat until it is read, if there is room at the output."""
 
-_READING = 3
+_READING = 4
 """Cycles from that until its report is read: whether there is one is read first."""
 
 _COUNTED = 3
@@ -45,11 +45,11 @@ class RowBanks(wiring.Component):
             their pointers.
 
     Ports:
-        entry: a row to write.
-        enters: there is one; it is written at the end of the next cycle.
-        takes: the next row is read. It must have been entered in the cycle before, or earlier.
+        entry: a row to write, in the cycle after `enters`.
+        enters: there will be one.
+        takes: the next row is read. For it, `enters` must have been asserted in the cycle before, or earlier.
         reset: the next row to write and to read is the first one.
-        row: what was read two cycles after `takes`; 0 if nothing was.
+        row: what is read, three cycles after `takes`; 0 if nothing is.
     """
 
     def __init__(self, width: int, banks: int, number: int = 0) -> None:
@@ -73,15 +73,28 @@ class RowBanks(wiring.Component):
             commented(Signal(name=name, reset_less=True), f"{name_of} in the preceding cycle.")
             for name, name_of in (("entering", "enters"), ("taking", "takes"))
         )
+        written, unread = (
+            commented(Signal(self._banks, name=name, init=init, reset_less=True), comment)
+            for name, init, comment in (
+                ("written", 0, "Bit k: bank k is written."),
+                ("unread", (1 << self._banks) - 1, "Bit k: the row of bank k is not the one that is read."),
+            )
+        )
         entry = Signal(len(self.entry), name="entered", reset_less=True)
-        m.d.sync += [entry.eq(self.entry), entering.eq(self.enters), taking.eq(self.takes)]
+        m.d.sync += [
+            entry.eq(self.entry),
+            entering.eq(self.enters),
+            taking.eq(self.takes),
+            written.eq(writes & entering.replicate(self._banks)),
+            unread.eq(~(reads & taking.replicate(self._banks))),
+        ]
         with m.If(entering):
             m.d.sync += writes.eq(writes.rotate_left(1))
-        with m.If(entering & writes[-1]):
+        with m.If(written[-1]):
             m.d.sync += write_row.eq(_next(write_row))
         with m.If(taking):
             m.d.sync += reads.eq(reads.rotate_left(1))
-        with m.If(taking & reads[-1]):
+        with m.If(~unread[-1]):
             m.d.sync += read_row.eq(_next(read_row))
         shown = []
         for bank in range(self._banks):
@@ -89,13 +102,13 @@ class RowBanks(wiring.Component):
             into, out = rows.write_port(), rows.read_port(domain="comb")
             held = Signal(len(entry), name=f"row_of_bank_{bank}", reset_less=True)
             m.d.comb += [
-                into.en.eq(entering & writes[bank]),
+                into.en.eq(written[bank]),
                 into.addr.eq(write_row),
                 into.data.eq(entry),
                 out.addr.eq(read_row),
             ]
             m.d.sync += held.eq(out.data)
-            with m.If(~(taking & reads[bank])):
+            with m.If(unread[bank]):
                 m.d.sync += held.eq(0)
             shown.append(held)
         m.d.comb += self.row.eq(reduce(or_, shown))
@@ -119,7 +132,7 @@ class ReportBuffer(wiring.Component):
 
     Args:
         beat, report: the shapes of a beat and of a report.
-        delay: upper bound on the cycles from the entry of the last beat of a packet to that of its report.
+        delay: upper bound on the cycles from the entry of the last beat of a packet to its report.
         flight: cycles from the acceptance of a beat to its entry, if it waits for no other.
         waiting: upper bound on the beats that have been so long in flight and wait for others.
 
@@ -129,7 +142,8 @@ class ReportBuffer(wiring.Component):
 
     Ports:
         beat, last, beat_valid: a beat, whether its packet ends, and whether there is one.
-        report, report_valid: a report, and whether there is one: for each packet, not before its last beat.
+        report, report_next: a report, and in the cycle before, that there will be one: for each packet, after its last
+            beat.
         ready: a beat may be accepted: there is room for all that may be in flight.
         output: stream of beats; `report` is 0 unless `last` is set.
     """
@@ -138,7 +152,7 @@ class ReportBuffer(wiring.Component):
         self, beat: data.StructLayout, report: data.StructLayout, *, delay: int, flight: int, waiting: int
     ) -> None:
         # A report is read some cycles later than its beat is announced.
-        self._announcement = max(0, delay + 1 - _DECIDED - _READING)
+        self._announcement = max(0, delay - _DECIDED - _READING)
         self._uncounted = flight + _COUNTED + waiting
         # A beat is counted for so many cycles, if none waits at the output.
         self.banks = -(-(self._uncounted + self._announcement + 2) // _ROWS)
@@ -149,7 +163,7 @@ class ReportBuffer(wiring.Component):
                 "last": In(1),
                 "beat_valid": In(1),
                 "report": In(report),
-                "report_valid": In(1),
+                "report_next": In(1),
                 "ready": Out(1),
                 "output": Out(stream.Signature(data.StructLayout({"beat": beat, "last": 1, "report": report}))),
             }
@@ -164,7 +178,7 @@ class ReportBuffer(wiring.Component):
     @property
     def latency(self) -> int:
         """Cycles from the entry of a beat to the output."""
-        return self._announcement + 9
+        return self._announcement + 11
 
     @property
     def stall_cycles(self) -> int:
@@ -173,8 +187,11 @@ class ReportBuffer(wiring.Component):
 
     @property
     def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all beats have been transferred."""
-        return self.capacity + CAPACITY
+        """Upper bound on the cycles until all beats have been transferred.
+
+        After those at the output there is a cycle without a beat.
+        """
+        return self.capacity + CAPACITY + 1
 
     @property
     def reset_cycles(self) -> int:
@@ -203,18 +220,17 @@ class ReportBuffer(wiring.Component):
         room = commented(
             Signal(name="room"), f"At most {CAPACITY - UNCOUNTED} beats are counted at the output, see `RowBuffer`."
         )
-        takes, takes_next = Signal(reset_less=True), Signal()
+        taken = [Signal(name=f"taken_{cycle}", reset_less=True) for cycle in range(7)]
+        takes, takes_next = taken[0], Signal()
         m.d.comb += takes_next.eq(room & Mux(takes, behind.more_than[1], behind.more_than[0]))
         ready = commented(
             Signal(name="is_ready"), f"There is room for the {self._uncounted} beats that may not be counted."
         )
         m.d.sync += [
-            takes.eq(takes_next),
+            *(new.eq(old) for new, old in zip(taken, [takes_next, *taken], strict=False)),
             room.eq(~ahead.more_than[CAPACITY - UNCOUNTED]),
             ready.eq(~held.more_than[self.capacity - self._uncounted] & ~reset.busy),
         ]
-        taken = [takes, *(Signal(name=f"taken_{cycle}", reset_less=True) for cycle in range(1, 5))]
-        m.d.sync += [new.eq(old) for new, old in zip(taken[1:], taken, strict=False)]
         m.d.comb += [
             self.ready.eq(ready),
             held.up.eq(self.beat_valid),
@@ -228,21 +244,26 @@ class ReportBuffer(wiring.Component):
 
         # Whether a report is read, too, depends on the end of a packet, which is read first.
         m.submodules.ends = ends = RowBanks(1, self.banks)
-        takes_report = Signal(reset_less=True)
-        last = [takes_report, *(Signal(name=f"last_{cycle}", reset_less=True) for cycle in (1, 2))]
+        beat = Signal(1 + len(self.beat.as_value()), reset_less=True)
+        last = [Signal(name=f"last_{cycle}", reset_less=True) for cycle in range(4)]
         m.d.comb += [
-            ends.entry.eq(self.last),
+            ends.entry.eq(beat[0]),
             ends.enters.eq(self.beat_valid),
             ends.takes.eq(takes),
             ends.reset.eq(resets[0]),
         ]
-        m.d.sync += [new.eq(old) for new, old in zip(last, [ends.row, *last], strict=False)]
+        m.d.sync += [
+            beat.eq(Cat(self.last, self.beat.as_value())),
+            *(new.eq(old) for new, old in zip(last, [ends.row, *last], strict=False)),
+        ]
+        with m.If(resets[-1]):
+            m.d.sync += [each.eq(0) for each in (*taken, *last)]
 
         # At the output, where a row is written when `queued` has already been told.
         arrives, arrives_next = Signal(reset_less=True), Signal()
         m.d.comb += [
             arrives_next.eq(front.room(arrives) & Mux(arrives, queued.more_than[1], queued.more_than[0])),
-            queued.up.eq(taken[2]),
+            queued.up.eq(taken[4]),
             queued.down.eq(arrives_next),
             front.arrives.eq(arrives),
             front.ready.eq(output.ready),
@@ -251,13 +272,13 @@ class ReportBuffer(wiring.Component):
         ]
         m.d.sync += arrives.eq(arrives_next)
         shown: list[Value] = []
-        sources = [(self.beat.as_value(), self.beat_valid, taken[3])] * -(-len(self.beat.as_value()) // _GROUP)
-        sources += [(self.report.as_value(), self.report_valid, takes_report)] * (len(self._groups) - len(sources))
+        sources = [(beat[1:], self.beat_valid, taken[4])] * -(-len(self.beat.as_value()) // _GROUP)
+        sources += [(self.report.as_value(), self.report_next, last[0])] * (len(self._groups) - len(sources))
         for number, (bits, (word, enters, reads)) in enumerate(zip(self._groups, sources, strict=True)):
             m.submodules[f"banks_{number}"] = banks = RowBanks(len(bits), self.banks, number)
             row = [banks.row] if number else [last[-1], banks.row]
             advance = Signal(name=f"advance_{number}", reset_less=True)
-            m.d.sync += advance.eq(taken[4])
+            m.d.sync += advance.eq(taken[6])
             with m.If(reset.copies[number]):
                 m.d.sync += advance.eq(0)
             width = len(Cat(*row))

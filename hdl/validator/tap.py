@@ -63,6 +63,7 @@ class ValidatorTap(wiring.Component):
         ready: `ready` of the watched stream.
         report: the report, of `report_layout`.
         report_valid: the report is valid in this cycle.
+        report_next: the report is valid in the next cycle, unless there is a reset (only with `flags`).
         flags: flags of the units of a beat and of those before it, of `flags_layout` (only with `flags`).
         flags_valid: they are valid in this cycle: exactly `flags_latency` cycles after each beat was transferred, with
             the same exception for a reset (only with `flags`).
@@ -84,7 +85,7 @@ class ValidatorTap(wiring.Component):
             "report_valid": Out(1),
         }
         if flags:
-            ports |= {"flags": Out(flags_layout(table, lanes)), "flags_valid": Out(1)}
+            ports |= {"report_next": Out(1), "flags": Out(flags_layout(table, lanes)), "flags_valid": Out(1)}
         super().__init__(ports)
 
     @cached_property
@@ -107,7 +108,8 @@ class ValidatorTap(wiring.Component):
         state = self.state
         if self.has_flags:
             flags = state.flags
-            m.d.comb += [self.flags_valid.eq(flags.strobe), *(self.flags[name].eq(bits) for name, bits in flags)]
+            m.d.comb += [self.report_next.eq(state.next_strobe), self.flags_valid.eq(flags.strobe)]
+            m.d.comb += [self.flags[name].eq(bits) for name, bits in flags]
         state.pipeline.connect(m)
         m.d.comb += [
             *(self.report[name].eq(value) for name, value in state.fields.items()),
@@ -151,7 +153,7 @@ class TapCircuit:
         bad: by place, from -`reach`, whether an ill-formed item starts there; 0 if that depends on the next beat.
         stage: the stage of the report.
         fields: the fields of the report.
-        strobe: the report is valid.
+        strobe, next_strobe: the report is valid in this cycle; in the next one, unless there is a reset.
     """
 
     def __init__(self, tap: ValidatorTap) -> None:
@@ -171,7 +173,7 @@ class TapCircuit:
         # One stage more, so that what is set or reset together need not be at the ports.
         self.stage = max(part.stage for parts in fields.values() for part in parts) + 1
         self.fields = {name: Cat(*(pipeline.at(part, self.stage) for part in parts)) for name, parts in fields.items()}
-        self.strobe = pipeline.strobe(self.stage, arrives & units.last, "ends")
+        *_, self.next_strobe, self.strobe = pipeline.strobes(self.stage, arrives & units.last, "ends")
 
     @cached_property
     def flags(self) -> UnitFlags:

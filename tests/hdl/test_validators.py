@@ -514,6 +514,56 @@ def test_the_verilog_has_stream_and_report(registered: bool) -> None:
     assert isinstance(AxiStreamCore(core, options), wiring.Component)
 
 
+@pytest.mark.parametrize("name", tiered({name: name for name in PASS_THROUGHS}, ["through-1", "through-2-cut-5"]))
+def test_a_reset_of_a_pass_through_discards_all_beats_and_reports(name: str) -> None:
+    """Packets before resets at random times, with an output that stops; after each reset whole packets."""
+    core = parameters_of_shape(name).build()
+    rng, lanes = random.Random(9), core.lanes
+    found: list[bytes] = []
+    expected: list[bytes] = []
+
+    async def bench(ctx: Any) -> None:
+        for _ in range(12):
+            before = [drawn(rng, rng.randint(0, 9)) for _ in range(200)]
+            await play(ctx, before, rng.randint(1, 200), ready=rng.random() < 0.5)
+            ctx.set(resets.rst, 1)
+            await ctx.tick()
+            ctx.set(resets.rst, 0)
+            texts = [bytes(rng.choice(b"abc") for _ in range(rng.randint(1, 3))) for _ in range(3)]
+            expected.append(b"".join(texts))
+            found.append(await play(ctx, texts, 4 * core.latency, ready=True))
+
+    async def play(ctx: Any, texts: Sequence[bytes], cycles: int, *, ready: bool) -> bytes:
+        """The units that are output in so many cycles, and 00 for each report on an ill-formed packet."""
+        beats, units = [beat for text in texts for beat in text_beats(text, lanes)], b""
+        for _ in range(cycles):
+            ctx.set(core.output.ready, ready)
+            ctx.set(core.input.valid, bool(beats))
+            if beats:
+                slots, last = beats[0]
+                for lane, slot in enumerate(slots):
+                    ctx.set(core.input.payload.symbols[lane], slot or 0)
+                ctx.set(core.input.payload.keep, sum(1 << lane for lane, slot in enumerate(slots) if slot is not None))
+                ctx.set(core.input.payload.last, last)
+                if ctx.get(core.input.ready):
+                    del beats[0]
+            payload = core.output.payload
+            if ready and ctx.get(core.output.valid):
+                units += bytes(
+                    ctx.get(payload.symbols[lane].unit) for lane in range(lanes) if ctx.get(payload.keep[lane])
+                )
+                if ctx.get(payload.last) and not ctx.get(core.report.well_formed):
+                    units += b"\0"
+            await ctx.tick()
+        return units
+
+    m = Module()
+    m.domains.sync = resets = ClockDomain("sync")
+    m.submodules.core = core
+    run_benches(m, bench)
+    assert found == expected
+
+
 BUFFER_FAULTS: dict[str, tuple[Any, str, Any]] = {
     "two beats fewer are in flight": (buffer_module, "_COUNTED", 1),
     "reports are read one cycle early": (buffer_module, "_READING", 4),
