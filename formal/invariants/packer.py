@@ -33,6 +33,7 @@ from utf8fpga.formal.invariants.buffer import hold_memories, is_next_step, later
 from utf8fpga.formal.packer_monitors import GhostBeat, PackerMonitors
 from utf8fpga.hdl.memory_buffer import CAPACITY, step_pointer
 from utf8fpga.hdl.packer.packer import Packer
+from utf8fpga.hdl.packer.store import BANK_BITS, RowMemory
 
 PACKER_COVERS = (
     "full, and a word is watched",
@@ -173,6 +174,13 @@ class PackerInvariant:
         self._m.d.comb += port.addr.eq(address)
         found: Value = port.data
         return found
+
+    def _read_row(self, memory: RowMemory, address: Value | int) -> Value:
+        """The row of a memory of the store at an address."""
+        if isinstance(address, int):
+            return self._read(memory.banks[address >> BANK_BITS], address % (1 << BANK_BITS))
+        rows = [self._read(bank, address[:BANK_BITS]) for bank in memory.banks]
+        return memory.choose(rows, address[BANK_BITS:])
 
     # Ghosts.
 
@@ -438,6 +446,8 @@ class PackerInvariant:
         ):
             self._claim("pointers", mark_row == _coded(marked.announced[:bits], code.row, bits))
             self._claim("pointers", read_row == _coded(self._moved[:bits], code.row, bits))
+        for code, next_row in zip(packer.store.codes, packer.store.next_rows, strict=False):
+            self._claim("pointers", next_row == _coded((self._moved + 1)[:bits], code.row, bits))
 
     def _remembered(self, row: Value) -> Value:
         """The marks of a row as it is remembered."""
@@ -456,7 +466,7 @@ class PackerInvariant:
         waiting = self._name("marked_rows", marked - self._moved, len(marked))
         for row in range(depth):
             marks = Cat(
-                self._read(memory, code.row(row)) for code, memory in zip(packer.store.codes, memories, strict=True)
+                self._read_row(memory, code.row(row)) for code, memory in zip(packer.store.codes, memories, strict=True)
             )
             distance = self._name(f"distance_{row}", (row - self._moved)[: (depth - 1).bit_length()])
             number = self._name(f"row_number_{row}", self._moved + distance, len(self._moved))
@@ -469,6 +479,9 @@ class PackerInvariant:
             at = slot.announced[: self._index]
             same = (_select(self._words, at) == slot.row_words) & (_select(self._lasts, at) == slot.filled[-1])
             self._claim("rows that are marked", ~slot.announces | same)
+        for bank, memory in zip(packer.store.read_banks, memories, strict=True):
+            if len(memory.held) > 1:
+                self._claim("banks", *((bank == number) | (held == 0) for number, held in enumerate(memory.held)))
         self._claim("marks on their way", ~here[-1] | (Cat(packer.store.kept) == self._remembered(self._entered)))
 
         buffer, reading, held = packer.buffer, self._in_buffer.reading, self._in_buffer.tails
@@ -597,7 +610,7 @@ class PackerInvariant:
         on_its_way = self._name("on_its_way", is_written & self._here[-1] & (self._row == self._entered))
         for lane, memory in enumerate(packer.store.word_memories):
             code = packer.store.codes[lane // packer.store.group]
-            word = self._read(memory, _coded(self._row[:row_bits], code.row, row_bits))
+            word = self._read_row(memory, _coded(self._row[:row_bits], code.row, row_bits))
             is_lane = self._lane == lane
             read = packer.store.stored[lane]
             self._claim("words in the memories", ~(in_memory & is_lane) | (word == monitors.token))

@@ -240,9 +240,7 @@ class Packer(wiring.Component):
     def _show_rows(self, m: Module) -> None:
         """Rows that were read enter the buffer, and leave it at the output."""
         buffer, packed = self.buffer, self.packed
-        slots = [
-            Cat(keep, self._word(word, keep)) for keep, word in zip(self.store.keep, self.store.stored, strict=True)
-        ]
+        slots = [Cat(keep, self._word(lane)) for lane, keep in enumerate(self.store.keep)]
         m.d.comb += [
             Value.cast(buffer.row).eq(Cat(*slots[:-1])),
             Value.cast(buffer.tail).eq(Cat(slots[-1], self.store.last)),
@@ -251,7 +249,10 @@ class Packer(wiring.Component):
             *beat_of_slots(packed.payload, buffer.output.payload),
         ]
 
-    def _word(self, word: Value, keep: Value) -> Value:
+    def _word(self, lane: int) -> Value:
         """The word of a lane, without an error where there is none."""
-        fields = {str(name): word[field.offset : field.offset + field.width] for name, field in self._symbol}
-        return Cat(value & keep.replicate(len(value)) if name == "error" else value for name, value in fields.items())
+        word, fields = self.store.stored[lane], {}
+        for name, field in self._symbol:
+            bits = slice(field.offset, field.offset + field.width)
+            fields[name] = self.store.present(lane, bits) if name == "error" else word[bits]
+        return Cat(fields.values())

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
+from functools import partial, reduce
+from operator import or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory
@@ -17,6 +17,72 @@ from utf8fpga.hdl.pipeline import Pipeline, Staged, latest
 
 RESET_LANES = 4
 """Lanes that share a duplicate of the reset."""
+
+BANK_BITS = 4
+"""Bits of an address in a memory that needs no multiplexers."""
+
+
+class RowMemory:
+    """A memory of which a row is written in each cycle, and one is read into registers.
+
+    More than 16 rows are in banks, which have registers of their own: the multiplexer is behind these.
+
+    Args:
+        width: bits of a row.
+        depth: rows, a power of two.
+        name: the name of the registers.
+        bank: a register with the upper bits of `read` of the preceding cycle; None: registers of other banks than that
+            of the row are cleared.
+
+    Attributes:
+        banks: the memories, of up to 16 rows each. The upper bits of an address are the index of the bank.
+        held: registers, per bank the row that was read.
+        output: the row that was read.
+    """
+
+    def __init__(self, width: int, depth: int, name: str, bank: Value | None = None) -> None:
+        count = max(1, depth >> BANK_BITS)
+        self.banks = [memory.Memory(shape=width, depth=depth // count, init=[]) for _ in range(count)]
+        # Made once, so that the store can be elaborated more than once.
+        self._ports = [(each.write_port(), each.read_port(domain="comb")) for each in self.banks]
+        names = [f"{name}_bank_{number}" for number in range(count)] if count > 1 else [name]
+        self.held = [Signal(width, name=each, reset_less=True) for each in names]
+        self._clears = bank is None
+        self.output = reduce(or_, self.held) if bank is None else self.choose(self.held, bank)
+
+    @staticmethod
+    def choose(banks: Sequence[Value], number: Value) -> Value:
+        """The value of the bank with this index."""
+        if len(banks) == 1:
+            return banks[0]
+        half = len(banks) // 2
+        parts = (RowMemory.choose(each, number[:-1]) for each in (banks[half:], banks[:half]))
+        return Mux(number[-1], *parts)
+
+    def connect(self, m: Module, name: str, address: Value, entry: Value, read: Value) -> None:
+        """Add it to a module.
+
+        Args:
+            m: the module.
+            name: the name of the memory.
+            address, entry: the row that is written, and its address.
+            read: the address of the row that is read.
+        """
+        for number, (rows, (into, out), held) in enumerate(zip(self.banks, self._ports, self.held, strict=True)):
+            is_only = len(self.banks) == 1
+            m.submodules[name if is_only else f"{name}_bank_{number}"] = rows
+            size = len(into.addr)
+            m.d.comb += [
+                # The address may be longer than that of a row.
+                into.en.eq(Const(1, 1) if is_only else address[size : len(read)] == number),
+                into.addr.eq(address[:size]),
+                into.data.eq(entry),
+                out.addr.eq(read[:size]),
+            ]
+            m.d.sync += held.eq(out.data)
+            if self._clears and not is_only:
+                with m.If(read[size:] != number):
+                    m.d.sync += held.eq(0)
 
 
 class RowStore:
@@ -41,8 +107,9 @@ class RowStore:
         written, marked: the cycle in which the words of a beat are written, and in which the marks of a row are.
         mark_rows, read_rows: registers, per group of lanes the row whose marks are written next, and the one that is
             read next.
+        next_rows: registers, per group of lanes the row after that in `read_rows`; empty if there is one bank.
+        read_banks: registers, per group of lanes the bank of the row that was read.
         mark_memories, word_memories: the memories, per group of lanes and per lane.
-        kept, stored: registers, per group of lanes the marks and per lane the word of the row that was read.
     """
 
     def __init__(self, pipeline: Pipeline, lanes: int, depth: int, closed: ClosedRows, network: Network) -> None:
@@ -65,35 +132,55 @@ class RowStore:
         self._closed = pipeline.at(closed.closed, marked)
         self.mark_rows: list[Signal] = []
         self.read_rows: list[Signal] = []
-        self.mark_memories: list[memory.Memory] = []
-        self.word_memories: list[memory.Memory] = []
-        self.kept: list[Signal] = []
-        self.stored: list[Signal] = []
+        self.next_rows: list[Signal] = []
+        self.read_banks: list[Signal] = []
+        self.mark_memories: list[RowMemory] = []
+        self.word_memories: list[RowMemory] = []
         self._entries: list[Value] = []
-        # Made once, so that the store can be elaborated more than once.
-        self._ports: dict[memory.Memory, tuple[Any, Any]] = {}
         self._words: list[tuple[Value, Value]] = []
         for group, code in enumerate(self.codes):
             start = group * self.group
             part = range(start, min(lanes, start + self.group))
             for pointers, name in ((self.mark_rows, "mark_row"), (self.read_rows, "read_row")):
                 pointers.append(Signal(bits, name=f"{name}_{group}", init=code.row(0), reset_less=True))
+            if bits > BANK_BITS:
+                self.next_rows.append(Signal(bits, name=f"next_row_{group}", init=code.row(1), reset_less=True))
             own = [marks[lane] for lane in part] + [last] * (part[-1] == lanes - 1)
             self._entries.append(Cat(pipeline.at(mark, marked) for mark in own))
-            self.mark_memories.append(self._memory(len(own), depth))
-            self.kept.append(Signal(len(own), name=f"kept_{start}", reset_less=True))
+            # The bits of an address above those within a bank.
+            bank = Signal(len(self.read_rows[-1][BANK_BITS:]), name=f"read_bank_{group}", reset_less=True)
+            self.read_banks.append(bank)
+            self.mark_memories.append(RowMemory(len(own), depth, f"kept_{start}"))
             for lane in part:
                 rows = [network.wraps[lane], *self.numbers[group // 2]]
                 address = pipeline.apply(f"address_{lane}", partial(_address, code.inverted), *rows, earliest=written)
                 word = pipeline.at(network.words[-1][lane], written)
                 self._words.append((pipeline.at(address, written), word))
-                self.word_memories.append(self._memory(len(word), depth))
-                self.stored.append(Signal(len(word), name=f"stored_{lane}", reset_less=True))
+                self.word_memories.append(RowMemory(len(word), depth, f"stored_{lane}", bank))
+
+    @property
+    def kept(self) -> list[Value]:
+        """Per group of lanes the marks of the row that was read."""
+        return [each.output for each in self.mark_memories]
+
+    @property
+    def stored(self) -> list[Value]:
+        """Per lane the word of the row that was read."""
+        return [each.output for each in self.word_memories]
 
     @property
     def keep(self) -> list[Value]:
         """Per lane whether the row that was read holds a word."""
         return [self.kept[lane // self.group][lane % self.group] for lane in range(self.lanes)]
+
+    def present(self, lane: int, bits: slice) -> Value:
+        """Bits of the word that was read, if the row holds a word in the lane."""
+        words, marks = self.word_memories[lane].held, self.mark_memories[lane // self.group].held
+        each = (
+            word[bits] & mark[lane % self.group].replicate(len(word[bits]))
+            for word, mark in zip(words, marks, strict=True)
+        )
+        return reduce(or_, each)
 
     @property
     def last(self) -> Value:
@@ -115,31 +202,22 @@ class RowStore:
             # The nets of both conditions are long, so each is an enable without a look-up table in front.
             with m.If(self._closed):
                 m.d.sync += mark_row.eq(Cat(mark_row[1:], code.next_bit(mark_row)))
+            # Of several banks `row` has so many loads that it is not in the feedback.
+            ahead = self.next_rows[group] if self.next_rows else row
             with m.If(read):
-                m.d.sync += row.eq(Cat(row[1:], code.next_bit(row)))
+                m.d.sync += ahead.eq(Cat(ahead[1:], code.next_bit(ahead)))
+                if self.next_rows:
+                    m.d.sync += row.eq(ahead)
             with m.If(resets[start // RESET_LANES]):
                 m.d.sync += [mark_row.eq(mark_row.init), row.eq(row.init)]
+                if self.next_rows:
+                    m.d.sync += ahead.eq(ahead.init)
                 if group % 2 == 0:
                     m.d.sync += self._pairs[group // 2].value.eq(code.pair(0))
-            marks = self.mark_memories[group]
-            m.submodules[f"marks_{start}"] = marks
-            m.d.sync += self.kept[group].eq(self._connect(m, marks, mark_row, self._entries[group], row))
+            m.d.sync += self.read_banks[group].eq(row[BANK_BITS:])
+            self.mark_memories[group].connect(m, f"marks_{start}", mark_row, self._entries[group], row)
             for lane in range(start, min(self.lanes, start + self.group)):
-                words = self.word_memories[lane]
-                m.submodules[f"lane_{lane}"] = words
-                m.d.sync += self.stored[lane].eq(self._connect(m, words, *self._words[lane], row))
-
-    def _memory(self, width: int, depth: int) -> memory.Memory:
-        rows = memory.Memory(shape=width, depth=depth, init=[])
-        self._ports[rows] = rows.write_port(), rows.read_port(domain="comb")
-        return rows
-
-    def _connect(self, m: Module, rows: memory.Memory, address: Value, entry: Value, read: Value) -> Value:
-        """Write a memory in each cycle; the row that is read."""
-        into, out = self._ports[rows]
-        m.d.comb += [into.en.eq(1), into.addr.eq(address), into.data.eq(entry), out.addr.eq(read)]
-        found: Value = out.data
-        return found
+                self.word_memories[lane].connect(m, f"lane_{lane}", *self._words[lane], row)
 
 
 def _address(is_inverted: bool, wraps: Value, *pair: Value) -> Value:

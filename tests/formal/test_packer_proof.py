@@ -215,7 +215,7 @@ FAULTS: dict[str, tuple[Fault, str | None]] = {
         "equivalence",
     ),
     "the end of a text is not marked": (
-        combinational(lambda packer: packer.store.mark_memories[-1].write_ports[0].data[-1].eq(0)),
+        combinational(lambda packer: packer.store.mark_memories[-1].banks[-1].write_ports[0].data[-1].eq(0)),
         "equivalence",
     ),
     "a row is read before it is complete": (an_early_read, "equivalence"),
@@ -319,6 +319,33 @@ def test_a_fault_without_effect_is_accepted() -> None:
 def test_a_packer_behind_a_pipeline(wanted: Property) -> None:
     (result,) = prove_packer(2, wanted, ahead=2)
     assert result.proved, result.note
+
+
+DEEP = 12
+"""Cycles of a pipeline in front of a packer of two lanes whose memories have more than one bank."""
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("wanted", ["equivalence", "stall", "power-up"])
+def test_memories_of_several_banks(wanted: str) -> None:
+    assert len(Packer(NARROW, 2, ahead=DEEP).store.word_memories[0].banks) == 2
+    (result,) = prove_packer(2, wanted, ahead=DEEP)
+    assert result.proved, result.note
+
+
+BANK_FAULTS = {
+    "the other bank is read": registered(lambda packer: packer.store.read_banks[0].eq(packer.store.read_rows[0][0])),
+    "marks of another bank are not cleared": registered(
+        lambda packer: packer.store.mark_memories[0].held[1].eq(packer.store.mark_memories[0].held[0])
+    ),
+}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("fault", BANK_FAULTS.values(), ids=BANK_FAULTS)
+def test_a_packer_with_a_fault_in_its_banks_is_rejected(fault: Fault) -> None:
+    (result,) = prove_packer(2, "equivalence", ahead=DEEP, packer=with_fault(Packer, fault))
+    assert result.proved is False
 
 
 class ForgetfulPacker(Packer):
