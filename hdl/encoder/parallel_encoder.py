@@ -130,7 +130,7 @@ class ParallelEncoder(wiring.Component):
         if not self.narrower:
             return 0
         # Before the narrower, and in it.
-        held = self.packer.capacity + 1 if self.packer else self.stages.latency
+        held = self.packer.capacity + 2 if self.packer else self.stages.latency
         held += self.buffer.capacity if self.buffer else 0
         return self._parts * (held + 1) + self.narrower.buffer.latency
 
