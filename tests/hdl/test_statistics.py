@@ -24,7 +24,6 @@ from utf8fpga.hdl import (
     DecoderParameters,
     PortOptions,
     TranscoderParameters,
-    ValidatorParameters,
 )
 from utf8fpga.hdl.statistics import REGISTERS, Statistics
 
@@ -86,19 +85,12 @@ def words(text: bytes) -> list[bool]:
     return [error for *_, error in pieces(text, "utf-8")]
 
 
-def flagged_bytes(text: bytes) -> list[bool]:
-    return [error for _, start, end, error in pieces(text, "utf-8") for _ in range(start, end)]
-
-
 def utf16_units(text: bytes) -> list[bool]:
     return [error for each, *_, error in pieces(text, "utf-8") for _ in range(len(each.encode("utf-16-le")) // 2)]
 
 
 CORES: dict[str, tuple[CoreParameters, dict[str, Any], Callable[[bytes], list[bool]]]] = {
-    "serial": (DecoderParameters(), {}, words),
-    "packed": (DecoderParameters(lanes=4), {"flags": "word"}, words),
     "sparse": (DecoderParameters(lanes=3, packed=False), {"registered": True}, words),
-    "pass-through": (ValidatorParameters(lanes=2, pass_through=True), {"tid": 2}, flagged_bytes),
     "transcoder": (TranscoderParameters(to="utf-16-le", lanes=2), {"reset_low": True}, utf16_units),
 }
 
