@@ -17,7 +17,6 @@ from utf8fpga.hdl import (
     AxiStreamCore,
     CoreParameters,
     DecoderParameters,
-    EncoderParameters,
     PortOptions,
     RemoverParameters,
 )
@@ -196,28 +195,3 @@ def test_a_reset_discards_the_packet_from_its_second_cycle_on(
             assert words == [0xFFFD] * lanes
 
     chain.simulate(bench)
-
-
-def test_a_symbol_is_present_if_all_of_its_bytes_are() -> None:
-    chain = Chain(EncoderParameters())
-    taken: list[int] = []
-
-    async def send(ctx: SimulatorContext) -> None:
-        port = chain.first
-        for word, keep in ((0x41, 0b1111), (0x42, 0b0111), (0x43, 0b1110), (0x44, 0b1111)):
-            ctx.set(port.s_axis_tdata, word)
-            ctx.set(port.s_axis_tkeep, keep)
-            ctx.set(port.s_axis_tlast, word == 0x44)
-            ctx.set(port.s_axis_tvalid, 1)
-            await ctx.tick().until(port.s_axis_tready)
-
-    async def receive(ctx: SimulatorContext) -> None:
-        port, last = chain.last, False
-        ctx.set(port.m_axis_tready, 1)
-        while not last:
-            beat = ctx.tick().sample(port.m_axis_tdata, port.m_axis_tkeep, port.m_axis_tlast)
-            tdata, tkeep, last = await beat.until(port.m_axis_tvalid)
-            taken.extend(tdata >> 8 * lane & 0xFF for lane in range(4) if tkeep >> lane & 1)
-
-    chain.simulate(send, receive)
-    assert taken == [0x41, 0x44]
