@@ -70,7 +70,7 @@ def test_a_memory_buffer_joins_rows_and_tails(kind: type[RowBuffer], lanes: int)
         coming: list[tuple[int, Any]] = []  # the cycle of a row, and its beat
         tails: list[tuple[int, Any]] = []
         left, inside = list(given), 0
-        for cycle in range(4000):
+        for cycle in range(1000):
             accepts = bool(left) and ctx.get(buffer.ready) and rng.random() < 0.8
             ctx.set(buffer.accepted, accepts)
             if accepts:
