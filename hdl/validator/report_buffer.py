@@ -203,18 +203,18 @@ class ReportBuffer(wiring.Component):
         m.submodules.reset = reset = self.reset
         m.submodules.held, m.submodules.behind = held, behind = Level(self.capacity), Level(self.capacity)
         m.submodules.ahead, m.submodules.queued = ahead, queued = Level(), Level()
-        m.submodules.front = front = Front(1 + len(self._groups))
+        m.submodules.front = front = Front(3)
         resets = reset.copies[len(self._groups) :]
         output = self.output
 
         # A beat is announced when its report will have been entered before it is read.
-        announced: Value = self.beat_valid
+        told: Value = self.beat_valid
         for cycle in range(self._announcement):
             later = Signal(name=f"announced_{cycle}", reset_less=True)
-            m.d.sync += later.eq(announced)
+            m.d.sync += later.eq(told)
             with m.If(resets[-1]):
                 m.d.sync += later.eq(0)
-            announced = later
+            told = later
 
         # It is read if there is room at the output.
         room = commented(
@@ -235,7 +235,7 @@ class ReportBuffer(wiring.Component):
             self.ready.eq(ready),
             held.up.eq(self.beat_valid),
             held.down.eq(takes_next),
-            behind.up.eq(announced),
+            behind.up.eq(told),
             behind.down.eq(takes_next),
             ahead.up.eq(takes),
             ahead.down.eq(front.valid[0] & output.ready),
@@ -260,20 +260,29 @@ class ReportBuffer(wiring.Component):
             m.d.sync += [each.eq(0) for each in (*taken, *last)]
 
         # At the output, where a row is written when `queued` has already been told.
-        arrives, arrives_next = Signal(reset_less=True), Signal()
+        arrive, near = (
+            commented(Signal(name=name, reset_less=True), f"A row reaches the front; a register for {loads}.")
+            for name, loads in (("arrive", "its count there"), ("near", "the count of those behind it"))
+        )
+        announced = Signal(name="announced")
+
+        def announces(arrives: Value) -> Value:
+            return front.room(arrives) & Mux(arrives, queued.more_than[1], queued.more_than[0])
+
         m.d.comb += [
-            arrives_next.eq(front.room(arrives) & Mux(arrives, queued.more_than[1], queued.more_than[0])),
+            announced.eq(announces(near)),
             queued.up.eq(taken[4]),
-            queued.down.eq(arrives_next),
-            front.arrives.eq(arrives),
+            queued.down.eq(announced),
+            front.arrives.eq(arrive),
             front.ready.eq(output.ready),
-            front.reset.eq(Cat(resets[3], *reset.copies[: len(self._groups)])),
+            front.reset.eq(Cat(resets[3], reset.copies[0], reset.copies[len(self._groups) - 1])),
             output.valid.eq(front.valid[0] & ~reset.busy),
         ]
-        m.d.sync += arrives.eq(arrives_next)
+        m.d.sync += [arrive.eq(announces(arrive)), near.eq(announced)]
         shown: list[Value] = []
-        sources = [(beat[1:], self.beat_valid, taken[4])] * -(-len(self.beat.as_value()) // _GROUP)
-        sources += [(self.report.as_value(), self.report_next, last[0])] * (len(self._groups) - len(sources))
+        beats = -(-len(self.beat.as_value()) // _GROUP)
+        sources = [(beat[1:], self.beat_valid, taken[4])] * beats
+        sources += [(self.report.as_value(), self.report_next, last[0])] * (len(self._groups) - beats)
         for number, (bits, (word, enters, reads)) in enumerate(zip(self._groups, sources, strict=True)):
             m.submodules[f"banks_{number}"] = banks = RowBanks(len(bits), self.banks, number)
             row = [banks.row] if number else [last[-1], banks.row]
@@ -290,7 +299,8 @@ class ReportBuffer(wiring.Component):
                 banks.reset.eq(reset.copies[number]),
                 rows.entry.eq(Cat(*row)),
                 rows.advance.eq(advance),
-                rows.valid.eq(front.valid[1 + number]),
+                # The beats are near each other, and the reports.
+                rows.valid.eq(front.valid[1 if number < beats else 2]),
                 rows.ready.eq(output.ready),
                 rows.reset.eq(reset.copies[number]),
             ]
