@@ -333,21 +333,6 @@ def test_memories_of_several_banks(wanted: str) -> None:
     assert result.proved, result.note
 
 
-BANK_FAULTS = {
-    "the other bank is read": registered(lambda packer: packer.store.read_banks[0].eq(packer.store.read_rows[0][0])),
-    "marks of another bank are not cleared": registered(
-        lambda packer: packer.store.mark_memories[0].held[1].eq(packer.store.mark_memories[0].held[0])
-    ),
-}
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("fault", BANK_FAULTS.values(), ids=BANK_FAULTS)
-def test_a_packer_with_a_fault_in_its_banks_is_rejected(fault: Fault) -> None:
-    (result,) = prove_packer(2, "equivalence", ahead=DEEP, packer=with_fault(Packer, fault))
-    assert result.proved is False
-
-
 class ForgetfulPacker(Packer):
     """A packer without room for the beats of the pipeline in front of it."""
 
