@@ -47,8 +47,10 @@ def test_the_answer_is_of_the_current_circuit_and_statement(name: str) -> None:
 
 
 @pytest.mark.smoke
-def test_an_answer_has_all_properties() -> None:
-    assert all({*each["proved"], *each["open"]} == set(PROPERTIES) for each in ANSWERS.values())
+def test_an_answer_has_all_properties_but_those_proved_on_request() -> None:
+    for name, answer in ANSWERS.items():
+        tried = {*answer["proved"], *answer["open"]}
+        assert tried == set(PROPERTIES) or (CONFIGURATIONS[name].on_request and tried < set(PROPERTIES)), name
 
 
 def test_an_answer_of_another_circuit_or_statement_is_not_current(monkeypatch: pytest.MonkeyPatch) -> None:
