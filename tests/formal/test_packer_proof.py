@@ -321,18 +321,6 @@ def test_a_packer_behind_a_pipeline(wanted: Property) -> None:
     assert result.proved, result.note
 
 
-DEEP = 12
-"""Cycles of a pipeline in front of a packer of two lanes whose memories have more than one bank."""
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("wanted", ["equivalence", "stall", "power-up"])
-def test_memories_of_several_banks(wanted: str) -> None:
-    assert len(Packer(NARROW, 2, ahead=DEEP).store.word_memories[0].banks) == 2
-    (result,) = prove_packer(2, wanted, ahead=DEEP)
-    assert result.proved, result.note
-
-
 class ForgetfulPacker(Packer):
     """A packer without room for the beats of the pipeline in front of it."""
 
