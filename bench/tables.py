@@ -95,6 +95,7 @@ CORES_MEASURED: tuple[Scaling, ...] = (
         *(ValidatorParameters(lanes=lanes, pass_through=True) for lanes in (1, 16)),
         *(TranscoderParameters(to="utf-16-le", lanes=lanes) for lanes in (1, 4, 16)),
         *(TranscoderParameters(lanes=lanes, narrow=True) for lanes in (1, 4)),
+        TranscoderParameters(lanes=16),
         *(TranscoderParameters(to=to, pipeline=2) for to in ("utf-8", "utf-16-le")),
         EncoderParameters(),
         *(RemoverParameters(lanes=lanes) for lanes in (16, 64)),
