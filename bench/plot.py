@@ -205,15 +205,16 @@ def _draw_software(axes: Axes, references: list[_Reference]) -> None:
     lowest, highest = axes.get_ylim()
     axes.set_ylim(min(lowest, *(each.lowest / 2 for each in references), 0.15), max(highest, 8))
     _, end = axes.get_xlim()
-    for reference in references:
+    for number, reference in enumerate(sorted(references, key=lambda each: each.lowest)):
         axes.axhspan(reference.lowest, reference.highest, color=_QUIET, alpha=0.18, linewidth=0, zorder=0)
+        # Bands may overlap: the label of the first is below it, the others are above them.
         axes.annotate(
             f"{reference.text}: {reference.lowest:.2g} to {reference.highest:.2g}",
-            (end, (reference.lowest * reference.highest) ** 0.5),
-            xytext=(-2, 0),
+            (end, reference.highest if number else reference.lowest),
+            xytext=(-2, 2 if number else -2),
             textcoords="offset points",
             ha="right",
-            va="center",
+            va="bottom" if number else "top",
             fontsize=8,
             color="#444444",
         )

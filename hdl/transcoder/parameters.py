@@ -178,8 +178,8 @@ class TranscoderParameters(UnitParameters):
 
     @property
     def series(self) -> str:
-        """The core and the encodings."""
-        return f"{self.from_} to {self.to}"
+        """The encodings, and whether the output is narrow."""
+        return f"{self.from_} to {self.to}{', narrow' if self.narrow and self.lanes > 1 else ''}"
 
     def description(self) -> list[str]:
         """The encodings and the sizes."""

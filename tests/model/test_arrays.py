@@ -73,21 +73,6 @@ CAUSE_WITHIN_A_PREFIX = EncodingTable.parse(
 )
 MADE_UP = [NARROW, SHARED_LEADS, LATE_CAUSE, CAUSE_OF_ANOTHER_LENGTH, CAUSE_WITHIN_A_PREFIX]
 TABLES = [TABLE_3_7, UTF_16, RFC_2279, GENERALISED_UTF_8, *MADE_UP]
-
-
-@pytest.fixture(params=["arrays", "compiled", "interpreted"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How the arrays are computed."""
-    if request.param != "arrays":
-        pytest.importorskip("numba", reason="the extra 'fast' is not installed")
-        from utf8fpga.model import array_loop
-
-        loop = array_loop.compiled_loop if request.param == "compiled" else array_loop.decode_units
-        monkeypatch.setattr("utf8fpga.model.arrays.COMPILED", 0)
-        monkeypatch.setattr("utf8fpga.model.arrays._compiled_loop", lambda: loop)
-
-
-by_way = pytest.mark.usefixtures("way")
 by_table = pytest.mark.parametrize("table", TABLES, ids=[table.name for table in TABLES])
 
 
@@ -111,7 +96,6 @@ def check(items: ItemArrays, expected: list[Item]) -> None:
 
 
 @pytest.mark.smoke
-@by_way
 @by_table
 def test_all_sequences_in_one_text_and_its_prefixes(table: EncodingTable) -> None:
     alphabet = units_near(table)[:40]
@@ -124,6 +108,19 @@ def test_all_sequences_in_one_text_and_its_prefixes(table: EncodingTable) -> Non
                 for following in ([], *([unit] for unit in units_near(table))):
                     part = sequence[:place] + following
                     check(decode_array(text_of(table, part), table), list(decode(part, table)))
+
+
+@pytest.mark.parametrize("name", ["compiled_loop", "decode_units"])
+@by_table
+def test_all_sequences_by_the_loop_compiled_and_not(
+    table: EncodingTable, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba", reason="the extra 'fast' is not installed")
+    from utf8fpga.model import array_loop
+
+    monkeypatch.setattr("utf8fpga.model.arrays.COMPILED", 0)
+    monkeypatch.setattr("utf8fpga.model.arrays._compiled_loop", lambda: getattr(array_loop, name))
+    test_all_sequences_in_one_text_and_its_prefixes(table)
 
 
 TEXTS = {
