@@ -391,6 +391,8 @@ class Contents:
         if kind == "$add" and len(nonzero) < 2:
             bits = ports[nonzero[0]] if nonzero else ()
             return self.bit(bits[index]) if index < len(bits) else leaf("0")
+        if kind == "$shr" and _least(ports["B"]) >= len(ports["A"]):
+            return leaf("0")
         if index:
             [whole] = self._of_driver(cell, 0).operands
         elif kind == "$memrd_v2":
@@ -416,6 +418,11 @@ class Contents:
     def _extended(self, bits: Bits, width: int) -> Expression:
         """The value of an operand with the width of the operation, which no tool has to extend then."""
         return self.value((*bits, *"0" * (width - len(bits))))
+
+
+def _least(number: Bits) -> int:
+    """The least value of a number, of which some bits may be constants."""
+    return sum(1 << place for place, bit in enumerate(number) if bit == "1")
 
 
 def _name_of(kind: str, expression: Expression) -> str:
