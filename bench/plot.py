@@ -205,16 +205,17 @@ def _draw_software(axes: Axes, references: list[_Reference]) -> None:
     lowest, highest = axes.get_ylim()
     axes.set_ylim(min(lowest, *(each.lowest / 2 for each in references), 0.15), max(highest, 8))
     _, end = axes.get_xlim()
-    for number, reference in enumerate(sorted(references, key=lambda each: each.lowest)):
+    for reference in references:
         axes.axhspan(reference.lowest, reference.highest, color=_QUIET, alpha=0.18, linewidth=0, zorder=0)
-        # Bands may overlap: the label of the first is below it, the others are above them.
+        # Bands may overlap: the label of the lowest is below it, the others are above them.
+        is_above = reference != min(references, key=lambda each: each.lowest)
         axes.annotate(
             f"{reference.text}: {reference.lowest:.2g} to {reference.highest:.2g}",
-            (end, reference.highest if number else reference.lowest),
-            xytext=(-2, 2 if number else -2),
+            (end, reference.highest if is_above else reference.lowest),
+            xytext=(-2, 2 if is_above else -2),
             textcoords="offset points",
             ha="right",
-            va="bottom" if number else "top",
+            va="bottom" if is_above else "top",
             fontsize=8,
             color="#444444",
         )

@@ -42,7 +42,10 @@ OWN = {
 """By kind of this project's cores a description without a name, and the words after `generate`."""
 
 
-@pytest.mark.parametrize(("description", "words"), OWN.values(), ids=OWN)
+@pytest.mark.parametrize(
+    ("description", "words"),
+    [pytest.param(*each, id=name, marks=[] if name == "tap" else pytest.mark.slow) for name, each in OWN.items()],
+)
 def test_description_with_the_kind_only_is_that_of_this_projects_cores(
     description: str, words: str, tmp_path: Path
 ) -> None:
