@@ -101,6 +101,10 @@ class ItemArrays:
         found -= self.lengths
         return found
 
+    def __repr__(self) -> str:
+        columns = (f"{name}={getattr(self, name)!r}" for name in ("offsets", "lengths", "code_points", "errors"))
+        return f"ItemArrays({', '.join(columns)})"
+
     def __len__(self) -> int:
         return len(self.lengths)
 

@@ -178,7 +178,7 @@ class TranscoderParameters(UnitParameters):
 
     @property
     def series(self) -> str:
-        """The encodings, and whether the output is narrow."""
+        """The encodings, and whether several lanes have narrow output."""
         return f"{self.from_} to {self.to}{', narrow' if self.narrow and self.lanes > 1 else ''}"
 
     def description(self) -> list[str]:

@@ -151,7 +151,8 @@ class PassThrough(wiring.Component):
                 beat.keep[lane] & ~(says & dropped[place]) if place >= 0 else beat.keep[lane]
                 for lane, place in enumerate(here)
             ]
-            known.append(Cat(beat.units, *keep, *ill_formed, *(beat[name] for name in list(shape.members)[3:])))
+            is_cut = [] if self.limit is None else [beat.is_cut]
+            known.append(Cat(beat.units, *keep, *ill_formed, beat.last, *is_cut))
             certain.append(determined[age - 1] | flags.ends | flags.starts[reach:].any())
 
         # The earliest beat that waits is entered if its flags are certain, unless it is cut and its packet goes on.

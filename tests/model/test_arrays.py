@@ -182,6 +182,12 @@ def test_the_compiled_loop_needs_no_folder_for_its_cache(monkeypatch: pytest.Mon
         assert plain(decode_array(text)) == items_of(text)
 
 
+def test_items_are_printed_with_their_arrays() -> None:
+    printed = repr(decode_array(b"A\xff"))
+    assert printed.startswith("ItemArrays(offsets=array([0, 1]), lengths=array([1, 1], dtype=uint8), code_points=")
+    assert printed.endswith("errors=array([0, 2], dtype=uint8))")
+
+
 # Decoder.
 
 
