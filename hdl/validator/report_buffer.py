@@ -96,7 +96,7 @@ class RowBanks(wiring.Component):
             m.d.sync += reads.eq(reads.rotate_left(1))
         with m.If(~unread[-1]):
             m.d.sync += read_row.eq(_next(read_row))
-        shown = []
+        rows_of_banks = []
         for bank in range(self._banks):
             m.submodules[f"bank_{bank}"] = rows = memory.Memory(shape=len(entry), depth=_ROWS, init=[])
             into, out = rows.write_port(), rows.read_port(domain="comb")
@@ -110,8 +110,8 @@ class RowBanks(wiring.Component):
             m.d.sync += held.eq(out.data)
             with m.If(unread[bank]):
                 m.d.sync += held.eq(0)
-            shown.append(held)
-        m.d.comb += self.row.eq(reduce(or_, shown))
+            rows_of_banks.append(held)
+        m.d.comb += self.row.eq(reduce(or_, rows_of_banks))
         with m.If(self.reset):
             m.d.sync += [each.eq(each.init) for each in (writes, reads, write_row, read_row, entering, taking)]
         return m
@@ -208,13 +208,13 @@ class ReportBuffer(wiring.Component):
         output = self.output
 
         # A beat is announced when its report will have been entered before it is read.
-        told: Value = self.beat_valid
+        beat_announced: Value = self.beat_valid
         for cycle in range(self._announcement):
             later = Signal(name=f"announced_{cycle}", reset_less=True)
-            m.d.sync += later.eq(told)
+            m.d.sync += later.eq(beat_announced)
             with m.If(resets[-1]):
                 m.d.sync += later.eq(0)
-            told = later
+            beat_announced = later
 
         # It is read if there is room at the output.
         room = commented(
@@ -235,7 +235,7 @@ class ReportBuffer(wiring.Component):
             self.ready.eq(ready),
             held.up.eq(self.beat_valid),
             held.down.eq(takes_next),
-            behind.up.eq(told),
+            behind.up.eq(beat_announced),
             behind.down.eq(takes_next),
             ahead.up.eq(takes),
             ahead.down.eq(front.valid[0] & output.ready),
@@ -259,7 +259,7 @@ class ReportBuffer(wiring.Component):
         with m.If(resets[-1]):
             m.d.sync += [each.eq(0) for each in (*taken, *last)]
 
-        # At the output, where a row is written when `queued` has already been told.
+        # At the output, where `queued` counts a row before it is written.
         arrive, near = (
             commented(Signal(name=name, reset_less=True), f"A row reaches the front; a register for {loads}.")
             for name, loads in (("arrive", "its count there"), ("near", "the count of those behind it"))
@@ -279,7 +279,7 @@ class ReportBuffer(wiring.Component):
             output.valid.eq(front.valid[0] & ~reset.busy),
         ]
         m.d.sync += [arrive.eq(announces(arrive)), near.eq(announced)]
-        shown: list[Value] = []
+        outputs: list[Value] = []
         beats = -(-len(self.beat.as_value()) // _GROUP)
         sources = [(beat[1:], self.beat_valid, taken[4])] * beats
         sources += [(self.report.as_value(), self.report_next, last[0])] * (len(self._groups) - beats)
@@ -304,8 +304,8 @@ class ReportBuffer(wiring.Component):
                 rows.ready.eq(output.ready),
                 rows.reset.eq(reset.copies[number]),
             ]
-            shown.append(rows.row)
-        payload, (first, *others) = output.payload, shown
+            outputs.append(rows.row)
+        payload, (first, *others) = output.payload, outputs
         m.d.comb += [
             payload.last.eq(first[0]),
             Cat(payload.beat.as_value(), payload.report.as_value()).eq(Cat(first[1:], *others)),
