@@ -323,13 +323,19 @@ def _interact(connection: Port, conversation: Conversation) -> None:
                     is_asked = False
             if keyboard not in ready:
                 continue
-            typed = read(conversation.room - 2)
-            if not typed or (is_empty and typed[0] == _END):
+            # Each end of a text among the bytes, and what follows it, is sent with a request of its own.
+            typed = read((conversation.room - 1) // 2)
+            if not typed:
                 return
-            text, end, typed = typed.partition(bytes([_END]))
-            is_asked |= _REQUEST in text
-            conversation.send(text.replace(bytes([_REQUEST]), b""), ends=bool(end))
-            is_empty = bool(end)
+            while typed:
+                if is_empty and typed[0] == _END:
+                    while conversation.is_waiting:
+                        _show(console, conversation.receive(), with_counters=is_asked)
+                    return
+                text, end, typed = typed.partition(bytes([_END]))
+                is_asked |= _REQUEST in text
+                conversation.send(text.replace(bytes([_REQUEST]), b""), ends=bool(end))
+                is_empty = bool(end)
 
 
 def _show(console: Console, events: Iterable[Event], *, with_counters: bool) -> bool:

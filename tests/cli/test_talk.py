@@ -198,7 +198,10 @@ def test_what_is_typed_is_shown_and_the_terminal_is_restored() -> None:
         shown_until(primary, "bytes 4, scalar values 1, ill-formed items 1")
         os.write(primary, b"A\x1c\x04")  # Ctrl-\ is a character.
         assert "U+001C" in shown_until(primary, "end of text")
-        os.write(primary, b"\x04")
+        # A paste with ends of texts: nothing after the first one is lost, and what it leaves behind is shown.
+        os.write(primary, b"B\x04C\xff\x04\x04")
+        shown = shown_until(primary, "ill-formed FF")
+        assert re.findall("U[+]004.|end of text", shown)[:3] == ["U+0042", "end of text", "U+0043"]
         assert process.wait() == 0
         assert termios.tcgetattr(secondary) == before
 
