@@ -14,11 +14,15 @@ from typing import Any
 import pytest
 from support.processes import started
 
-from utf8fpga.formal import abc
+from utf8fpga.formal import abc, parallel_proof, runner
 from utf8fpga.formal.answers import Answers, kept, shared_answers
-from utf8fpga.formal.catalogue import CONFIGURATIONS
+from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
+from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.runner import harness_aig
+from utf8fpga.hdl import DecoderParameters, ParallelDecoder
+from utf8fpga.model import TABLE_3_7
+from utf8fpga.model.forms import RFC_2279
 
 KEYS = [b"first", b"second", b"third"]
 
@@ -125,6 +129,8 @@ def test_the_solver_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
         verdicts.append((verdict.proved, verdict.depth))
     assert asked == [1]
     assert verdicts[0] == verdicts[1]
+    (longer,) = abc.hold_each(aig, {aig.output_bits["bad"][0]: 3})
+    assert (longer.proved, asked) == (True, [1, 1])
 
 
 def test_a_result_is_kept_in_one_run_only(tmp_path: Path) -> None:
@@ -140,3 +146,23 @@ def test_a_result_is_kept_in_one_run_only(tmp_path: Path) -> None:
         assert kept("key", make) == 4
     with shared_answers(tmp_path / "one"):
         assert kept("key", make) == 2
+
+
+def test_proofs_that_differ_have_different_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys: list[bytes] = []
+
+    def answered(answer: Any) -> Any:
+        return lambda key, make, holds: keys.append(key) or answer
+
+    monkeypatch.setattr(parallel_proof, "once", answered(Induction()))
+    monkeypatch.setattr(runner, "once", answered((False, False)))
+    one, two = (DecoderParameters(lanes=lanes, architecture="parallel", packed=False) for lanes in (1, 2))
+    sparse = (one.build, two.build, lambda: ParallelDecoder(two, keeps_empty=True))
+    for build, right, wanted in itertools.product(sparse, (TABLE_3_7, RFC_2279), HALVES):
+        prove_halves(build, right, wanted)
+    packed = (DecoderParameters(lanes=lanes).build for lanes in (4, 8))
+    for build, right, wanted in itertools.product(packed, (TABLE_3_7, RFC_2279), HALVES[:2]):
+        prove_direct(build, right, wanted)
+    for lanes in (2, 4):
+        runner.prove(Configuration.of(DecoderParameters(lanes=lanes, compact_input=True)), Property.INDEPENDENCE)
+    assert len(keys) == len(set(keys)) == 3 * 2 * len(HALVES) + 2 * 2 * 2 + 2

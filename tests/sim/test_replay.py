@@ -69,6 +69,12 @@ def n_is_o_after_a_pause(m: Module, outer: Any, inner: Any) -> None:
     n_is_o(m, outer, inner, paused)
 
 
+def n_is_o_after_a_null_beat(m: Module, outer: Any, inner: Any) -> None:
+    source, found = outer.input, Signal()
+    m.d.sync += found.eq(found | (source.valid & ~source.payload.keep.any() & ~source.payload.last))
+    n_is_o(m, outer, inner, found)
+
+
 def stops_at_a_separate_end(m: Module, outer: Any, inner: Any) -> None:
     inside, stopped = Signal(), Signal()
     source = outer.input
@@ -150,6 +156,7 @@ NEEDS: dict[str, tuple[Fault, list[str]]] = {
     "none": (n_is_o, []),
     "output pause": (n_is_o_after_a_wait, ["--output-pauses", "010"]),
     "input pause": (n_is_o_after_a_pause, ["--input-pauses", "0100"]),
+    "null beat": (n_is_o_after_a_null_beat, ["--null-beats", "01"]),
     "separate end": (stops_at_a_separate_end, ["--separate-end"]),
 }
 
@@ -171,6 +178,7 @@ def test_replay_command_has_the_required_stream_options(
         input_pauses=[False, True, False, False],
         output_pauses=[False, True, False],
         separate_end=True,
+        null_beats=[False, True],
     )
     assert len(found.units) <= 16
     words = assert_replayed(found, tmp_path, capsys)
