@@ -217,7 +217,44 @@ def test_a_solver_that_does_not_answer_and_a_proof_that_is_none_are_rejected(
     assert rejected(folder, capsys, "--drat", denies) == ["circuit: the solver's proof is not one: circuit"]
 
 
-def test_kept_files_of_certificates_with_the_same_name_are_apart(
+SMALL = "aag 3 2 1 2 0\n2\n4\n6 2 0\n4\n6\ni0 ready\ni1 offer\nl0 r\no0 valid\no1 beat[3]\n"
+"""A circuit whose outputs are an input and a register with the value that `ready` had."""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("6 2 0", "6 2 1", "the initial values of the circuit are"),
+        ("6 2 0", "6 2 6", "the initial values of the circuit are"),
+        ("6 2 0", "6 3 0", "the circuit is"),
+        ("4\n6\ni0", "4\n7\ni0", "the circuit is"),
+        ("l0 r", "l0 s", "the registers of the circuit are"),
+        ("i1 offer", "i1 offered", "the ports of the circuit are"),
+    ],
+)
+def test_another_circuit_is_rejected(old: str, new: str, reason: str, tmp_path: Path) -> None:
+    one, other = (verifier.Circuit.read(text) for text in (SMALL, SMALL.replace(old, new)))
+    graph, solver = verifier.Graph(), verifier.Solver(SOLVER, "", tmp_path)
+    inputs = {name: graph.free() for name in one.inputs}
+    verifier.check_same(graph, one, one, inputs, solver)
+    with pytest.raises(verifier.RejectedError, match=f"^{reason} not (that|those) of the Verilog$"):
+        verifier.check_same(graph, one, other, inputs, solver)
+
+
+@pytest.mark.parametrize("change", [("4\n6\ni0", "2\n6\ni0"), ("4\n6\ni0", "4\n3\ni0")], ids=["valid", "beat"])
+def test_an_output_that_depends_on_ready_is_rejected(
+    change: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verifier, "promised", lambda _: {})
+    monkeypatch.setattr(verifier, "read_again", lambda verilog, *_: verifier.Circuit.read(verilog))
+    for file in ("core.v", "circuit.aag"):
+        (tmp_path / file).write_text(SMALL.replace(*change), encoding="utf-8")
+    certificate = verifier.Certificate(tmp_path, verifier.Solver(SOLVER, "", tmp_path), "")
+    with pytest.raises(verifier.RejectedError, match=r"^the output depends on ready$"):
+        certificate.check_independence()
+
+
+def test_certificates_with_the_same_name_have_files_and_verdicts_of_their_own(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     both, kept = tmp_path / "both", tmp_path / "kept"
@@ -226,6 +263,9 @@ def test_kept_files_of_certificates_with_the_same_name_are_apart(
     assert verified(both, capsys, "--keep", str(kept))[0] == 0
     written = {path.parent.relative_to(kept).as_posix() for path in kept.rglob("*") if path.is_file()}
     assert written == {"a/serial-0", "b/serial-0"}
+    (both / "a" / "serial-0" / "circuit.aag").write_text("", encoding="ascii")
+    status, printed = verified(both, capsys)
+    assert (status, printed.count("REJECTED"), printed.count("holds")) == (1, 1, 1)
 
 
 def test_a_program_that_is_missing_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
