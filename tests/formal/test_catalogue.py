@@ -21,6 +21,7 @@ from support.faulty_cores import FaultyCore, PortFault, valid_is_deasserted_whil
 from support.tiers import tiered
 
 from utf8fpga.cli.main import main
+from utf8fpga.formal import runner
 from utf8fpga.formal.abc import decide
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
 from utf8fpga.formal.counterexample import Counterexample
@@ -28,8 +29,9 @@ from utf8fpga.formal.mutation.tables import table_mutants
 from utf8fpga.formal.netlist import FAMILIES, equal_netlist
 from utf8fpga.formal.properties import JUDGES, Property, cover_targets
 from utf8fpga.formal.reference_dfa import Reference
-from utf8fpga.formal.runner import harness_aig, prove
+from utf8fpga.formal.runner import Question, harness_aig, prove
 from utf8fpga.hdl import DecoderParameters, axi_rtlil, decoder_core
+from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, decode
 from utf8fpga.model.forms import RFC_2279
@@ -68,6 +70,17 @@ def test_proved(name: str, wanted: str) -> None:
 )
 def test_proved_with_the_marker_proof(name: str, wanted: str) -> None:
     assert [result.verdict for result in prove(CONFIGURATIONS[name], wanted) if not result.proved] == []
+
+
+@pytest.mark.parametrize("verdicts", [(None, True), (False, True), (True, None)])
+def test_a_chain_is_proved_only_if_each_of_its_stages_is(
+    verdicts: tuple[bool | None, bool | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_stages, of_chain = iter(verdicts), runner._prove.dispatch(Chain)
+    core = DecoderParameters(lanes=2, compact_input=True).build()
+    monkeypatch.setattr(runner, "_prove", lambda _, question: [question.result("induction", next(of_stages))])
+    (result,) = of_chain(core, Question(Configuration.of(core.parameters), Property.STEADY, 1))
+    assert not result.proved
 
 
 def test_covers_are_every_cause_and_every_state() -> None:

@@ -11,7 +11,7 @@ from support.engines import requires_compiler
 from support.foreign_cores import CORES, FOLDER, core_of
 from support.tiers import tiered
 
-from utf8fpga.formal.foreign import PROVED, prove_foreign, require_provable
+from utf8fpga.formal.foreign import PROVED, _texts, prove_foreign, require_provable
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import axi_verilog, decoder_core
 from utf8fpga.hdl.foreign_core import ForeignCore
@@ -72,6 +72,16 @@ def test_fault_has_a_trace_that_the_simulation_confirms(name: str) -> None:
     given = [word & 0xFFFFFFFF for word in outcome.words]
     expected = [ord(point) for text in proof.texts for point in text.decode("utf-8", "replace")]
     assert given != expected
+
+
+def test_the_texts_of_a_trace_are_those_since_its_last_reset() -> None:
+    def cycle(payload: int = 0, *, reset: int = 0, valid: int = 1, ready: int = 1) -> dict[str, int]:
+        return {"see_reset": reset, "see_in_valid": valid, "see_in_ready": ready, "see_in_payload": payload}
+
+    a, b, last = 0x141, 0x142, 0x200
+    before = [cycle(a), cycle(reset=1)]
+    trace = [*before, cycle(a), cycle(b, ready=0), cycle(b | last), cycle(last), cycle(a), cycle(b, valid=0)]
+    assert _texts(trace, 1) == (b"AB", b"", b"A")
 
 
 def test_sticky_error_is_not_proved() -> None:

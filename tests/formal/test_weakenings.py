@@ -572,6 +572,11 @@ RUNNER = {
         "True",
         remover(Property.INDEPENDENCE, combinational(lambda core: core.output.valid.eq(core.output.ready))),
     ),
+    "a payload that depends on ready": dropped(
+        runner._prove_whole,
+        ', *aig.output_bits["see_out_payload"]',
+        remover(Property.INDEPENDENCE, combinational(lambda core: core.output.payload.last.eq(core.output.ready))),
+    ),
     "initial values that no reset leads to": Weakening(
         runner._power_up_by_reset,
         "if hunt(reset, 0, 1, seconds=question.seconds).proved is not False:",

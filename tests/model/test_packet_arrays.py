@@ -85,7 +85,9 @@ def test_pending_units_are_those_of_the_next_call() -> None:
 
 
 def test_code_points_of_marks_may_be_undefined() -> None:
-    assert PacketDecoder(replacement=False).process(b"A\xff", [2]).undefined["code_point"].tolist() == [False, True]
+    for causes in (False, True):
+        symbols = PacketDecoder(causes=causes, replacement=False).process(b"A\xff", [2])
+        assert symbols.undefined["code_point"].tolist() == [False, True]
     assert PacketDecoder().process(b"A\xff", [2]).undefined == {}
 
 

@@ -361,6 +361,16 @@ def test_a_lost_end_is_found_though_a_long_packet_follows() -> None:
     assert bytes(run.mismatch(caught.value).units) == b"B"
 
 
+def test_an_end_that_is_late_is_found() -> None:
+    def ends_late(m: Module, outer: Any, inner: Any) -> None:
+        never_ends(m, outer, inner)
+        with m.If(first_code_point(inner) == ord("C")):
+            m.d.comb += outer.output.payload.last.eq(1)
+
+    with pytest.raises(BulkDifferenceError):
+        BulkComparison(with_port_fault(ends_late)).send(b"BCD", [1, 3], more=False)
+
+
 def test_an_end_that_is_lost_at_the_end_of_a_file_is_reduced() -> None:
     found = compare_bulk(with_port_fault(never_ends), [b"A" * 1000, b"B"])
     assert bytes(found.units) == b"B"
