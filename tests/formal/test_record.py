@@ -13,7 +13,6 @@ import pytest
 from support.command import utf8fpga
 
 from utf8fpga.cli.main import main
-from utf8fpga.cli.output import CommandError
 from utf8fpga.cli.record import ANSWERS_FILE, PROVED_FILE, read_answers, record_proofs, with_block
 from utf8fpga.formal import record, runner
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, UNPROVED, Configuration
@@ -97,16 +96,6 @@ def test_a_property_is_recorded_as_proved_only_if_all_its_results_are() -> None:
     answers: record.Answers = {}
     record.add_answers(answers, CONFIGURATIONS["serial-0"], ["cover"], results)
     assert (answers["serial-0"]["proved"], list(answers["serial-0"]["open"])) == ({}, ["cover"])
-
-
-def test_nothing_is_recorded_if_a_page_lacks_one_of_its_blocks(tmp_path: Path) -> None:
-    page = checkout(tmp_path) / PROVED_FILE
-    text = page.read_text(encoding="utf-8").replace("<!-- proved: begin -->", "<!-- proved: begin -->\nOlder.")
-    page.write_text(text.replace("<!-- unproved: begin -->", ""), encoding="utf-8")
-    with pytest.raises(CommandError, match=r"^the page has no lines <!-- unproved: begin --> and"):
-        record_proofs(ANSWERS, tmp_path)
-    assert "Older." in page.read_text(encoding="utf-8")
-    assert not (tmp_path / ANSWERS_FILE).exists()
 
 
 def test_proofs_are_recorded_once(tmp_path: Path) -> None:
