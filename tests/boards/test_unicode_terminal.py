@@ -248,11 +248,16 @@ def test_a_file_without_the_font_is_rejected(contents: bytes, tmp_path: Path, mo
         read_font()
 
 
+GLYPHS = {code: random.Random(code).randbytes(16) for code in range(0x21, 0x7F)}
+GLYPHS |= {0x20: bytes(16), 0x80: random.Random(1).randbytes(32), 0x65E5: random.Random(2).randbytes(32)}
+"""A font for tests that do not need those of characters."""
+
+
 @pytest.fixture
-def terminal(font: dict[int, bytes]) -> Any:
+def terminal() -> Any:
     from utf8fpga.boards.terminal.simulated import SimulatedTerminal
 
-    return SimulatedTerminal(font)
+    return SimulatedTerminal(GLYPHS)
 
 
 def spram() -> str:
@@ -377,23 +382,23 @@ def random_controls(seed: int) -> str:
 @requires_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_controls_are_those_of_another_terminal(seed: int, terminal: Any, font: dict[int, bytes]) -> None:
+def test_controls_are_those_of_another_terminal(seed: int, terminal: Any) -> None:
     pyte = pytest.importorskip("pyte", reason="pyte is not installed")
     text = random_controls(seed)
     screen = pyte.Screen(80, 30)
     screen.set_mode(pyte.modes.LNM)
     pyte.Stream(screen).feed(_IGNORED.sub("", text))
     terminal.send(text.encode())
-    assert terminal.frame() == picture(cells_of(screen, font), 80, 30, (screen.cursor.y, screen.cursor.x))
+    assert terminal.frame() == picture(cells_of(screen, GLYPHS), 80, 30, (screen.cursor.y, screen.cursor.x))
 
 
 @requires_compiler
 @pytest.mark.slow
-def test_lost_bytes_leave_a_sign(terminal: Any, font: dict[int, bytes]) -> None:
+def test_lost_bytes_leave_a_sign(terminal: Any) -> None:
     # Glyphs of two columns for two bytes take longer than their bytes, those for three bytes do not.
     han, control = "\u65e5".encode(), "\x80".encode()
     lost = picture(
-        {(0, 0): Cell(bytes(2) + bytes(255 - row for row in font[ord("L")][2:15]) + bytes(1), RED)}, 1, 1, (1, 0)
+        {(0, 0): Cell(bytes(2) + bytes(255 - row for row in GLYPHS[ord("L")][2:15]) + bytes(1), RED)}, 1, 1, (1, 0)
     )
     assert not _shows(lost, terminal, han * 4000)
     assert not _shows(lost, terminal, control * 2000)
