@@ -372,6 +372,7 @@ def random_controls(seed: int) -> str:
             parts.append(f"\x1b[{chance.choice(['', chance.randrange(33)])};{chance.randrange(90)}H")
         elif kind < 10:
             # Erased cells have the colours of the initial pen, which other terminals have in theirs.
+            parts.append(chance.choice(["", "\b\b\b"]))
             parts.append(f"\x1b[m\x1b[{chance.choice(['J', '2J', 'K', '0K', '2K', 'H', '7H'])}")
         else:
             pen = ";".join(str(chance.choice(parameters)) for _ in range(chance.randrange(4)))
