@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from support.command import utf8fpga
 from support.engines import requires_compiler
-from support.foreign_cores import CORES, FOLDER
+from support.foreign_cores import CORES, FOLDER, use_few_texts
 
 pytestmark = requires_compiler
 
@@ -57,7 +57,8 @@ def test_description_with_the_kind_only_is_that_of_this_projects_cores(
     assert b"gave exactly the model's output in " in done.stdout
 
 
-def test_waveform_and_bench_are_written(tmp_path: Path) -> None:
+def test_waveform_and_bench_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_few_texts(monkeypatch)
     bench, waveform = tmp_path / "bench.v", tmp_path / "waveform.vcd"
     written = ["--testbench", bench, "--vcd", waveform]
     done = utf8fpga("check", *arguments("leaky"), *written)
@@ -78,7 +79,8 @@ def test_inverted_verdict_is_that_of_a_faulty_validator(tmp_path: Path) -> None:
     assert rows["well-formed, 1 byte"]["differ"] >= 128  # each ASCII byte
 
 
-def test_transcoder_of_another_form_differs(tmp_path: Path) -> None:
+def test_transcoder_of_another_form_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_few_texts(monkeypatch)
     core, ports = tmp_path / "core.v", tmp_path / "ports.toml"
     ports.write_text('kind = "transcoder"')
     assert utf8fpga("generate", "transcoder", "--to", "utf-16-be", "-o", core).returncode == 0

@@ -123,8 +123,8 @@ def test_numbers_agree_with_their_nouns(tmp_path: Path) -> None:
 def test_names_of_tables_and_encodings_have_one_spelling(name: str) -> None:
     text = in_pipe("generate", "--table", name).stdout.decode()
     assert "// Command: utf8fpga generate --table utf-8-of-rfc-2279\n" in text
-    other = in_pipe("generate", "transcoder", "--from", name).stdout.decode()
-    assert "// Command: utf8fpga generate transcoder --from utf-8-of-rfc-2279\n" in other
+    other = in_pipe("generate", "encoder", "--narrow", "--to", name).stdout.decode()
+    assert "// Command: utf8fpga generate encoder --to utf-8-of-rfc-2279 --narrow\n" in other
     assert in_pipe("table", name).stdout.startswith(b"UTF-8 of RFC 2279: ")
 
 

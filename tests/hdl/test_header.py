@@ -183,11 +183,11 @@ PATHS = {
     "parallel-1": {},
     "packed-2": {},
     "encoder": {"s_axis_tready": "m_axis_tready"},
-    "encoder-4": {},
+    "encoder-2": {},
     "transcoder": {"s_axis_tready": f"{PAYLOAD}, m_axis_tready"},
     "transcoder-1": {"s_axis_tready": "m_axis_tready"},
     "transcoder-utf-32": {"s_axis_tready": "s_axis_tdata, s_axis_tkeep, m_axis_tready"},
-    "transcoder-4": {},
+    "transcoder-2": {},
 }
 """The paths that docs/verilog-reference.md states, per output."""
 
@@ -200,11 +200,11 @@ TRACED: dict[str, dict[str, Any]] = {
 
 CONVERTERS: dict[str, CoreParameters] = {
     "encoder": EncoderParameters(),
-    "encoder-4": EncoderParameters(lanes=4),
+    "encoder-2": EncoderParameters(lanes=2),
     "transcoder": TranscoderParameters(),
     "transcoder-1": TranscoderParameters(pipeline=1),
     "transcoder-utf-32": TranscoderParameters(from_="utf-32-le"),
-    "transcoder-4": TranscoderParameters(lanes=4),
+    "transcoder-2": TranscoderParameters(lanes=2),
 }
 
 

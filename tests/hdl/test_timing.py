@@ -283,10 +283,23 @@ CASES: dict[str, list[tuple[dict[str, Any], Cycles]]] = {
 of which a run has only a part at the same time; stalls of several parts also rarely add up."""
 
 
+LONGER = {
+    *("transcoder-narrow-2", "transcoder-utf-16-le-sparse-from-cesu-8-2", "transcoder-utf-16-le-from-utf-32-le"),
+    *("transcoder-utf-16-le-pipeline-2", "decoder-4-sparse-compact-input", "decoder-2-pipeline-0-sparse"),
+    "decoder-4-pipeline-2-sparse-registers",
+}
+"""Those whose parts or whose contract another case has, too."""
+
+
 @pytest.mark.parametrize(
     ("parameters", "slack"),
     [
-        pytest.param(parameters := CORES[core](**fields), slack, id=parameters.name)
+        pytest.param(
+            parameters := CORES[core](**fields),
+            slack,
+            id=parameters.name,
+            marks=[pytest.mark.slow] * (parameters.name in LONGER),
+        )
         for core, cases in CASES.items()
         for fields, slack in cases
     ],

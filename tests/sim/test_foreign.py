@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support.engines import requires_compiler
-from support.foreign_cores import CORES, FOLDER, core_of, report_of, row_of, variant_of
+from support.foreign_cores import CORES, FOLDER, core_of, report_of, row_of, use_few_texts, variant_of
 from support.oracle import refusal
 from support.tiers import tiered
 
@@ -22,7 +22,7 @@ from utf8fpga.hdl.foreign import CoreError, read_module
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import CheckedPorts, read_checked_ports
 from utf8fpga.model import ErrorKind, Practice
-from utf8fpga.sim import Simulation, causes, compare
+from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.bulk import compare_bulk
 from utf8fpga.sim.causes import check_foreign_core
 from utf8fpga.sim.foreign import ERROR, ForeignSimulation
@@ -200,19 +200,7 @@ def test_fault_is_found_for_its_cause(
     assert found.input == shortest
 
 
-@pytest.fixture
-def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only texts of one byte, and of up to three of a few bytes, which saves the time of the others."""
-    expected, units = causes.expected_texts, b"\x00\x41\x80\x9f\xa0\xbf\xc0\xc2\xe0\xed\xf0\xf4\xf5\xfe"
-    monkeypatch.setattr(
-        causes,
-        "expected_texts",
-        lambda practice, final: [
-            each
-            for each in expected(practice, final)
-            if len(each.text) <= 1 or (len(each.text) <= 3 and not each.text.translate(None, units))
-        ],
-    )
+few_texts = pytest.fixture(use_few_texts)
 
 
 # By the bytes of each cause; a text that contains another accepted one is not listed.
