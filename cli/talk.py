@@ -330,7 +330,8 @@ def _interact(connection: Port, conversation: Conversation) -> None:
             while typed:
                 if is_empty and typed[0] == _END:
                     while conversation.is_waiting:
-                        _show(console, conversation.receive(), with_counters=is_asked)
+                        events = conversation.receive()
+                        _show(console, events, with_counters=is_asked and not conversation.is_waiting)
                     return
                 text, end, typed = typed.partition(bytes([_END]))
                 is_asked |= _REQUEST in text

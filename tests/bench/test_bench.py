@@ -865,7 +865,6 @@ def test_table_of_settings_with_a_failure() -> None:
 @pytest.fixture(scope="module")
 def plots() -> Any:
     """The axes of throughput and area per lane of `OVER_LANES` in matplotlib."""
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     return draw_scaling(OVER_LANES).axes
 
 
@@ -934,7 +933,6 @@ def test_digest_depends_on_the_order_of_the_series() -> None:
 
 
 def test_plot_file_has_the_digest_and_is_reproducible() -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
     code = "import sys, json; from utf8fpga.bench.plot import scaling_plot; "
     code += "sys.stdout.buffer.write(scaling_plot(json.load(sys.stdin)))"
@@ -953,7 +951,6 @@ def test_plot_file_has_the_digest_and_is_reproducible() -> None:
 
 
 def test_plot_without_data_is_rejected() -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     nothing = OVER_LANES | {"figures": [recorded(1, None)]}
     assert refusal(PlotError, scaling_plot, nothing) == "nothing to plot: no figure has lanes, area and GB/s"
 
@@ -1000,7 +997,6 @@ def test_incorrect_use_is_one_line_and_status_2(arguments: str, message: str, tm
 
 
 def test_plot_that_cannot_be_written_is_reported_before_the_measurement(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     # A measurement would need this tool.
     environment = {**os.environ, "NEXTPNR_ICE40": "/nonexistent"}
     for plot, reason in ((tmp_path, "Is a directory"), (tmp_path / "none" / "x.svg", "No such file or directory")):

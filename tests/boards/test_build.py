@@ -39,8 +39,6 @@ from utf8fpga.boards.virtual import SimulatedPlatform
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError
 
-pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
-
 FakeTool = Callable[[str, str], None]
 BOTH = ["icebreaker", pytest.param("ulx3s-85f", marks=pytest.mark.build)]
 

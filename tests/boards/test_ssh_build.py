@@ -23,8 +23,6 @@ from utf8fpga.boards.build import BuildError, build_board
 from utf8fpga.boards.ssh_build import Host
 from utf8fpga.hdl.toolchain import find_tool
 
-pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
-pytest.importorskip("paramiko", reason="paramiko is not installed")
 asyncssh = pytest.importorskip("asyncssh", reason="asyncssh is not installed")
 
 TOOLS = ("yosys", "nextpnr-ice40", "icepack")

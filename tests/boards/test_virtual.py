@@ -389,7 +389,6 @@ def test_faults_are_checked() -> None:
 
 @pytest.fixture
 def port() -> Iterator[str]:
-    pytest.importorskip("serial", reason="pyserial is not installed")
     with VirtualPort(board(baud=1e6)).running() as name:
         yield name
 
@@ -402,7 +401,6 @@ def test_a_virtual_port_has_the_speed_of_the_host(baud: float, port: str) -> Non
 
 
 def test_an_unplugged_cable_is_reported() -> None:
-    pytest.importorskip("serial", reason="pyserial is not installed")
     of = board(baud=1e6)
     virtual = VirtualPort(of)
     with virtual.running() as name:

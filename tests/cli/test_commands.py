@@ -197,7 +197,6 @@ def test_simulate_a_file(damaged: Path, tmp_path: Path, pipeline: str) -> None:
 
 
 def test_simulate_writes_a_waveform_its_save_file_and_a_diagram(tmp_path: Path) -> None:
-    pytest.importorskip("wavedrom", reason="wavedrom is not installed")
     wave, save, diagram = (tmp_path / name for name in ("w.vcd", "w.gtkw", "w.svg"))
     words = ("simulate", "--hex", "E1 80 41", "--vcd", wave, "--wave", diagram)
     assert utf8fpga(*words).stderr == b""
@@ -214,7 +213,6 @@ def test_simulate_writes_a_waveform_its_save_file_and_a_diagram(tmp_path: Path) 
 
 
 def test_diagram_of_cycles_after_the_end_is_rejected(tmp_path: Path) -> None:
-    pytest.importorskip("wavedrom", reason="wavedrom is not installed")
     diagram = tmp_path / "w.svg"
     words = ("simulate", "--hex", "41", "--wave", diagram, "--wave-cycles")
     done = utf8fpga(*words, "1000..1010")
@@ -373,7 +371,6 @@ def test_an_empty_file(tmp_path: Path) -> None:
 
 @pytest.mark.smoke
 def test_boards() -> None:
-    pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
     lines = utf8fpga("boards").stdout.decode().splitlines()
     assert lines[0].split("  ")[0] == "board"
     of_arty = next(line for line in lines if line.startswith("arty-a7-35 "))
@@ -389,7 +386,6 @@ def test_boards() -> None:
 
 
 def test_several_boards_on_a_host(tmp_path: Path) -> None:
-    pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
     done = utf8fpga("boards", "build", "tang-nano", "--host", "somewhere", "--directory", tmp_path)
     assert done.returncode == 1
     assert done.stderr.decode().splitlines()[0] == (
@@ -398,7 +394,6 @@ def test_several_boards_on_a_host(tmp_path: Path) -> None:
 
 
 def test_several_boards(tmp_path: Path) -> None:
-    pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
     environment = os.environ | stand_in_tools(tmp_path / "bin")
     words = ["boards", "build", "icebreaker", "icestick", "--directory", tmp_path / "build", "--jobs", "1"]
     done = utf8fpga(*words, "--markdown", tmp_path / "table", env=environment)
@@ -416,7 +411,6 @@ def test_several_boards(tmp_path: Path) -> None:
 
 
 def test_build_of_a_platform_in_the_folder(tmp_path: Path) -> None:
-    pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
     (tmp_path / "mine.py").write_text(
         "from amaranth_boards.icestick import ICEStickPlatform\n\n\nclass Mine(ICEStickPlatform):\n    pass\n"
     )

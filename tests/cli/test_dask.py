@@ -33,7 +33,6 @@ def test_a_command_prints_the_same_as_without_a_cluster(command: list[str], clus
 
 @pytest.mark.filterwarnings("default")  # warnings of the cluster itself
 def test_bitstreams_and_logs_of_a_cluster_are_those_of_this_machine(cluster: str, tmp_path: Path) -> None:
-    pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
     here, there = tmp_path / "this machine", tmp_path / "a cluster"
 
     def built(directory: Path, *options: str, **scripts: str) -> tuple[bytes, str, int]:
@@ -81,7 +80,6 @@ def test_incorrect_use(command: str, message: str) -> None:
     "command", ["bench --device hx8k --lanes 1", "prove serial-0", "boards build icebreaker", "simulate --soak 1kB"]
 )
 def test_unreachable_cluster(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("distributed", reason="distributed is not installed")
     monkeypatch.setattr("utf8fpga.hdl.jobs.CONNECT_SECONDS", 0.2)
     monkeypatch.chdir(tmp_path)
     with socket.socket() as used:

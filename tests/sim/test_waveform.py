@@ -280,7 +280,6 @@ write_diagram(Path("w.vcd"), Path("w.svg"), simulation.core)
 
 
 def test_files_are_the_same_in_each_process(tmp_path: Path) -> None:
-    pytest.importorskip("wavedrom", reason="wavedrom is not installed")
     digests = set()
     for seed in ("1", "2"):
         done = run([sys.executable, "-c", DRAW], cwd=tmp_path, env={"PYTHONHASHSEED": seed}, capture_output=True)
@@ -290,7 +289,6 @@ def test_files_are_the_same_in_each_process(tmp_path: Path) -> None:
 
 
 def test_a_diagram_has_its_data_and_a_background(tmp_path: Path) -> None:
-    pytest.importorskip("wavedrom", reason="wavedrom is not installed")
     simulation = Simulation(decoder_core(**FULL))
     simulation.run([b"A"], vcd=tmp_path / "w.vcd")
     write_diagram(tmp_path / "w.vcd", tmp_path / "w.svg", simulation.core)
