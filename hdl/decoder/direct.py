@@ -76,7 +76,7 @@ class DirectPackedDecoder(wiring.Component):
             window.input.payload.eq(self.input.payload),
             window.input.valid.eq(self.input.valid & packer.sparse.ready),
             self.input.ready.eq(packer.sparse.ready),
-            window.late_reset.eq(packer.reset.copies[:2]),
+            window.late_reset.eq(packer.late_reset),
             *beat_of_slots(packer.sparse.payload, window.slots),
             packer.sparse.valid.eq(window.slots_valid),
         ]

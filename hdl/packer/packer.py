@@ -93,6 +93,7 @@ class Packer(wiring.Component):
     Ports:
         sparse: stream of `beat_layout` in; any lanes may hold words.
         packed: stream of `beat_layout` out.
+        late_reset: with `ahead`, two duplicates of the late reset for the pipeline in front, see `RowBuffer`.
     """
 
     def __init__(
@@ -100,7 +101,8 @@ class Packer(wiring.Component):
     ) -> None:
         self.lanes, self.flushes, self.ahead, self.lends = lanes, flushes, ahead, lends
         layout = beat_layout(symbol, lanes)
-        super().__init__({"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))})
+        streams = {"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))}
+        super().__init__(streams | ({"late_reset": Out(2)} if ahead else {}))
         self._symbol = symbol
         self.ready, self.paused = Signal(name="ready"), Signal(name="paused", init=1)
         self._move_words()
@@ -195,6 +197,8 @@ class Packer(wiring.Component):
         self.pipeline.connect(m, copies[-3])
         # Those that hold the value itself, not the complement, since they are enables.
         self.store.connect(m, self.reads.tree[_READ_CYCLES - 2][::2], copies)
+        if self.ahead:
+            m.d.comb += self.late_reset.eq(copies[:2])
         self._read_rows(m)
         self._accept_beats(m)
         self._show_rows(m)

@@ -64,17 +64,17 @@ def with_instance_names(modules: Mapping[str, Module]) -> dict[str, Module]:
     return _moved(modules, places)
 
 
-def with_members(modules: Mapping[str, Module], members: Mapping[str, Collection[str]]) -> dict[str, Module]:
+def with_members(modules: Mapping[str, Module], members: Mapping[str, Mapping[str, str]]) -> dict[str, Module]:
     """Modules whose ports are the members of components.
 
     In RTLIL a port has the name of the signal that drives it, or none if it is a part of one.
 
     Args:
         modules: the modules, the top first, whose ports remain.
-        members: the names of members by the paths of modules.
+        members: by the paths of modules the members with their directions.
     """
     top, *others = modules
-    places = {name: _member_ports(modules[name], members.get(without_number(name), ())) for name in others}
+    places = {name: _member_ports(modules[name], members.get(without_number(name), {})) for name in others}
     return _moved(modules, {top: _Places(), **places})
 
 
@@ -83,10 +83,11 @@ def without_number(name: str) -> str:
     return re.sub(r"\$\d+", "", name)
 
 
-def _member_ports(module: Module, members: Collection[str]) -> _Places:
+def _member_ports(module: Module, members: Mapping[str, str]) -> _Places:
     found = _Places()
     for direction in ("input", "output"):
-        place = _whole_ports(module, _in_members(module, members, direction))
+        own = [name for name, flow in members.items() if flow == direction]
+        place = _whole_ports(module, _in_members(module, own, direction))
         for port in dict.fromkeys(bit.wire for bit in place):
             # A register remains, since a member may consist of registers and other signals.
             is_alias = direction == "input" or _UNNAMED_PORT.match(port)

@@ -33,10 +33,10 @@ _COMMON = {"axi_clk": "clk", "axi_rst": "rst"}
 
 
 class Part(NamedTuple):
-    """A component: what it does, and the names of its members."""
+    """A component: what it does, and for each of its members whether it is an ``input`` or an ``output``."""
 
     doc: str
-    members: Sequence[str]
+    members: Mapping[str, str]
 
 
 def modules_text(

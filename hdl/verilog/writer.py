@@ -167,7 +167,10 @@ def _parts(fragment: Fragment, path: str) -> dict[str, Part]:
             # Members of streams are ports, whose names have no dots.
             text = re.sub(r"\b(input|output)\.(\w+)", r"\1_\2", text)
             doc = re.split(r"\n\s*\n(?:Args|Ports|Raises|Attributes):", text)[0]
-            members = ["__".join(map(str, member)) for member, _, _ in origin.signature.flatten(origin)]
+            members = {
+                "__".join(map(str, path)): "input" if member.flow is In else "output"
+                for path, member, _ in origin.signature.flatten(origin)
+            }
             found[path] = Part(doc, members)
     return found
 

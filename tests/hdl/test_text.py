@@ -153,7 +153,7 @@ def written(*builds: Build) -> tuple[str, str]:
     design = rtlil.convert(m, name="top", ports=[a, b, *outputs], emit_src=False)
     modules = read_rtlil(design)
     ports = [name for name, signal in modules["top"].signals.items() if signal.direction]
-    parts = {"top.inner": Part("Inner part.", ["sums", "halves", "ready"])}
+    parts = {"top.inner": Part("Inner part.", {"sums": "input", "halves": "output", "ready": "output"})}
     return design, modules_text(modules, ports, parts)
 
 
@@ -229,6 +229,8 @@ def test_the_docs_show_a_part_of_the_text() -> None:
         (DecoderParameters(), 150),
         (DecoderParameters(lanes=2), 1500),
         (DecoderParameters(lanes=4, packed=False), 1200),
+        (DecoderParameters(lanes=4), 1600),
+        (DecoderParameters(lanes=32, packed=False), 1600),
         (EncoderParameters(narrow=True), 300),
         (ValidatorParameters(lanes=4), 2500),
     ],
@@ -240,6 +242,7 @@ def test_each_wire_has_a_name_none_depends_on_itself_and_the_text_is_short_enoug
     verilog = axi_verilog(parameters.build())
     assert not re.findall(r"\b_\d+_\b|\bsignal\w*\b|\bwires\w*\b|\$\d", verilog)
     check_circles(verilog)
+    check_ports(verilog)
     assert len(verilog[verilog.index("\nmodule ") :].strip().splitlines()) <= lines
 
 
@@ -256,6 +259,17 @@ def check_circles(verilog: str) -> None:
         ):
             wires.setdefault(target, set()).update(re.findall(r"[A-Za-z_]\w*", value))
         TopologicalSorter(wires).prepare()
+
+
+def check_ports(verilog: str) -> None:
+    """Check that no port has a number for want of a name, or the name of the instance."""
+    for module, header in re.findall(r"^module (\w+) \((.*?)^\);", verilog, re.MULTILINE | re.DOTALL):
+        ports = re.findall(r"^  (?:input|output) (?:wire|reg) (?:\[\d+:0\] )?(\w+)", header, re.MULTILINE)
+        assert len(ports) > 1
+        for port in ports:
+            base = re.sub(r"_\d+$", "", port)
+            assert base == port or (base not in ports and not base.endswith("port")), (module, port)
+            assert port != module.rpartition("_")[2], (module, port)
 
 
 def test_the_digest_depends_on_the_logic_and_not_on_names() -> None:
