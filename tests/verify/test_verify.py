@@ -15,6 +15,7 @@ from support.command import utf8fpga
 
 from utf8fpga.formal.catalogue import CONFIGURATIONS
 from utf8fpga.formal.certificates import certify
+from utf8fpga.hdl import axi_verilog
 from utf8fpga.verify import main as verifier
 
 PROGRAM = Path(verifier.__file__)
@@ -100,6 +101,14 @@ def test_a_forged_invariant_is_rejected(
     (found,) = rejected(folder, capsys)
     assert found.startswith("equivalence: ")
     assert re.search(reason, found)
+
+
+def test_an_invariant_that_cannot_be_read_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "steady.inv").write_bytes(b"\xff")
+    (folder / "stall.inv").unlink()
+    (folder / "stall.inv").mkdir()
+    found = rejected(folder, capsys)
+    assert [each.partition(":")[0] for each in found] == ["steady", "stall"]
 
 
 def test_an_invariant_without_the_clauses_of_an_open_sequence_is_rejected(
@@ -195,6 +204,7 @@ def test_a_gate_more_or_less_is_rejected(folder: Path, capsys: pytest.CaptureFix
     [
         (("wire input_keep = s_axis_tkeep;", "wire input_keep;"), "core.v cannot be read"),
         (("occupied <= 1'b0;", "occupied <= 1'bx;"), "core.v has an undefined digit"),
+        (("occupied <= 1'b0;", "occupied <= 1'sBZ;"), "core.v has an undefined digit"),
         (("// Latency: at most", "// Latency: perhaps"), "no header that promises"),
     ],
 )
@@ -214,7 +224,9 @@ def test_a_solver_that_does_not_answer_and_a_proof_that_is_none_are_rejected(
     assert "the solver did not answer, with status 0" in printed
     accepts, denies = (f"{sys.executable} -c 'print(\"s {verdict}\")'" for verdict in ("VERIFIED", "NOT VERIFIED"))
     assert rejected(folder, capsys, "--drat", accepts) == []
-    assert rejected(folder, capsys, "--drat", denies) == ["circuit: the solver's proof is not one: circuit"]
+    fails = accepts.replace("print", "raise SystemExit(print").replace(")'", ") or 1)'")
+    for checker in (denies, fails):
+        assert rejected(folder, capsys, "--drat", checker) == ["circuit: the solver's proof is not one: circuit"]
 
 
 SMALL = "aag 3 2 1 2 0\n2\n4\n6 2 0\n4\n6\ni0 ready\ni1 offer\nl0 r\no0 valid\no1 beat[3]\n"
@@ -229,7 +241,9 @@ SMALL = "aag 3 2 1 2 0\n2\n4\n6 2 0\n4\n6\ni0 ready\ni1 offer\nl0 r\no0 valid\no
         ("6 2 0", "6 3 0", "the circuit is"),
         ("4\n6\ni0", "4\n7\ni0", "the circuit is"),
         ("l0 r", "l0 s", "the registers of the circuit are"),
+        ("aag 3 2 1 2 0\n2\n4\n6 2 0", "aag 4 2 2 2 0\n2\n4\n6 2 0\n8 2 0", "the registers of the circuit are"),
         ("i1 offer", "i1 offered", "the ports of the circuit are"),
+        ("o1 beat[3]", "o1 beat[4]", "the ports of the circuit are"),
     ],
 )
 def test_another_circuit_is_rejected(old: str, new: str, reason: str, tmp_path: Path) -> None:
@@ -239,6 +253,30 @@ def test_another_circuit_is_rejected(old: str, new: str, reason: str, tmp_path: 
     verifier.check_same(graph, one, one, inputs, solver)
     with pytest.raises(verifier.RejectedError, match=f"^{reason} not (that|those) of the Verilog$"):
         verifier.check_same(graph, one, other, inputs, solver)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("aag", "aig", "is not ASCII AIGER without constraints"),
+        ("1 2 0", "1 2 0 1", "is not ASCII AIGER without constraints"),
+        ("6 2 0", "4 2 0", "variable 2 of the circuit is defined twice"),
+        ("i1 offer", "i1 ready", "an input of the circuit has no name of its own"),
+        ("6 2 0", "6 2 2", "a latch of the circuit has no valid initial value"),
+        ("6 2 0", "6 9 0", "a variable has no definition"),
+        ("4\n6\ni0", "4\n8\ni0", "a variable has no definition"),
+    ],
+)
+def test_what_is_no_circuit_is_rejected(old: str, new: str, reason: str) -> None:
+    with pytest.raises(verifier.RejectedError, match=reason):
+        verifier.Circuit.read(SMALL.replace(old, new, 1))
+
+
+@pytest.mark.parametrize("name", ["serial-2", "parallel-1-pipeline-0", "parallel-4"])
+def test_the_promised_numbers_are_those_of_the_core(name: str) -> None:
+    core = CONFIGURATIONS[name].build()
+    numbers = {"LANES": core.lanes, "LATENCY": core.latency, "STALL": core.stall_cycles}
+    assert verifier.promised(axi_verilog(core)) == numbers
 
 
 @pytest.mark.parametrize("change", [("4\n6\ni0", "2\n6\ni0"), ("4\n6\ni0", "4\n3\ni0")], ids=["valid", "beat"])
