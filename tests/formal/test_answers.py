@@ -15,7 +15,7 @@ import pytest
 from support.processes import started
 
 from utf8fpga.formal import abc, parallel_proof, runner
-from utf8fpga.formal.answers import Answers, kept, shared_answers
+from utf8fpga.formal.answers import Answers, kept, once, shared_answers
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
 from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves
 from utf8fpga.formal.properties import Property
@@ -146,6 +146,7 @@ def test_a_result_is_kept_in_one_run_only(tmp_path: Path) -> None:
         assert kept("key", make) == 4
     with shared_answers(tmp_path / "one"):
         assert kept("key", make) == 2
+        assert [once(b"undecided", make, holds=lambda _: False) for _ in range(2)] == [5, 6]
 
 
 def test_proofs_that_differ_have_different_keys(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,7 @@ def test_an_answer_has_all_properties_but_those_proved_on_request() -> None:
 def test_an_answer_of_another_circuit_or_statement_is_not_current(monkeypatch: pytest.MonkeyPatch) -> None:
     serial = CONFIGURATIONS["serial-0"]
     assert record.is_current(ANSWERS, serial, PROPERTIES)
+    assert record.is_current(ANSWERS, CONFIGURATIONS["refresh"], PROPERTIES)  # Most are recorded as not proved.
     other = Configuration.of(DecoderParameters(replacement=False))
     assert not record.is_current(ANSWERS, replace(other, name="serial-0"), PROPERTIES)
     monkeypatch.setattr(record, "_STATED_FOR_ALL", ("helpers", "netlist", "properties"))
@@ -96,6 +97,18 @@ def test_a_property_is_recorded_as_proved_only_if_all_its_results_are() -> None:
     answers: record.Answers = {}
     record.add_answers(answers, CONFIGURATIONS["serial-0"], ["cover"], results)
     assert (answers["serial-0"]["proved"], list(answers["serial-0"]["open"])) == ({}, ["cover"])
+
+
+def test_a_result_replaces_the_former_one_and_all_answers_of_another_circuit() -> None:
+    serial, former = CONFIGURATIONS["serial-0"], ANSWERS["serial-0"]
+    failed = Result("serial-0", "steady", "trace", 1, 0.1, False)
+    answers: record.Answers = {"serial-0": former}
+    record.add_answers(answers, serial, ["steady"], [failed])
+    assert answers["serial-0"]["proved"].keys() == former["proved"].keys() - {"steady"}
+    assert answers["serial-0"]["open"].keys() == former["open"].keys() | {"steady"}
+    answers["serial-0"] = former | {"circuit": "another"}
+    record.add_answers(answers, serial, ["steady"], [failed])
+    assert (answers["serial-0"]["proved"], list(answers["serial-0"]["open"])) == ({}, ["steady"])
 
 
 def test_proofs_are_recorded_once(tmp_path: Path) -> None:
