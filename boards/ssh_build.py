@@ -154,8 +154,8 @@ def _login(paramiko: Any, host: Host) -> dict[str, Any]:
 
 
 def _port(text: str) -> int:
-    if not re.fullmatch("[0-9]{1,5}", text):
-        raise ToolError(f"port {text!r} in ~/.ssh/config is not a number")
+    if not re.fullmatch("[0-9]{1,5}", text) or not 0 < int(text) < 1 << 16:
+        raise ToolError(f"port {text!r} in ~/.ssh/config is not in 1..65535")
     return int(text)
 
 

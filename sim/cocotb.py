@@ -402,7 +402,8 @@ def _difference(number: int, units: Sequence[int], received: Sequence[Any], expe
 
 def _shown(units: Sequence[int], most: int = 64) -> str:
     shown = " ".join(f"{unit:02X}" for unit in units[:most])
-    return shown + (f" … ({len(units)} bytes)" if len(units) > most else "")
+    noun = "bytes" if isinstance(units, bytes) else "symbols"
+    return shown + (f" … ({len(units)} {noun})" if len(units) > most else "")
 
 
 def _at(values: Sequence[int] | int | None, place: int) -> int:

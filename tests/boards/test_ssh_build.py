@@ -172,11 +172,17 @@ def test_tools_on_the_host_are_found(names: dict[str, str], tools: str | None, s
     assert [p.name for p in server.home.iterdir()] == ["bin with spaces"]
 
 
-def test_settings_of_the_user_for_a_host(server: Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_explicit", [False, True])
+def test_settings_of_the_user_for_a_host(is_explicit: bool, server: Server, tmp_path: Path) -> None:
     install(server.home / "bin", GOOD)
-    config = f"Host farm\n  HostName 127.0.0.1\n  Port {server.port}\n  User builder\n"
-    (Path(os.environ["HOME"]) / ".ssh" / "config").write_text(config)
-    report = build_board("icebreaker", tmp_path / "out", host=Host.parse("farm", "bin"))
+    folder = Path(os.environ["HOME"]) / ".ssh"
+    (folder / "id_ed25519").rename(folder / "another")
+    user, port, text = "builder", server.port, "farm"
+    if is_explicit:
+        user, port, text = "stranger", 1, f"builder@farm:{server.port}"
+    config = f"Host farm\n  HostName 127.0.0.1\n  Port {port}\n  User {user}\n  IdentityFile ~/.ssh/another\n"
+    (folder / "config").write_text(config)
+    report = build_board("icebreaker", tmp_path / "out", host=Host.parse(text, "bin"))
     assert report.bitstream.read_bytes() == b"bitstream"
 
 
@@ -239,6 +245,13 @@ def test_unknown_host_key(server: Server, tmp_path: Path) -> None:
     message = fails(server, tmp_path)
     assert message.endswith("not found in known_hosts: connect once with ssh, which asks whether to trust it")
     assert not server.commands
+
+
+@pytest.mark.parametrize("port", ["ssh", "0", "65536"])
+def test_port_in_the_settings_that_is_none(port: str, server: Server, tmp_path: Path) -> None:
+    (Path(os.environ["HOME"]) / ".ssh" / "config").write_text(f"Host farm\n  HostName 127.0.0.1\n  Port {port}\n")
+    message = fails(server, tmp_path, Host.parse("farm"))
+    assert message == f"icebreaker: port {port!r} in ~/.ssh/config is not in 1..65535"
 
 
 def test_unreachable_host(server: Server, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ pytest.importorskip("cocotbext.axi", reason="cocotbext-axi is not installed")
 
 from cocotbext.axi import AxiStreamFrame
 
-from utf8fpga.sim.cocotb import Flags, Word, expected_words, packet, pauses, received_words
+from utf8fpga.sim.cocotb import Flags, Word, _shown, expected_words, packet, pauses, received_words
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -78,6 +78,12 @@ def test_pauses_are_determined_by_the_seed() -> None:
     drawn = [next(first) for _ in range(1000)]
     assert drawn == [next(second) for _ in range(1000)]
     assert 200 < sum(drawn) < 300
+
+
+def test_a_message_has_64_symbols_of_a_packet_and_their_number() -> None:
+    assert _shown(bytes(64)) == " ".join(["00"] * 64)
+    assert _shown(bytes(65)) == f"{_shown(bytes(64))} … (65 bytes)"
+    assert _shown([0x1F600] * 70) == f"{'1F600 ' * 64}… (70 symbols)"
 
 
 def test_wrong_arguments() -> None:
