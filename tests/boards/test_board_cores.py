@@ -16,7 +16,7 @@ from support.oracle import refusal, report_of
 from support.tiers import tiered
 from test_virtual import DAMAGED, Wire, conversation, lit_long_after
 
-from utf8fpga.boards.events import Counters, line_of
+from utf8fpga.boards.events import Counters, GarbledError, line_of
 from utf8fpga.boards.forms import FORMS, TEXT_FORMS, Expected, answer_in, form_of, parser_of
 from utf8fpga.boards.host import Conversation
 from utf8fpga.boards.protocol import MARKS, Mark, escaped
@@ -133,6 +133,11 @@ def test_any_division_of_a_text_gives_the_same_events(form: str) -> None:
     assert next(line_of(event) for event in whole if not hasattr(event, "code_point")) == "bytes lost"
     parser = parser_of(form)
     assert [event for place in range(len(data)) for event in parser.feed(data[place : place + 1])] == whole
+    # A mark within the line of another one.
+    begin = marked(form, "bytes lost").removesuffix("\r\n".encode(form))
+    mark = begin.removesuffix("bytes lost".encode(form))
+    with pytest.raises(GarbledError, match=f"^the bytes {mark.hex(' ').upper()}$"):
+        parser_of(form).feed(begin + marked(form, "bytes lost"))
     assert form in FORMS
     assert set(MARKS) == {8, 16, 32}
 
@@ -150,6 +155,7 @@ def test_lines_of_reports() -> None:
     for line, report in reports.items():
         assert parser_of("report").feed(line) == [report]
     assert line_of(reports[b"ill-formed at 0000000A\r\n"]) == "ill-formed at 10"
+    assert line_of(ValidatorReport(False, 0, None, 0, 0, 0, 0)) == "ill-formed at 0"
     assert [line_of(report) for report in list(reports.values())[-2:]] == [
         "well-formed, bytes 16, code points 15, UTF-16 units 17",
         "ill-formed at 2, out of range, errors 1, bytes 4, code points 3, UTF-16 units 5",

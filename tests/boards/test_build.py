@@ -136,6 +136,17 @@ def test_parameters_reach_the_tools(tmp_path: Path) -> None:
     assert "--seed 7 " in (tmp_path / "icebreaker" / "build_top.sh").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("divide", "frequency"), [(1, "27.000000"), (4, "6.750000")])
+def test_the_clock_frequency_reaches_a_tool_without_constraints(
+    divide: int, frequency: str, tmp_path: Path, fake_tool: FakeTool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("utf8fpga.boards.build._find_tools", lambda _: None)
+    fake_tool("yosys", "exit 1")
+    with pytest.raises(BuildError, match="yosys failed with status 1"):
+        build_board("tang-nano-9k", tmp_path, divide=divide)
+    assert f" --freq {frequency} " in (tmp_path / "tang-nano-9k" / "build_top.sh").read_text(encoding="utf-8")
+
+
 # The LEDs
 
 
@@ -592,7 +603,9 @@ def test_programming_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 # Several boards
 
 
-def test_builds_that_are_up_to_date_are_kept(tmp_path: Path, fake_tool: FakeTool) -> None:
+def test_builds_that_are_up_to_date_are_kept(
+    tmp_path: Path, fake_tool: FakeTool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     boards = [BOARDS["icebreaker"], BOARDS["icestick"]]
     threads = ThreadPoolExecutor(2)
     first = build_boards(boards, tmp_path, threads)
@@ -600,6 +613,10 @@ def test_builds_that_are_up_to_date_are_kept(tmp_path: Path, fake_tool: FakeTool
     fake_tool("icepack", "echo broken; exit 1")
     assert build_boards(boards, tmp_path, threads) == first
     # Whatever differs is built again.
+    for function, found in (("present_version", "9.9"), ("_packages", {"amaranth": "9.9"})):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"utf8fpga.boards.build.{function}", lambda *_, found=found: found)
+            assert all(isinstance(each, str) for each in build_boards(boards, tmp_path, threads).values()), function
     assert "icepack failed with status 1: broken" in str(build_boards(boards, tmp_path, threads, seed=2)["icestick"])
     (tmp_path / "icestick.bin").write_bytes(b"changed")
     again = build_boards(boards, tmp_path, threads)

@@ -14,6 +14,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,9 +24,9 @@ from support.oracle import refusal
 
 from utf8fpga.boards import host
 from utf8fpga.boards.events import Counters, Received, line_of
-from utf8fpga.boards.forms import Expected
+from utf8fpga.boards.forms import Expected, parser_of
 from utf8fpga.boards.host import Conversation, PortError, SerialPort, TalkError, find_port
-from utf8fpga.boards.protocol import Mark, escaped
+from utf8fpga.boards.protocol import Mark, WordFlag, escaped
 from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort, speed_of
 from utf8fpga.cli.demo import show_virtual_board
 from utf8fpga.cli.output import CommandError
@@ -43,6 +44,7 @@ class Wire:
 
     Attributes:
         swallowed: the number of requests that are lost on the line from now on.
+        requests: the number of those that were written alone, not behind bytes.
     """
 
     name = "wire"
@@ -50,9 +52,10 @@ class Wire:
     def __init__(self, board: VirtualBoard, baud: float | None = None) -> None:
         self._board, self._baud = board, baud
         self._received = b""
-        self.swallowed = 0
+        self.swallowed = self.requests = 0
 
     def write(self, data: bytes) -> None:
+        self.requests += data == b"\x05"
         if self.swallowed and data.endswith(b"\x05"):
             self.swallowed -= 1
             data = data[:-1]
@@ -250,6 +253,8 @@ def test_a_lost_request_is_repeated() -> None:
         events = [event for some in talk.exchange([b"A" * 2000]) for event in some]
         assert characters(events) == "A" * 2000
         assert wire.swallowed == 0
+    # One to begin with, and one each time for all three that were lost.
+    assert wire.requests == 3
 
 
 def test_a_board_that_falls_silent_is_reported() -> None:
@@ -418,7 +423,14 @@ def test_ports_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return refusal(PortError, lambda: SerialPort(str(name), 1e6))
 
     missing = tmp_path / "none"
-    assert reason(missing).startswith(f"port {str(missing)!r}: there is no such port")
+    with monkeypatch.context() as patch:
+        names = {"ttyUSB1": "USB VID:PID=0403:6010", "ttyS0": "n/a", "ttyACM0": "USB"}
+        known = [SimpleNamespace(device=f"/dev/{name}", hwid=hwid) for name, hwid in names.items()]
+        patch.setattr("serial.tools.list_ports.comports", lambda: known)
+        message = f"port {str(missing)!r}: there is no such port; this machine has /dev/ttyACM0, /dev/ttyUSB1"
+        assert reason(missing) == message
+        known.clear()
+        assert reason(missing) == f"port {str(missing)!r}: there is no such port"
     assert reason(tmp_path) == f"port {str(tmp_path)!r}: it is not a serial port"
     (tmp_path / "file").write_bytes(b"")
     assert reason(tmp_path / "file") == f"port {str(tmp_path / 'file')!r}: it is not a serial port"
@@ -473,6 +485,11 @@ def test_lines_of_events() -> None:
         "bytes 3, scalar values 2, ill-formed items 1",
     ]
     assert line_of(Received(0xFFFD, True, b"\xe2\x82", ErrorKind.TRUNCATED)) == "ill-formed E2 82: truncated"
+
+
+def test_the_code_point_of_an_ill_formed_item_is_not_that_of_the_word() -> None:
+    word = int(WordFlag.ERROR) | 0x41
+    assert parser_of("words").feed(word.to_bytes(4, "little")) == [Received(0xFFFD, True)]
 
 
 @pytest.mark.slow

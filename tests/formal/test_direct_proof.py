@@ -11,9 +11,10 @@ from amaranth.hdl import Const, Value
 from support.faults import Fault, combinational, inject, registered
 from support.tiers import tiered
 
+from utf8fpga.formal import runner
 from utf8fpga.formal.catalogue import CONFIGURATIONS
 from utf8fpga.formal.packer_proof import prove_packer
-from utf8fpga.formal.parallel_proof import HALVES, prove_direct
+from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.runner import prove
 from utf8fpga.hdl import DirectPackedDecoder, decoder_core
@@ -51,6 +52,13 @@ def test_the_window_of_a_correct_decoder_is_accepted(options: dict[str, Any]) ->
 @pytest.mark.parametrize("wanted", [*HALVES, Property.INDEPENDENCE, Property.COVER])
 def test_proved(wanted: Property) -> None:
     assert [result.verdict for result in prove(CONFIGURATIONS["packed-4"], wanted) if not result.proved] == []
+
+
+def test_without_a_proof_of_its_window_nothing_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "prove_direct", lambda *_, **__: Induction(asked=1, undecided=["window step"]))
+    monkeypatch.delattr(runner, "prove_packer")  # It would take minutes.
+    (result,) = prove(CONFIGURATIONS["packed-4"], Property.STEADY)
+    assert (result.proved, result.parts) == (None, ("window-4",))
 
 
 CONNECTION_FAULTS: dict[str, Fault] = {

@@ -122,10 +122,21 @@ def test_a_transcoder_is_not_proved_without_its_stages_for_marks(monkeypatch: py
     assert (result.proved, result.parts) == (False, ("remover",))
 
 
+WIDE = TranscoderParameters(to="utf-16-le", lanes=2)
+
+
 @pytest.mark.parametrize(
-    "wanted", [each for each in TRANSCODER_PROPERTIES if each not in (Property.STEADY, Property.INDEPENDENCE)]
+    ("given", "wanted"),
+    [
+        *((UTF_16, each) for each in TRANSCODER_PROPERTIES if each not in (Property.STEADY, Property.INDEPENDENCE)),
+        (WIDE, Property.EQUIVALENCE),
+        (WIDE, Property.POWER_UP),
+    ],
+    ids=lambda each: getattr(each, "name", None),
 )
-def test_without_a_proof_of_its_decoder_nothing_is_proved(wanted: Property, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_proof_of_its_decoder_nothing_is_proved(
+    given: TranscoderParameters, wanted: Property, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
 
     def undecided(configuration: Configuration, wanted: str, *, seconds: int) -> list[Result]:
@@ -133,8 +144,18 @@ def test_without_a_proof_of_its_decoder_nothing_is_proved(wanted: Property, monk
         return [Result(configuration.name, wanted, "induction", 0, 0.0, None)]
 
     monkeypatch.setattr(runner, "prove", undecided)
-    (result,) = prove(Configuration.of(UTF_16), wanted)
+    monkeypatch.delattr(runner, "prove_units")
+    (result,) = prove(Configuration.of(given), wanted)
     assert (result.proved, asked) == (None, [wanted])
+
+
+@pytest.mark.parametrize("given", [UTF_16, WIDE], ids=lambda each: each.name)
+def test_with_another_decoder_nothing_is_proved(given: TranscoderParameters, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "is_same_decoder", lambda _: False)
+    for name in ("prove_encoder", "prove_packer"):  # They would take minutes.
+        monkeypatch.delattr(runner, name)
+    (result,) = prove(Configuration.of(given), Property.STEADY)
+    assert (result.proved, result.method) == (None, "structure")
 
 
 def test_a_decoder_of_another_table_is_rejected() -> None:

@@ -112,6 +112,7 @@ def test_characters_without_a_sequence() -> None:
         "A\ud800B".encode("cesu-8")
     for errors in ("replace", "ignore", "backslashreplace", "xmlcharrefreplace"):
         assert "A\ud800B".encode("cesu-8", errors) == "A\ud800B".encode("utf-8", errors)
+        assert codecs.getincrementalencoder("cesu-8")(errors).encode("\ud800") == "\ud800".encode("utf-8", errors)
     assert "A\udc80".encode("utf-8-each-unit", "surrogateescape") == b"A\x80"
 
 
