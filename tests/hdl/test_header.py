@@ -62,9 +62,9 @@ def decoder(request: pytest.FixtureRequest) -> Core:
     return decoder_core(**request.param)
 
 
-def header(core: Core) -> str:
+def header(core: Core, options: PortOptions | None = None) -> str:
     """The header without what is known only when the Verilog has been written."""
-    return text_of(header_lines(core, "core", {"clk": ("input", 1)}, {}, [], [], PortOptions()))
+    return text_of(header_lines(core, "core", {"clk": ("input", 1)}, {}, [], [], options or PortOptions()))
 
 
 def promised(decoder: Core, pattern: str) -> int:
@@ -289,6 +289,43 @@ def test_partial_beats_within_a_packet_are_where_the_header_has_them() -> None:
     # Three words of an open packet are output before its next beat is sent.
     run = Simulation(parameters.build(), parameters).run(["éABCD".encode()], input_pauses=[False, *[True] * 60])
     assert max(run.valid_since[:3]) < run.accepted[1]
+
+
+PORTS: dict[str, tuple[CoreParameters, PortOptions, list[str]]] = {
+    # The bits of m_axis_tuser are those of docs/verilog-reference.md.
+    "decoder": (
+        DecoderParameters(lanes=2, kind=True, length=True),
+        PortOptions(reset_low=True, statistics="wishbone", tuser=4),
+        [
+            "clk, rst_n rising edge; synchronous, active low ",
+            "m_axis_tuser 7 bits per code point: bit 0: 1 for an ill-formed item;",
+            "bits 3 to 1: the cause of the error: 1 UNEXPECTED_CONTINUATION, ",
+            "bits 6 to 4: the number of code units of the item ",
+            "s_axis_tuser 4 bits of the packet, beside its first beat, ",
+            "m_axis_tuser 4 bits of the packet, above those of symbols, beside each beat of it ",
+            "08 SYMBOLS, read: ",
+        ],
+    ),
+    "tap": (
+        ValidatorParameters(lanes=2),
+        PortOptions(),
+        [
+            "clk, rst rising edge; synchronous, active high ",
+            f"high for one cycle, exactly {ValidatorParameters(lanes=2).build().tap.latency} cycles after the last beat",
+        ],
+    ),
+    "remover": (
+        RemoverParameters(width=12, user=3),
+        PortOptions(),
+        ["s_axis_tuser 3 bits per symbol ", "m_axis_tuser 3 bits per symbol, those of s_axis_tuser"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("parameters", "options", "sentences"), PORTS.values(), ids=PORTS)
+def test_the_ports_are_described(parameters: CoreParameters, options: PortOptions, sentences: list[str]) -> None:
+    text = " ".join(header(parameters.build(), options).split())
+    assert [each for each in sentences if each not in text] == [], text
 
 
 def test_of_one_lane_there_is_no_order_of_lanes() -> None:
