@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from jsonschema import Draft202012Validator
 from support.command import utf8fpga
 from support.engines import requires_compiler
 from support.foreign_cores import CORES, FOLDER, use_few_texts
+
+from utf8fpga.formal.foreign import ForeignProof
 
 pytestmark = requires_compiler
 
@@ -205,6 +208,17 @@ def test_proof_of_a_faulty_core() -> None:
     proofs = {proof["property"]: proof for proof in json.loads(done.stdout)["proofs"]}
     assert {name: proof["proved"] for name, proof in proofs.items()} == {"equivalence": False, "steady": True}
     assert len(proofs["equivalence"]["texts"]) >= 2
+
+
+def test_proof_that_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_few_texts(monkeypatch)
+    module = import_module("utf8fpga.cli.check")
+    monkeypatch.setattr(module, "prove_foreign", lambda _, wanted, *, seconds: ForeignProof(wanted, None, 7, seconds))
+    assert utf8fpga("generate", "-o", tmp_path / "core.v").returncode == 0
+    done = utf8fpga("check", tmp_path / "core.v", "--prove", "--seconds", "5")
+    assert done.returncode == 1
+    assert b"\nproof of steady: not decided (7 cycles, 5 s)\n" in done.stdout
+    assert done.stderr == b"utf8fpga: not decided in 5 s: equivalence, steady; raise --seconds\n"
 
 
 def test_proof_that_is_not_possible() -> None:

@@ -311,7 +311,7 @@ PORTS: dict[str, tuple[CoreParameters, PortOptions, list[str]]] = {
         PortOptions(),
         [
             "clk, rst rising edge; synchronous, active high ",
-            f"high for one cycle, exactly {ValidatorParameters(lanes=2).build().tap.latency} cycles after the last beat",
+            f"exactly {ValidatorParameters(lanes=2).build().tap.latency} cycles after the last beat of a packet",
         ],
     ),
     "remover": (
