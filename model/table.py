@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, pairwise, product
 from math import prod
@@ -247,10 +247,10 @@ class EncodingTable:
     """
 
     name: str
-    source: str
+    source: str = field(repr=False)
     unit_width: int
-    rows: tuple[Row, ...]
-    self_synchronising: bool = True
+    rows: tuple[Row, ...] = field(repr=False)
+    self_synchronising: bool = field(default=True, repr=False)
 
     @classmethod
     def parse(

@@ -128,6 +128,10 @@ def test_tables_compare_and_hash_by_value() -> None:
     assert _table("0000  00") != _table("0000  01")
 
 
+def test_table_is_short_in_a_signature() -> None:
+    assert repr(TABLE_3_7) == "EncodingTable(name='UTF-8', unit_width=8)"
+
+
 def test_byte_ranges_occur_only_in_the_module_forms() -> None:
     """Numbers from 80 to FF hexadecimal occur only in docstrings; the history is in a folder of its own."""
     for path in Path(utf8fpga.model.__path__[0]).glob("*.py"):
