@@ -39,7 +39,7 @@ from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.core import option_word
 from utf8fpga.model.golden import BulkSymbols
 from utf8fpga.sim import ENGINES, DiagramError, Mismatch, Netlist, Simulation, compare, write_diagram, write_save_file
-from utf8fpga.sim.beats import symbol_width, symbols_from
+from utf8fpga.sim.beats import StreamOptions, symbol_width, symbols_from
 from utf8fpga.sim.diagram import DIAGRAM_CYCLES, renderer
 from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.engines.netlist import FAMILIES
@@ -130,14 +130,15 @@ def simulate(
     wave_cycles: range | None,
     output: str | None,
     as_json: bool,
+    separate_end: bool,
     **streams: Any,
 ) -> None:
     """Send each FILE to the simulated core and compare each output symbol with the golden model."""
     if bool(files) + (digits is not None) + (soak is not None) != 1:
         raise CommandError("give either FILE, --hex BYTES or --soak LIMIT")
-    netlist = _netlist(engine, family, routed)
+    netlist, options = _netlist(engine, family, routed), StreamOptions(**streams, separate_ends=(separate_end,))
     if soak is not None:
-        _reject_with_soak(streams, {"--vcd": vcd, "--wave": wave, "-o": output})
+        _reject_with_soak(options, {"--vcd": vcd, "--wave": wave, "-o": output})
         seconds, symbols = soak_limit(soak)
         what: Any = {"engine": engine, "netlist": netlist, "seed": seed or 0, "dask": dask, "as_json": as_json}
         soak_core(parameters, seconds=seconds, symbols=symbols, **what)
@@ -146,14 +147,14 @@ def simulate(
     _check_waveforms(len(files), engine, {"--vcd": vcd, "--wave": wave})
     if wave_cycles and not wave:
         raise CommandError("--wave-cycles has no effect without --wave: name its file")
-    _check_gaps(streams["gaps"], parameters)
+    _check_gaps(options.gaps, parameters)
     if as_json and is_standard_output(output):
         raise CommandError(f"--json and -o {output} both write to standard output: leave out one of them")
     check_different({"-o": output, "--vcd": vcd, "--wave": wave})
     core = parameters.observable()  # With all optional fields, more is compared.
     simulation = Simulation(core.build(), core, netlist=netlist)
     recording = _recording(simulation, vcd, wave, wave_cycles or DIAGRAM_CYCLES) if vcd or wave else nullcontext()
-    comparison = _Comparison(simulation, streams, engine, as_json)
+    comparison = _Comparison(simulation, options, engine, as_json)
     with ExitStack() as stack:
         comparison.output = stack.enter_context(writing(output)) if output else None
         comparison.waveform = stack.enter_context(recording)
@@ -171,11 +172,8 @@ def _netlist(engine: str | None, family: str | None, routed: bool) -> Netlist:
     return Netlist(family or FAMILIES[0], routed)
 
 
-def _reject_with_soak(streams: Mapping[str, Any], paths: Mapping[str, str | None]) -> None:
-    used = [option_word(name) for name in _PATTERNS if any(streams[name])]
-    used += ["--separate-end"] if streams["separate_end"] else []
-    used += [option for option, path in paths.items() if path]
-    if used:
+def _reject_with_soak(options: StreamOptions, paths: Mapping[str, str | None]) -> None:
+    if used := [*options.arguments[:1], *(option for option, path in paths.items() if path)]:
         raise CommandError(f"--soak and {used[0]} cannot be combined: leave out one of them")
 
 
@@ -209,7 +207,6 @@ class _Comparison:
     """The comparison of texts, one after another, with the golden function.
 
     Attributes:
-        streams: the pauses and the other options of the streams, by name: see `compare`.
         engine: see `Simulation`; None: compiled for long inputs if there is a compiler, otherwise python.
         as_json: print the symbols as JSON lines.
         output: a file for the output symbols as bytes.
@@ -217,7 +214,7 @@ class _Comparison:
     """
 
     simulation: Simulation
-    streams: Mapping[str, Any]
+    options: StreamOptions
     engine: str | None
     as_json: bool
     output: BinaryIO | None = None
@@ -256,14 +253,13 @@ class _Comparison:
         if engine is None and self.waveform is None:
             engine, chunks = _engine_for(self.simulation.parameters, chunks)
         fast = self.simulation.on(engine or ENGINES[0])
-        is_plain = not (self.output or self.as_json or self._shown is not None or any(self.streams["gaps"]))
+        is_plain = not (self.output or self.as_json or self._shown is not None or any(self.options.gaps))
         if fast.engine != "python" and is_plain and (compare_bulk := _bulk(fast)):
-            streams = {name: value for name, value in self.streams.items() if name != "gaps"}
-            return compare_bulk(fast, chunks, **streams, on_part=self._on_part)
+            return compare_bulk(fast, chunks, on_part=self._on_part, **vars(self.options))
         return compare(
             self.simulation,
             symbols_from(chunks, symbol_width(self.simulation.core)),
-            **self.streams,
+            **vars(self.options),
             vcd=self.waveform,
             engine=engine,
             on_item=self._on_symbol,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import utf8fpga.hdl  # noqa: F401 - it names the extra if Amaranth is missing
-from utf8fpga.sim.beats import ContractError
+from utf8fpga.sim.beats import ContractError, StreamOptions
 from utf8fpga.sim.check import Mismatch, compare
 from utf8fpga.sim.diagram import DiagramError, write_diagram
 from utf8fpga.sim.engines import ENGINES, Netlist
@@ -19,6 +19,7 @@ __all__ = [
     "Netlist",
     "Run",
     "Simulation",
+    "StreamOptions",
     "compare",
     "simulate",
     "write_diagram",

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import cycle, islice, takewhile
+from dataclasses import dataclass, fields, replace
+from itertools import cycle, repeat, takewhile
 from operator import index
 from typing import Any
 
@@ -39,6 +40,68 @@ and the first cycle in which `valid` was asserted for the beat."""
 
 class ContractError(AssertionError):
     """The core violated the stream contract, or transferred no beat for too many cycles."""
+
+
+_FAULTS = {
+    "input_pauses": "no cycle without a pause",
+    "output_pauses": "no cycle without a pause",
+    "null_beats": "only null beats",
+    "gaps": "no lane with a symbol",
+}
+"""What is wrong with a pattern that is nothing but True."""
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """How texts are sent to a core, and how its output is received. Each pattern is repeated as often as necessary.
+
+    Attributes:
+        input_pauses: for each cycle, whether the next input beat is delayed. Once `valid` is asserted it stays asserted
+            until the beat is transferred.
+        output_pauses: for each cycle, whether `ready` is deasserted at the output.
+        separate_ends: for each text, whether `last` is in a beat without symbols. It always is where the text is empty.
+        null_beats: for each input beat, whether it is a null beat; otherwise it is the next beat of the texts.
+        gaps: for each lane of the beats of the texts, whether it has no symbol; only for a core that accepts gaps, see
+            `CoreParameters.accepts_gaps`.
+
+    Raises:
+        InvalidArgumentError: a pattern is empty, or has no False, which only `separate_ends` may.
+    """
+
+    input_pauses: Sequence[bool] = (False,)
+    output_pauses: Sequence[bool] = (False,)
+    separate_ends: Sequence[bool] = (False,)
+    null_beats: Sequence[bool] = (False,)
+    gaps: Sequence[bool] = (False,)
+
+    def __post_init__(self) -> None:
+        for name, fault in _FAULTS.items():
+            if all(pattern := getattr(self, name)):
+                raise InvalidArgumentError(f"{name} {list(pattern)!r} has {fault}: include one False")
+        if not self.separate_ends:
+            raise InvalidArgumentError("separate_ends is empty: give at least one bool")
+
+    @property
+    def arguments(self) -> list[str]:
+        """The words of the command `simulate` for these options of one text."""
+        words = []
+        for name in _FAULTS:
+            if any(pattern := getattr(self, name)):
+                words += [f"--{name.replace('_', '-')}", "".join(str(int(is_set)) for is_set in pattern)]
+        if any(self.separate_ends):
+            words.append("--separate-end")
+        return words
+
+    @property
+    def simpler(self) -> Iterator[StreamOptions]:
+        """For each option, these options with that one at its default."""
+        for each in fields(self):
+            default: Any = each.default
+            yield replace(self, **{each.name: default})
+
+
+PLAIN = StreamOptions()
+"""Beats without pauses, null beats and gaps."""
 
 
 def patience_of(core: Core) -> int:
@@ -114,36 +177,18 @@ def checked_symbols(text: Iterable[int], number: int, width: int) -> Iterator[in
         yield value
 
 
-def text_beats(text: Iterable[int], lanes: int, *, separate_end: bool = False) -> Iterator[Beat]:
-    """The input beats of a text, all full except the last.
+def text_beats(
+    text: Iterable[int], lanes: int, *, separate_end: bool = False, gaps: Iterator[bool] | None = None
+) -> Iterator[Beat]:
+    """The input beats of a text, all full except the last, or with gaps, for a core that accepts them.
 
     Args:
         lanes: the number of symbols in a full beat.
-        separate_end: `last` is in a beat without symbols if the beat before is full; it always is where the
-            text is empty.
-    """
-    units = iter(text)
-    beat = tuple(islice(units, lanes))
-    while len(beat) == lanes:
-        following = tuple(islice(units, lanes))
-        if not following and not separate_end:
-            break
-        yield beat, False
-        beat = following
-    yield beat, True
-
-
-def gapped_beats(
-    text: Iterable[int], lanes: int, gaps: Iterator[bool], *, separate_end: bool = False
-) -> Iterator[Beat]:
-    """The input beats of a text with gaps, for a core that accepts them.
-
-    Args:
-        gaps: for each lane of the beats, until the last symbol, whether it has no symbol.
         separate_end: `last` is in a beat without symbols if the beat before has a symbol in its last lane; it always
             is where the text is empty.
+        gaps: for each lane of the beats, until the last symbol, whether it has no symbol; default: none.
     """
-    symbols = iter(text)
+    symbols, gaps = iter(text), gaps or repeat(False)
     upcoming = next(symbols, None)
     is_open = True
     while is_open:
@@ -162,21 +207,13 @@ def with_null_beats(beats: Iterable[Beat], null_beats: Sequence[bool]) -> Iterat
     """Insert null beats into a sequence of input beats.
 
     Args:
-        null_beats: for each beat of the result, repeated, whether it is a null beat.
-
-    Raises:
-        InvalidArgumentError: the pattern is empty or consists of null beats only.
+        null_beats: for each beat of the result, repeated, whether it is a null beat; at least one is not.
     """
-    if all(null_beats):
-        raise InvalidArgumentError(f"null_beats {list(null_beats)!r} has only null beats: include one False")
-    return _filled(beats, cycle(null_beats))
-
-
-def _filled(beats: Iterable[Beat], null_beats: Iterator[bool]) -> Iterator[Beat]:
+    pattern = cycle(null_beats)
     for beat in beats:
-        yield from (NULL_BEAT for _ in takewhile(bool, null_beats))
+        yield from (NULL_BEAT for _ in takewhile(bool, pattern))
         yield beat
-    yield from (NULL_BEAT for _ in takewhile(bool, null_beats))
+    yield from (NULL_BEAT for _ in takewhile(bool, pattern))
 
 
 class BeatEncoder:

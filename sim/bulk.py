@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.golden import BulkGolden, BulkSymbols
 from utf8fpga.sim import check
-from utf8fpga.sim.beats import ContractError, output_fields, symbol_width
-from utf8fpga.sim.check import Mismatch, StreamOptions
-from utf8fpga.sim.engines.compiled import CompiledModel
+from utf8fpga.sim.beats import PLAIN, ContractError, StreamOptions, output_fields, symbol_width
+from utf8fpga.sim.check import Mismatch
 from utf8fpga.sim.simulation import Simulation
 
 _SAME_PART = 4
@@ -80,31 +79,17 @@ class BulkComparison:
         simulation: the core, whose `bulk_golden` is not None.
     """
 
-    def __init__(
-        self,
-        simulation: Simulation,
-        *,
-        input_pauses: Sequence[bool] = (False,),
-        output_pauses: Sequence[bool] = (False,),
-        null_beats: Sequence[bool] = (False,),
-        separate_ends: Sequence[bool] = (False,),
-    ) -> None:
+    def __init__(self, simulation: Simulation, options: StreamOptions = PLAIN) -> None:
         golden = bulk_golden(simulation)
         assert golden is not None
         self._golden, self._parameters = golden, simulation.parameters
-        model: CompiledModel = simulation.model
-        self._session = model.session(
-            input_pauses=input_pauses, output_pauses=output_pauses, null_beats=null_beats, gathers=True
-        )
-        self._separate_ends = separate_ends
+        self._session = simulation.model.session(gathers=True, **vars(options))
         self._fields = output_fields(simulation.core)
         self._parts: deque[_Part] = deque()
         self._pending = b""
         self._expected = _Queue()
         self._found = _Queue()
-
-        self._options = StreamOptions(input_pauses, output_pauses, any(separate_ends), null_beats)
-        self._simulation = simulation
+        self._simulation, self._options = simulation, options
 
     @property
     def cycles(self) -> int:
@@ -133,7 +118,7 @@ class BulkComparison:
         self._pending = part.symbols[len(part.symbols) - wanted.pending :]
         self._expected.append(*self._words(wanted), wanted.ends)
         try:
-            for each in self._session.send_symbols(symbols, ends, more=more, separate_ends=self._separate_ends):
+            for each in self._session.send_symbols(symbols, ends, more=more):
                 words = np.frombuffer(each.symbols, np.uint64)
                 self._found.append(words, None, np.frombuffer(each.ends, np.uint64).astype(np.int64))
         except ContractError as error:
@@ -255,9 +240,9 @@ def _phases(options: StreamOptions) -> Iterator[StreamOptions]:
     patterns = ("input_pauses", "output_pauses", "null_beats")
     longest = max(len(getattr(options, name)) for name in patterns)
     for phase in range(min(_PHASES, longest)):
-        for separate_end in sorted({options.separate_end, False}):
+        for separate_end in sorted({any(options.separate_ends), False}):
             shifted = {name: _shifted(getattr(options, name), phase) for name in patterns}
-            yield StreamOptions(**shifted, separate_end=separate_end)
+            yield StreamOptions(**shifted, separate_ends=(separate_end,))
 
 
 def _shifted(pattern: Sequence[bool], phase: int) -> Sequence[bool]:
@@ -269,31 +254,21 @@ def compare_bulk(
     simulation: Simulation,
     parts: Iterable[bytes],
     *,
-    input_pauses: Sequence[bool] = (False,),
-    output_pauses: Sequence[bool] = (False,),
-    separate_end: bool = False,
-    null_beats: Sequence[bool] = (False,),
     on_part: Callable[[int, int, BulkSymbols], None] | None = None,
+    **streams: Any,
 ) -> Mismatch | None:
     """Like `compare`, for a core whose `bulk_golden` is not None, and much faster.
 
     Args:
         parts: the bytes of the text, in parts.
-        separate_end: see `compare`.
-        null_beats: see `compare`.
         on_part: called with the number of bytes sent so far, those in this part, and the next symbols of the golden
             function.
+        streams: the attributes of `StreamOptions`, without gaps.
 
     Returns:
         See `compare`.
     """
-    run = BulkComparison(
-        simulation,
-        input_pauses=input_pauses,
-        output_pauses=output_pauses,
-        null_beats=null_beats,
-        separate_ends=[separate_end],
-    )
+    run = BulkComparison(simulation, StreamOptions(**streams))
     sent = 0
 
     def send(part: bytes, *, final: bool) -> None:

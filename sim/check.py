@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import shlex
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -15,15 +15,7 @@ from typing import Any
 from utf8fpga.hdl import OutputSymbol, command_words
 from utf8fpga.model import Item, spell
 from utf8fpga.model.properties import FlaggedItem
-from utf8fpga.sim.beats import (
-    Beat,
-    ContractError,
-    checked_symbols,
-    is_null,
-    symbol_bytes,
-    symbol_width,
-    with_null_beats,
-)
+from utf8fpga.sim.beats import Beat, ContractError, StreamOptions, is_null, symbol_bytes, symbol_width
 from utf8fpga.sim.simulation import Simulation
 
 _REPLAY_UNITS = 16
@@ -31,37 +23,6 @@ _REPLAY_UNITS = 16
 
 _EARLY = 1
 """Symbols that a core may output before the golden function does: a mark whose length is not yet determined."""
-
-_NO_PAUSES = (False,)
-
-
-@dataclass(frozen=True)
-class StreamOptions:
-    """The stream options of one text: see `compare`."""
-
-    input_pauses: Sequence[bool] = _NO_PAUSES
-    output_pauses: Sequence[bool] = _NO_PAUSES
-    separate_end: bool = False
-    null_beats: Sequence[bool] = _NO_PAUSES
-    gaps: Sequence[bool] = _NO_PAUSES
-
-    @property
-    def arguments(self) -> list[str]:
-        """The words of the command `simulate` for these options."""
-        words = []
-        for name in ("input_pauses", "output_pauses", "null_beats", "gaps"):
-            if any(pattern := getattr(self, name)):
-                words += [f"--{name.replace('_', '-')}", "".join(str(int(is_set)) for is_set in pattern)]
-        if self.separate_end:
-            words.append("--separate-end")
-        return words
-
-    @property
-    def simpler(self) -> Iterator[StreamOptions]:
-        """For each option, these options with that one at its default."""
-        for each in fields(self):
-            default: Any = each.default
-            yield replace(self, **{each.name: default})
 
 
 @dataclass(frozen=True)
@@ -108,30 +69,22 @@ def compare(
     simulation: Simulation,
     units: Iterable[int],
     *,
-    input_pauses: Sequence[bool] = _NO_PAUSES,
-    output_pauses: Sequence[bool] = _NO_PAUSES,
-    separate_end: bool = False,
-    null_beats: Sequence[bool] = _NO_PAUSES,
-    gaps: Sequence[bool] = _NO_PAUSES,
     vcd: Path | None = None,
     engine: str | None = None,
     on_item: Callable[[OutputSymbol], None] | None = None,
     on_unit: Callable[[int], None] | None = None,
+    **streams: Any,
 ) -> Mismatch | None:
     """Simulate a core on one text of any length and compare each symbol with its golden function.
 
     Args:
         simulation: the core.
         units: the input symbols of the text; read on demand, so memory is bounded.
-        input_pauses: see `Simulation.run`.
-        output_pauses: see `Simulation.run`.
-        separate_end: `last` is in a beat without units, as it always is where the text is empty.
-        null_beats: see `Simulation.run`.
-        gaps: see `Simulation.run`.
         vcd: a file for the waveform.
         engine: see `Simulation`; default: that of `simulation`.
         on_item: called with each symbol of the golden function that the core gave, too, until the first difference.
         on_unit: called with the number of units sent so far.
+        streams: the attributes of `StreamOptions`.
 
     Returns:
         The first difference, reduced to the shortest input and the simplest stream options found that reproduce
@@ -143,8 +96,7 @@ def compare(
     """
     if engine is not None:
         simulation = simulation.on(engine)
-    options = StreamOptions(input_pauses, output_pauses, separate_end, null_beats, gaps)
-    units = checked_symbols(units, 0, symbol_width(simulation.core))
+    options = StreamOptions(**streams)
     mismatch = _Comparison(simulation, units, options, on_item, on_unit).first_difference(vcd)
     if mismatch is None:
         return None
@@ -246,17 +198,9 @@ class _Comparison:
 
     def first_difference(self, vcd: Path | None = None) -> Mismatch | None:
         reason = ""
-        places = self.simulation.places_of(self.options.gaps)
-        beats = self.simulation.beats_of(self.units, places, separate_end=self.options.separate_end)
+        beats = self.simulation.beats([self.units], self.options)
         try:
-            self.simulation.stream(
-                with_null_beats(beats, self.options.null_beats),
-                self.take,
-                input_pauses=self.options.input_pauses,
-                output_pauses=self.options.output_pauses,
-                presented=self.presented,
-                vcd=vcd,
-            )
+            self.simulation.stream(beats, self.take, self.options, presented=self.presented, vcd=vcd)
             return None
         except _DifferenceError as difference:
             expected, simulated = difference.expected, difference.simulated

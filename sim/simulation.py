@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import cycle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from itertools import chain, cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,12 +13,13 @@ from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, OutputSymbol, 
 from utf8fpga.model import InvalidArgumentError, Item
 from utf8fpga.model.properties import FlaggedItem
 from utf8fpga.sim.beats import (
+    PLAIN,
     Beat,
     Receiver,
+    StreamOptions,
     SymbolReader,
     Take,
     checked_symbols,
-    gapped_beats,
     symbol_width,
     text_beats,
     with_null_beats,
@@ -109,11 +110,11 @@ class Simulation:
             InvalidArgumentError: see `CompiledModel`.
             ToolError: see `CompiledModel`.
         """
-        from utf8fpga.sim.engines.compiled import CompiledEngine
+        from utf8fpga.sim.engines.compiled import CompiledModel
 
         engine = self._engine("netlist" if self.engine == "netlist" else "compiled")
-        assert isinstance(engine, CompiledEngine)
-        return engine.model
+        assert isinstance(engine, CompiledModel)
+        return engine
 
     @property
     def arguments(self) -> list[str]:
@@ -130,46 +131,24 @@ class Simulation:
         """The symbols of the golden function for `text`, in the form of this core's symbols."""
         return [self.parameters.comparable(symbol) for symbol in self.parameters.golden().process(text, final=True)]
 
-    def run(
-        self,
-        texts: Iterable[Iterable[int]],
-        *,
-        input_pauses: Sequence[bool] = (False,),
-        output_pauses: Sequence[bool] = (False,),
-        separate_ends: Sequence[bool] = (False,),
-        null_beats: Sequence[bool] = (False,),
-        gaps: Sequence[bool] = (False,),
-        vcd: Path | None = None,
-    ) -> Run:
+    def run(self, texts: Iterable[Iterable[int]], *, vcd: Path | None = None, **streams: Any) -> Run:
         """Send `texts` back to back to the core, each as one packet, and collect the output.
-
-        A pattern is repeated as often as necessary.
 
         Args:
             texts: the input symbols of each text.
-            input_pauses: for each cycle, whether the next input beat is delayed. Once `valid` is
-                asserted it stays asserted until the beat is transferred.
-            output_pauses: for each cycle, whether `ready` is deasserted at the output.
-            separate_ends: for each text, whether `last` is in a beat without symbols. It always is
-                where the text is empty.
-            null_beats: for each input beat, whether it is a null beat; otherwise it is the next beat
-                of the texts.
-            gaps: for each lane of the beats of the texts, whether it has no symbol; only for a core that accepts
-                gaps, see `CoreParameters.accepts_gaps`.
             vcd: a file for the waveform.
+            streams: the attributes of `StreamOptions`.
 
         Raises:
             ContractError: a payload changed or `valid` was deasserted before the transfer, `last`
                 was set too often, a beat had neither a symbol nor `last`, packed symbols had a gap, the flags of a
                 symbol contradicted each other, or no beat was transferred for too many cycles.
-            InvalidArgumentError: a pattern is empty or consists of pauses only, the core does not accept gaps, a text
-                is not an iterable of symbols, a symbol is wider than those of the core, the engine `netlist` has no
-                waveform, or its routed design has too many pins.
+            InvalidArgumentError: see `StreamOptions`; or the core does not accept gaps, a text is not an iterable of
+                symbols, a symbol is wider than those of the core, the engine `netlist` has no waveform, or its routed
+                design has too many pins.
             ToolError: the engine is not `python`, and there is no C compiler, or the model cannot be built.
         """
-        if not separate_ends:
-            raise InvalidArgumentError("separate_ends is empty: give at least one bool")
-        result = Run()
+        options, result = StreamOptions(**streams), Run()
         result.texts.append([])
 
         def take(symbol: OutputSymbol | None, last: bool, valid_since: int) -> None:
@@ -179,65 +158,33 @@ class Simulation:
             if last:
                 result.texts.append([])
 
-        beats = with_null_beats(self._beats(texts, separate_ends, gaps), null_beats)
-        result.cycles = self.stream(
-            beats,
-            take,
-            input_pauses=input_pauses,
-            output_pauses=output_pauses,
-            accepted=result.accepted.append,
-            vcd=vcd,
-        )
+        beats = self.beats(texts, options)
+        result.cycles = self.stream(beats, take, options, accepted=result.accepted.append, vcd=vcd)
         result.texts.pop()
         return result
 
-    def _beats(
-        self, texts: Iterable[Iterable[int]], separate_ends: Sequence[bool], gaps: Sequence[bool]
-    ) -> Iterator[Beat]:
-        """The input beats of all texts, in order."""
-        width, places = symbol_width(self.core), self.places_of(gaps)
-        for number, text in enumerate(texts):
-            symbols, separate_end = checked_symbols(text, number, width), separate_ends[number % len(separate_ends)]
-            yield from self.beats_of(symbols, places, separate_end=separate_end)
-
-    def places_of(self, gaps: Sequence[bool]) -> Iterator[bool] | None:
-        """A pattern of gaps, repeated, for `beats_of`; None if it has none.
+    def beats(self, texts: Iterable[Iterable[int]], options: StreamOptions) -> Iterator[Beat]:
+        """The input beats of texts, in order, which are read on demand.
 
         Raises:
-            InvalidArgumentError: the pattern is empty or consists of gaps only, or the core does not accept gaps.
+            InvalidArgumentError: the core does not accept gaps. When a text is read: see `run`.
         """
-        if all(gaps):
-            raise InvalidArgumentError(f"gaps {list(gaps)!r} has no lane with a symbol: include one False")
-        if not any(gaps):
-            return None
-        if not self.parameters.accepts_gaps:
-            raise InvalidArgumentError(
-                f"gaps {list(gaps)!r}, but {self.parameters.name} does not accept gaps: leave them out"
-            )
-        return cycle(gaps)
-
-    def beats_of(
-        self, symbols: Iterable[int], places: Iterator[bool] | None, *, separate_end: bool = False
-    ) -> Iterator[Beat]:
-        """The input beats of a text.
-
-        Args:
-            symbols: the symbols of the text.
-            places: the result of `places_of`, which texts that follow each other share.
-            separate_end: see `text_beats` and `gapped_beats`.
-        """
-        lanes = self.core.lanes
-        if places is None:
-            return text_beats(symbols, lanes, separate_end=separate_end)
-        return gapped_beats(symbols, lanes, places, separate_end=separate_end)
+        if any(options.gaps) and not self.parameters.accepts_gaps:
+            name = self.parameters.name
+            raise InvalidArgumentError(f"gaps {list(options.gaps)!r}, but {name} does not accept gaps: leave them out")
+        width, gaps, ends = symbol_width(self.core), cycle(options.gaps), cycle(options.separate_ends)
+        of_texts = (
+            text_beats(checked_symbols(text, number, width), self.core.lanes, separate_end=next(ends), gaps=gaps)
+            for number, text in enumerate(texts)
+        )
+        return with_null_beats(chain.from_iterable(of_texts), options.null_beats)
 
     def stream(
         self,
         beats: Iterator[Beat],
         take: Take,
+        options: StreamOptions = PLAIN,
         *,
-        input_pauses: Sequence[bool] = (False,),
-        output_pauses: Sequence[bool] = (False,),
         accepted: Callable[[int], None] | None = None,
         presented: Callable[[Beat], None] | None = None,
         vcd: Path | None = None,
@@ -247,8 +194,7 @@ class Simulation:
         Args:
             beats: the input beats. The engine `compiled` reads some thousands ahead.
             take: called with the symbols of each output beat.
-            input_pauses: see `run`.
-            output_pauses: see `run`.
+            options: the pauses; the other options have no effect on beats.
             accepted: called with the cycle of each transfer at the input, except for null beats.
             presented: called with each input beat when it becomes the next one to be transferred.
             vcd: a file for the waveform.
@@ -261,44 +207,32 @@ class Simulation:
             InvalidArgumentError: see `run`.
             ToolError: see `run`.
         """
-        for name, pattern in (("input_pauses", input_pauses), ("output_pauses", output_pauses)):
-            if all(pattern):
-                raise InvalidArgumentError(f"{name} {list(pattern)!r} has no cycle without a pause: include one False")
         receiver = Receiver(self.core, self.symbol, take)
         events = Events(receiver.receive, accepted or ignore, presented or ignore)
         engine = self._engine("python" if vcd and self.engine == "compiled" else self.engine)
-        return engine.run(beats, events, input_pauses=input_pauses, output_pauses=output_pauses, vcd=vcd)
+        return engine.run(beats, events, options, vcd=vcd)
 
 
 def simulate(
     texts: bytes | bytearray | memoryview | Iterable[Iterable[int]],
     *,
-    input_pauses: Sequence[bool] = (False,),
-    output_pauses: Sequence[bool] = (False,),
-    separate_ends: Sequence[bool] = (False,),
-    null_beats: Sequence[bool] = (False,),
-    gaps: Sequence[bool] = (False,),
     vcd: Path | None = None,
     engine: str = ENGINES[0],
     netlist: Netlist = _NETLIST,
-    **parameters: Any,
+    **options: Any,
 ) -> list[list[Item | FlaggedItem]]:
     """Simulate a UTF-8 decoder on one text or several.
 
-    A bytes-like object is one text; any other iterable consists of texts. See `Simulation.run` for the other arguments
-    and for the errors raised. For many runs, create a `Simulation` once.
+    A bytes-like object is one text; any other iterable consists of texts. See `Simulation.run` for the errors raised.
+    For many runs, create a `Simulation` once.
 
     Args:
         texts: the text or texts.
-        input_pauses: see `Simulation.run`.
-        output_pauses: see `Simulation.run`.
-        separate_ends: see `Simulation.run`.
-        null_beats: see `Simulation.run`.
-        gaps: see `Simulation.run`.
         vcd: a file for the waveform.
         engine: see `Simulation`.
         netlist: see `Simulation`.
-        parameters: the fields of `DecoderParameters` except the table, `kind` and `length`.
+        options: the attributes of `StreamOptions`, and the fields of `DecoderParameters` except the table, `kind` and
+            `length`.
 
     Returns:
         The items of each text.
@@ -311,16 +245,7 @@ def simulate(
         several: Iterable[Iterable[int]] = [bytes(memoryview(texts))]  # type: ignore[arg-type]  # TypeError if not
     except TypeError:
         several = cast("Iterable[Iterable[int]]", texts)
-    simulation = Simulation(
-        DecoderParameters(kind=True, length=True, **parameters).build(), engine=engine, netlist=netlist
-    )
-    result = simulation.run(
-        several,
-        input_pauses=input_pauses,
-        output_pauses=output_pauses,
-        separate_ends=separate_ends,
-        null_beats=null_beats,
-        gaps=gaps,
-        vcd=vcd,
-    )
+    streams = {each.name: options.pop(each.name) for each in fields(StreamOptions) if each.name in options}
+    core = DecoderParameters(kind=True, length=True, **options).build()
+    result = Simulation(core, engine=engine, netlist=netlist).run(several, vcd=vcd, **streams)
     return cast("list[list[Item | FlaggedItem]]", result.texts)

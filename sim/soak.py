@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from time import monotonic
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from utf8fpga.hdl.jobs import JobExecutor
 from utf8fpga.sim import check
 from utf8fpga.sim.beats import ContractError, symbol_width
 from utf8fpga.sim.bulk import BulkComparison, BulkDifferenceError, bulk_golden
-from utf8fpga.sim.check import Mismatch, StreamOptions
+from utf8fpga.sim.check import Mismatch
 from utf8fpga.sim.engines import Netlist
 from utf8fpga.sim.simulation import Simulation
 from utf8fpga.sim.traffic import Traffic, traffic
@@ -140,13 +139,8 @@ def _round(simulation: Simulation, seed: int, is_fast: bool, corpus: bytes) -> t
     return Totals(1, len(given.ends), len(given.symbols), cycles), mismatch
 
 
-def _patterns(given: Traffic) -> dict[str, Any]:
-    names = ("input_pauses", "output_pauses", "null_beats", "separate_ends")
-    return {name: getattr(given, name) for name in names}
-
-
 def _fast_round(simulation: Simulation, given: Traffic) -> tuple[int, Mismatch | None]:
-    run = BulkComparison(simulation, **_patterns(given))
+    run = BulkComparison(simulation, given.options)
     data = given.symbols.astype(np.uint8).tobytes()
     ends = given.ends
     try:
@@ -171,12 +165,10 @@ def _texts(given: Traffic) -> Iterator[list[int]]:
 
 def _slow_round(simulation: Simulation, given: Traffic) -> tuple[int, Mismatch | None]:
     texts = list(_texts(given))
-    options = StreamOptions(
-        given.input_pauses, given.output_pauses, any(given.separate_ends), given.null_beats, given.gaps
-    )
+    of_one_text = replace(given.options, separate_ends=(any(given.options.separate_ends),))
     reason, suspects = "", texts
     try:
-        found = simulation.run(texts, **_patterns(given), gaps=given.gaps)
+        found = simulation.run(texts, **vars(given.options))
     except ContractError as error:
         cycles, reason = 0, str(error)
     else:
@@ -189,13 +181,8 @@ def _slow_round(simulation: Simulation, given: Traffic) -> tuple[int, Mismatch |
         if monotonic() > deadline:
             not_alone = check.NOT_REPRODUCED
             break
-        if mismatch := _alone(simulation, text, options):
+        if mismatch := check.compare(simulation, text, **vars(of_one_text)):
             return cycles, mismatch
     units: Sequence[int] = suspects[0] if suspects else ()
-    unknown = check.described(simulation, tuple(units), options, 0, None, None, reason)
+    unknown = check.described(simulation, tuple(units), of_one_text, 0, None, None, reason)
     return cycles, replace(unknown, replay=(), no_replay=not_alone)
-
-
-def _alone(simulation: Simulation, text: list[int], options: StreamOptions) -> Mismatch | None:
-    """The difference for a text that is sent alone."""
-    return check.compare(simulation, text, **vars(options))

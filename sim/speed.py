@@ -15,7 +15,7 @@ from time import monotonic, process_time
 
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model import InvalidArgumentError
-from utf8fpga.sim.beats import symbol_width, text_beats
+from utf8fpga.sim.beats import PLAIN, symbol_width, text_beats
 from utf8fpga.sim.engines import Events, create_engine, ignore
 from utf8fpga.sim.engines.compiled import CompiledModel
 
@@ -90,7 +90,7 @@ def measure_engines(parameters: CoreParameters) -> EngineSpeeds:
 
     def by_python(packets: int) -> int:
         beats = chain.from_iterable(text_beats(packet, core.lanes) for _ in range(packets))
-        return python.run(beats, events, input_pauses=(False,), output_pauses=(False,))
+        return python.run(beats, events, PLAIN)
 
     session = model.session(gathers=model.can_gather)
     if model.symbol_bytes is None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from utf8fpga.model import EncodingTable
+from utf8fpga.sim.beats import PLAIN, StreamOptions
 from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
 
 _PACKETS = 1 << 13
@@ -48,15 +48,12 @@ class Traffic:
     Attributes:
         symbols: the symbols of all packets.
         ends: for each packet the number of symbols before its end, ascending; the last packet ends after all symbols.
+        options: how they are sent.
     """
 
     symbols: _Symbols
     ends: NDArray[np.int64]
-    input_pauses: Sequence[bool] = (False,)
-    output_pauses: Sequence[bool] = (False,)
-    null_beats: Sequence[bool] = (False,)
-    separate_ends: Sequence[bool] = (False,)
-    gaps: Sequence[bool] = (False,)
+    options: StreamOptions = PLAIN
 
 
 def traffic(
@@ -107,7 +104,7 @@ def traffic(
     input_pauses, output_pauses, null_beats = (_pattern(draw, has_pauses, 0.6) for _ in range(3))
     separate_ends = (draw.random(int(draw.integers(1, 9))) < draw.choice([0, 0.5, 1])).tolist()
     gaps = _pattern(draw, has_gaps, 2 / 3)
-    return Traffic(symbols, ends, input_pauses, output_pauses, null_beats, separate_ends, gaps)
+    return Traffic(symbols, ends, StreamOptions(input_pauses, output_pauses, separate_ends, null_beats, gaps))
 
 
 def _text(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib import resources
 
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.beats import Beat, beat_of, symbol_width, with_null_beats
+from utf8fpga.sim.beats import Beat, beat_of, symbol_width
 from utf8fpga.sim.traffic import Traffic, traffic
 
 _LATEST_CUT = 200
@@ -60,12 +60,8 @@ def runs_of(simulation: Simulation, count: int, *, size: int = 300) -> list[list
             lanes=core.lanes,
             has_gaps=parameters.accepts_gaps,
         )
-        places = simulation.places_of(given.gaps)
-        beats: list[Beat] = []
-        for number, text in enumerate(_part(given, size, seed)):
-            separate_end = given.separate_ends[number % len(given.separate_ends)]
-            beats += simulation.beats_of(text, places, separate_end=separate_end)
-        whole = Round(list(with_null_beats(beats, given.null_beats)), given.input_pauses, given.output_pauses)
+        beats, options = list(simulation.beats(_part(given, size, seed), given.options)), given.options
+        whole = Round(beats, options.input_pauses, options.output_pauses)
         begun = replace(whole, cut=random.Random(seed).randrange(_LATEST_CUT))
         found.append([begun, whole] if seed % 2 else [whole])
     return found

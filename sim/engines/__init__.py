@@ -8,14 +8,14 @@ what synthesis, or placement and routing, made of the core.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from utf8fpga.hdl import Core, CoreParameters
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.sim.beats import Beat
+from utf8fpga.sim.beats import Beat, StreamOptions
 from utf8fpga.sim.engines.netlist import Netlist
 
 __all__ = ["ENGINES", "Engine", "Events", "Netlist", "create_engine", "has_compiler", "ignore"]
@@ -44,19 +44,12 @@ class Events:
 class Engine(Protocol):
     """A simulation engine for one core, for any number of runs, one at a time."""
 
-    def run(
-        self,
-        beats: Iterator[Beat],
-        events: Events,
-        *,
-        input_pauses: Sequence[bool],
-        output_pauses: Sequence[bool],
-        vcd: Path | None = None,
-    ) -> int:
+    def run(self, beats: Iterator[Beat], events: Events, options: StreamOptions, *, vcd: Path | None = None) -> int:
         """Send beats to the core, from its initial state until all packets have ended at the output.
 
         Args:
             beats: the input beats, read on demand.
+            options: the pauses; the other options have no effect on beats.
             vcd: a file for the waveform, if the engine can write one.
 
         Returns:
@@ -89,9 +82,10 @@ def create_engine(name: str, core: Core, parameters: CoreParameters, netlist: Ne
         from utf8fpga.sim.engines.python import PythonEngine
 
         return PythonEngine(core, parameters)
-    from utf8fpga.sim.engines.compiled import CompiledEngine
+    from utf8fpga.sim.engines.compiled import CompiledModel
+    from utf8fpga.sim.engines.native import Rtlil
 
-    return CompiledEngine(core, parameters, **({"circuit": netlist.circuit} if name == "netlist" else {}))
+    return CompiledModel(core, parameters, circuit=netlist.circuit if name == "netlist" else Rtlil)
 
 
 def has_compiler() -> bool:

@@ -31,6 +31,7 @@ from utf8fpga.sim.beats import (
     Beat,
     BeatEncoder,
     ContractError,
+    StreamOptions,
     endless_output,
     is_null,
     output_fields,
@@ -276,15 +277,12 @@ class Session:
         cycle: the cycles simulated since the start of the run.
     """
 
-    def __init__(self, model: CompiledModel, patterns: Sequence[Sequence[bool]], gathers: bool) -> None:
-        for name, pattern in zip(_PATTERNS, patterns, strict=True):
-            if all(pattern):
-                raise InvalidArgumentError(f"{name} {list(pattern)!r} has no cycle without a pause: include one False")
-        self._model, self._gathers = model, gathers
+    def __init__(self, model: CompiledModel, options: StreamOptions, gathers: bool) -> None:
+        self._model, self._gathers, self._separate_ends = model, gathers, options.separate_ends
         constants, library = model.constants, model.library
         self._in_bytes, self._out_bytes = (_bytes_of(constants[name]) for name in ("IN_BITS", "OUT_BITS"))
-        lengths = {f"{name}_length": len(pattern) for name, pattern in zip(_PATTERNS, patterns, strict=True)}
-        given = {name: bytes(map(bool, pattern)) for name, pattern in zip(_PATTERNS, patterns, strict=True)}
+        given = {name: bytes(map(bool, getattr(options, name))) for name in _PATTERNS}
+        lengths = {f"{name}_length": len(pattern) for name, pattern in given.items()}
         self._settings = _Settings(**given, **lengths, patience=model.patience, gathers=gathers)
         self._results_type = _results(self._out_bytes)
         element = 8 if gathers else self._out_bytes
@@ -302,7 +300,7 @@ class Session:
         self._packets = 0
 
     def send_payloads(self, payloads: bytes | bytearray | memoryview, *, more: bool) -> Iterator[Any]:
-        """Send input beats. The pattern of null beats has no effect.
+        """Send input beats. The patterns of null beats and of separate ends have no effect.
 
         Args:
             payloads: the payloads, each in whole 64-bit words, the low bits first.
@@ -321,12 +319,7 @@ class Session:
         yield from self._send(self._model.library.run_payloads, data, self._in_bytes, array("Q"), b"", more)
 
     def send_symbols(
-        self,
-        symbols: bytes | bytearray | memoryview,
-        ends: Sequence[int] = (),
-        *,
-        more: bool,
-        separate_ends: Sequence[bool] = (False,),
+        self, symbols: bytes | bytearray | memoryview, ends: Sequence[int] = (), *, more: bool
     ) -> Iterator[Any]:
         """Send symbols, packed into full beats except at the end of a packet.
 
@@ -337,16 +330,13 @@ class Session:
                 ascending. Other packets may be continued by the next call.
             more: whether other symbols or ends will follow; otherwise the run ends when all packets have ended at the
                 output. A packet that has not ended then is an error.
-            separate_ends: for each packet from the start of the run, repeated, whether `last` is in a beat without
-                symbols. It always is where the packet is empty.
 
         Yields:
             The output in pieces, `Transfers` or `Gathered`. The next symbols can be sent once all were read.
 
         Raises:
-            InvalidArgumentError: symbols have more than 32 bits, `ends` is not ascending or exceeds the symbols,
-                `separate_ends` is empty, the bytes are not whole symbols, or a packet does not end though there is no
-                more.
+            InvalidArgumentError: symbols have more than 32 bits, `ends` is not ascending or exceeds the symbols, the
+                bytes are not whole symbols, or a packet does not end though there is no more.
         """
         size = self._model.symbol_bytes
         if size is None:
@@ -357,15 +347,13 @@ class Session:
         before, data = len(self._rest) // size, self._rest + given if self._rest else given
         count = len(data) // size
         places = array("Q", [before + end for end in ends] if before else ends)
-        if not separate_ends:
-            raise InvalidArgumentError("separate_ends is empty: give at least one bool")
         if not all(map(le, [before, *places], [*places, count])):
             raise InvalidArgumentError(f"ends {list(ends)!r} are not ascending positions in {count - before} symbols")
         if not more and (places[-1] if places else 0) != count:
             raise InvalidArgumentError("the last packet has no end: give it in ends, or more=True")
-        start = self._packets % len(separate_ends)
-        repeated = bytes(map(bool, separate_ends)) * (len(places) // len(separate_ends) + 2)
-        separate = repeated[start : start + len(places)]
+        pattern = bytes(map(bool, self._separate_ends))
+        start = self._packets % len(pattern)
+        separate = (pattern * (len(places) // len(pattern) + 2))[start : start + len(places)]
         self._packets += len(places)
         yield from self._send(self._model.library.run_symbols, data, size, places, separate, more)
 
@@ -467,7 +455,7 @@ def _words(values: Any, count: int) -> array[int]:
 
 
 class CompiledModel:
-    """A core as machine code, for any number of runs.
+    """A core as machine code, for any number of runs: the engine `compiled`, see `Engine`.
 
     The first model of a core takes seconds to build, for wide cores tens of seconds; then it is in the cache, by a
     digest of the circuit, the driver, the versions of the tools and the flags. Several processes may build the same
@@ -507,54 +495,23 @@ class CompiledModel:
         """Whether `session` has `gathers`: an output symbol has at most 64 bits."""
         return bool(self.library.can_gather())
 
-    def session(
-        self,
-        *,
-        input_pauses: Sequence[bool] = (False,),
-        output_pauses: Sequence[bool] = (False,),
-        null_beats: Sequence[bool] = (False,),
-        gathers: bool = False,
-    ) -> Session:
+    def session(self, *, gathers: bool = False, **streams: Any) -> Session:
         """A new run.
 
         Args:
-            input_pauses: for each cycle, repeated, whether the next input beat is delayed. Once `valid` is asserted it
-                stays asserted until the beat is transferred.
-            output_pauses: for each cycle, repeated, whether `ready` is deasserted at the output.
-            null_beats: for each input beat, repeated, whether it is a null beat.
             gathers: the output is `Gathered`, otherwise `Transfers`. Then the lanes of each beat are checked, too.
+            streams: the attributes of `StreamOptions`; gaps have no effect.
 
         Raises:
-            InvalidArgumentError: a pattern is empty or consists of pauses only, or symbols are too wide to gather.
+            InvalidArgumentError: see `StreamOptions`; or symbols are too wide to gather.
         """
         if gathers and not self.can_gather:
             raise InvalidArgumentError(
                 f"output symbols of {self.constants['OUT_SYMBOL_BITS']} bits are too wide to gather: at most 64"
             )
-        return Session(self, (input_pauses, output_pauses, null_beats), gathers)
+        return Session(self, StreamOptions(**streams), gathers)
 
-
-class CompiledEngine:
-    """The engine `compiled`, see `Engine`.
-
-    Raises:
-        InvalidArgumentError: see `CompiledModel`.
-    """
-
-    def __init__(
-        self, core: Core, parameters: CoreParameters, *, circuit: Callable[[str], native.Circuit] = native.Rtlil
-    ) -> None:
-        self.model = CompiledModel(core, parameters, circuit=circuit)
-
-    def run(
-        self,
-        beats: Iterator[Beat],
-        events: Events,
-        *,
-        input_pauses: Sequence[bool],
-        output_pauses: Sequence[bool],
-        vcd: Path | None = None,
-    ) -> int:
+    def run(self, beats: Iterator[Beat], events: Events, options: StreamOptions, *, vcd: Path | None = None) -> int:
         """See `Engine.run`.
 
         Raises:
@@ -562,13 +519,11 @@ class CompiledEngine:
         """
         if vcd is not None:
             raise InvalidArgumentError(f"compiled models have no waveforms: leave out vcd {str(vcd)!r}")
-        model = self.model
-        session = model.session(input_pauses=input_pauses, output_pauses=output_pauses)
-        size = _bytes_of(model.constants["IN_BITS"])
+        session, size = Session(self, options, gathers=False), _bytes_of(self.constants["IN_BITS"])
         while read := list(islice(beats, _BEATS_AT_ONCE)):
             waiting = deque(read)
             events.presented(read[0])
-            payloads = b"".join(model.encode(beat).to_bytes(size, "little") for beat in read)
+            payloads = b"".join(self.encode(beat).to_bytes(size, "little") for beat in read)
             for each in session.send_payloads(payloads, more=True):
                 _report(each, waiting, events)
         for each in session.send_payloads(b"", more=False):

@@ -14,7 +14,7 @@ from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
 from utf8fpga.hdl import Core, CoreParameters
-from utf8fpga.sim.beats import Beat, BeatEncoder, ContractError, endless_output, is_null, patience_of
+from utf8fpga.sim.beats import Beat, BeatEncoder, ContractError, StreamOptions, endless_output, is_null, patience_of
 from utf8fpga.sim.engines import Events
 from utf8fpga.sim.waveform import recorded
 
@@ -42,20 +42,12 @@ class PythonEngine:
         assert self._play is not None
         await self._play(ctx)
 
-    def run(
-        self,
-        beats: Iterator[Beat],
-        events: Events,
-        *,
-        input_pauses: Sequence[bool],
-        output_pauses: Sequence[bool],
-        vcd: Path | None = None,
-    ) -> int:
+    def run(self, beats: Iterator[Beat], events: Events, options: StreamOptions, *, vcd: Path | None = None) -> int:
         """See `Engine.run`."""
         bench = Bench(self._core, self._encode, beats, events)
 
         async def play(ctx: Any) -> None:
-            await bench.play(ctx, input_pauses, output_pauses)
+            await bench.play(ctx, options.input_pauses, options.output_pauses)
 
         if self._play is not None:
             self._simulator.reset()

@@ -18,7 +18,7 @@ from utf8fpga.hdl import DecoderParameters, axi_verilog
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.forms import RFC_2279
 from utf8fpga.sim import Simulation, compare, simulate
-from utf8fpga.sim.beats import Beat
+from utf8fpga.sim.beats import Beat, StreamOptions
 from utf8fpga.sim.soak import soak
 from utf8fpga.sim.strategies import pauses, texts
 
@@ -55,7 +55,7 @@ def decoded(simulation: Simulation, beats: Iterable[Beat], **patterns: Any) -> l
         if last:
             found.append("")
 
-    simulation.stream(iter(beats), take, **patterns)
+    simulation.stream(iter(beats), take, StreamOptions(**patterns))
     assert found.pop() == ""
     return found
 

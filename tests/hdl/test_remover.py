@@ -18,7 +18,7 @@ from support.verilog_ports import declared_ports, header_of
 
 from utf8fpga.hdl import RemoverParameters, axi_verilog
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.beats import Beat
+from utf8fpga.sim.beats import PLAIN, Beat, StreamOptions
 from utf8fpga.sim.engines import Events, create_engine
 from utf8fpga.sim.strategies import pauses
 
@@ -84,8 +84,8 @@ def run(name: str, beats: Sequence[Beat], **patterns: Sequence[bool]) -> list[tu
     """The output beats of a remover for input beats."""
     parameters, engine = engine_of(name)
     payloads: list[int] = []
-    given = {"input_pauses": (False,), "output_pauses": (False,), **patterns}
-    engine.run(iter(beats), Events(lambda payload, _cycle, _since: payloads.append(payload)), **given)
+    events = Events(lambda payload, _cycle, _since: payloads.append(payload))
+    engine.run(iter(beats), events, StreamOptions(**patterns))
     return output_beats(parameters.build(), payloads, parameters.width + parameters.user)
 
 
@@ -164,7 +164,7 @@ def test_one_beat_per_cycle_and_full_beats_where_words_are_dense(name: str) -> N
     cycles: list[int] = []
     beats: list[Beat] = [((1,) * lanes, False)] * 50 + [((1,) * lanes, True)]
     events = Events(lambda _payload, cycle, _since: cycles.append(cycle), accepted.append)
-    engine.run(iter(beats), events, input_pauses=(False,), output_pauses=(False,))
+    engine.run(iter(beats), events, PLAIN)
     assert accepted == list(range(accepted[0], accepted[0] + 51))
     assert cycles == list(range(cycles[0], cycles[0] + 51))
 

@@ -19,7 +19,7 @@ from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.cores import CORES
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.practices import Practice
-from utf8fpga.sim.beats import Beat, BeatEncoder, gapped_beats, text_beats
+from utf8fpga.sim.beats import Beat, BeatEncoder, text_beats
 
 _FULL = 20
 """Cycles without a transfer at the input after which all buffers are taken to be full."""
@@ -164,7 +164,7 @@ def beats_of(parameters: Any, sequences: list[list[int]], size: int, rng: random
         chosen = rng.choices(sequences, k=rng.randrange(size)) if rng else [sequences[0]] * size
         symbols = list(chain.from_iterable(chosen))
         if parameters.accepts_gaps and rng:
-            yield from gapped_beats(symbols, parameters.lanes, iter(lambda: rng.random() < 0.4, None))
+            yield from text_beats(symbols, parameters.lanes, gaps=iter(lambda: rng.random() < 0.4, None))
         else:
             yield from text_beats(symbols, parameters.lanes)
 

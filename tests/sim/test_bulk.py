@@ -78,7 +78,7 @@ def test_packets_have_many_lengths_and_any_pauses() -> None:
     lengths = {len(packet) for given in several for packet in packets(given)}
     assert {*range(60), 1 << 16} < lengths
     for name in ("input_pauses", "output_pauses", "null_beats", "separate_ends"):
-        patterns = [getattr(given, name) for given in several]
+        patterns = [getattr(given.options, name) for given in several]
         assert {True, False} == {any(pattern) for pattern in patterns}
         assert name == "separate_ends" or not any(map(all, patterns))
     assert all(given.ends[-1] == len(given.symbols) for given in several)
@@ -173,7 +173,7 @@ def test_a_text_in_any_parts_is_equal(lanes: int) -> None:
         kinds += np.count_nonzero(symbols.columns["kind"])
 
     parts = [TEXT[:1], b"", TEXT[1:100], TEXT[100:]]
-    assert compare_bulk(simulation, parts, output_pauses=[True, False], separate_end=True, on_part=on_part) is None
+    assert compare_bulk(simulation, parts, output_pauses=[True, False], separate_ends=[True], on_part=on_part) is None
     assert numbers[-1] == len(TEXT)
     # ED, A0, 80 and FF, and the end of the last character.
     assert kinds == TEXT.decode("utf-8", "replace").count("\ufffd") - CORPUS.decode().count("\ufffd") * 2 > 0

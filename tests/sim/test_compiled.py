@@ -34,7 +34,7 @@ from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, decod
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.properties import CharacterProperty
 from utf8fpga.sim import ContractError, Simulation, compare, simulate
-from utf8fpga.sim.beats import BeatEncoder, output_fields, patience_of, text_beats, with_null_beats
+from utf8fpga.sim.beats import BeatEncoder, StreamOptions, output_fields, patience_of, text_beats, with_null_beats
 from utf8fpga.sim.engines import gates, native
 from utf8fpga.sim.engines.compiled import CompiledModel, Gathered, Session, Transfers
 from utf8fpga.sim.speed import measure_engines
@@ -107,8 +107,7 @@ def test_beats_are_presented_and_accepted_in_the_order_of_the_cycles() -> None:
         simulation.stream(
             beats,
             lambda symbol, last, valid_since, log=log: log.append((symbol, last, valid_since)),
-            input_pauses=[False, True, False],
-            output_pauses=[True, False],
+            StreamOptions(input_pauses=[False, True, False], output_pauses=[True, False]),
             accepted=log.append,
             presented=log.append,
         )
@@ -367,15 +366,13 @@ def test_symbols_in_any_pieces_are_the_same_run_as_beats(number: int) -> None:
                 some = [end for end in ends[sent:] if end <= after]
                 sent += len(some)
                 data = b"".join(unit.to_bytes(size, sys.byteorder) for unit in symbols[first:after])
-                yield from session.send_symbols(
-                    data, [end - first for end in some], more=not final, separate_ends=separate
-                )
+                yield from session.send_symbols(data, [end - first for end in some], more=not final)
                 if final:
                     break
 
-        by_symbols = model.session(null_beats=null_beats, **options)
+        by_symbols = model.session(null_beats=null_beats, separate_ends=separate, **options)
         assert joined(parts(by_symbols)) == expected
-        by_gathering = model.session(null_beats=null_beats, gathers=True, **options)
+        by_gathering = model.session(null_beats=null_beats, separate_ends=separate, gathers=True, **options)
         words = [[word(symbol) for symbol in packet] for packet in gathered(parts(by_gathering))]
         assert words == [
             [Word(item.code_point, item.error is not None) for item in decode(text, parameters.table)] for text in given
@@ -428,7 +425,7 @@ INVALID: list[tuple[Callable[[CompiledModel], Iterable[Any]], str]] = [
     (lambda model: model.session().send_symbols(b"abc", more=False), "the last packet has no end"),
     (lambda model: model.session().send_symbols(b"abc", [2, 1, 3], more=False), "ends [2, 1, 3] are not asc"),
     (lambda model: model.session().send_symbols(b"abc", [4], more=True), "ends [4] are not ascending positions"),
-    (lambda model: model.session().send_symbols(b"", more=True, separate_ends=[]), "separate_ends is empty"),
+    (lambda model: [model.session(separate_ends=[])], "separate_ends is empty"),
 ]
 
 

@@ -177,7 +177,7 @@ def test_replay_command_has_the_required_stream_options(
         TEXT,
         input_pauses=[False, True, False, False],
         output_pauses=[False, True, False],
-        separate_end=True,
+        separate_ends=[True],
         null_beats=[False, True],
     )
     assert len(found.units) <= 16

@@ -72,7 +72,7 @@ def test_additional_item_is_detected() -> None:
         with m.If(~inner.output.payload.keep):
             m.d.comb += outer.output.payload.symbols[0].kind.eq(0)
 
-    found = compare(faulty(end_is_an_item), b"A", separate_end=True)
+    found = compare(faulty(end_is_an_item), b"A", separate_ends=[True])
     assert (found.units, found.expected, found.reason) == ((0x41,), None, "")
 
 

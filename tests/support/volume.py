@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from utf8fpga.sim.engines.compiled import CompiledEngine, Session
+from utf8fpga.sim.engines.compiled import CompiledModel, Session
 from utf8fpga.sim.engines.python import PythonEngine
 
 Volume = Counter[str]
@@ -36,7 +36,7 @@ def count_simulations(volume: Volume) -> None:
         volume["compiled texts"] += len(ends)
         return send(self, symbols, ends, **options)
 
-    for engine, kind in (("python", PythonEngine), ("compiled", CompiledEngine)):
+    for engine, kind in (("python", PythonEngine), ("compiled", CompiledModel)):
         kind.run = counted(engine, kind.run)  # replaced for the counts of the tests
     Session.send_symbols = send_symbols  # likewise
 
