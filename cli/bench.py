@@ -191,7 +191,7 @@ def _bench_engines(chosen: Choice, as_json: bool, checkout: str | None) -> None:
     tools = {"python": platform.python_version(), "amaranth": metadata.version("amaranth")}
     tools |= {"yosys": present_version("yosys"), "compiler": compiler}
     figures: dict[str, Any] = {"command": "utf8fpga bench --engines --record .", "tools": tools}
-    figures["engines"] = [row.figures for row in rows]
+    figures["engines"] = rows
     if checkout:
         record_engines(figures, Path(checkout))
     click.echo(json.dumps(figures, indent=2) if as_json else tables.engines_table(figures))

@@ -81,17 +81,14 @@ def prove(
     names: tuple[str, ...],
     parameters: CoreParameters | None,
     listed: bool,
-    wanted: tuple[str, ...],
     jobs: int | None,
     dask: str | None,
     timeout: int,
-    directory: str,
-    certificates: str | None,
     record: str | None,
-    traces: bool,
     mutate: int | None,
     seed: int,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Prove that cores are correct on every input, or print an input for which one is not.
 
@@ -117,17 +114,7 @@ def prove(
     if mutate:
         run_mutants(chosen, mutate, executor, seed=seed, seconds=timeout, as_json=as_json)
     else:
-        run_proofs(
-            chosen,
-            wanted,
-            executor,
-            seconds=timeout,
-            directory=Path(directory),
-            certificates=Path(certificates) if certificates else None,
-            record=Path(record) if record else None,
-            traces=traces,
-            as_json=as_json,
-        )
+        run_proofs(chosen, executor, seconds=timeout, record=record, as_json=as_json, **options)
 
 
 def _reject_unrecorded(chosen: Sequence[Configuration], record: str | None, mutate: int | None) -> None:
@@ -150,13 +137,13 @@ def list_proofs(*, as_json: bool) -> str:
 
 def run_proofs(
     chosen: Sequence[Configuration],
-    wanted: Sequence[str],
     executor: AbstractContextManager[JobExecutor],
     *,
+    wanted: Sequence[str],
     seconds: int,
-    directory: Path,
-    certificates: Path | None,
-    record: Path | None,
+    directory: str,
+    certificates: str | None,
+    record: str | None,
     traces: bool,
     as_json: bool,
 ) -> None:
@@ -169,13 +156,13 @@ def run_proofs(
         record: the checkout where the results are recorded; None: nowhere.
         traces: also write the waveforms of covers.
     """
-    properties = _known(wanted)
+    properties, checkout = _known(wanted), Path(record) if record else None
     ignore_unused_circuits()
-    if record:
-        answers = read_answers(record)
+    if checkout:
+        answers = read_answers(checkout)
         chosen = [each for each in chosen if not is_current(answers, each, properties)]
         if not chosen:
-            record_proofs(answers, record)
+            record_proofs(answers, checkout)
             say("all of these are recorded of the circuits and the statements as they are")
             return
     results: list[Result] = []
@@ -193,13 +180,13 @@ def run_proofs(
             for result in of_one:
                 results.append(result)
                 _report(result, widths)
-                _write_counterexample(result, directory, traces=traces)
+                _write_counterexample(result, Path(directory), traces=traces)
                 _write_certificate(result, certificates)
-            if record:
-                _record(record, [CONFIGURATIONS[name]], properties, results[first:])
-    if record:
+            if checkout:
+                _record(checkout, [CONFIGURATIONS[name]], properties, results[first:])
+    if checkout:
         names = {result.configuration for result in results}
-        _record(record, [each for each in chosen if each.name not in names], properties, [])
+        _record(checkout, [each for each in chosen if each.name not in names], properties, [])
     if not results:
         of_all = ", ".join(each.name for each in chosen)
         raise CommandError(f"nothing to prove: {of_all} has no property {', '.join(wanted)}")
@@ -274,12 +261,12 @@ def _write_counterexample(result: Result, directory: Path, *, traces: bool) -> N
             say("\n".join([*result.counterexample.lines(), *(f"  written: {path}" for path in paths)]))
 
 
-def _write_certificate(result: Result, directory: Path | None) -> None:
+def _write_certificate(result: Result, directory: str | None) -> None:
     if directory and result.certificate and result.certificate.files:
         try:
-            result.certificate.write(directory / result.configuration)
+            result.certificate.write(Path(directory) / result.configuration)
         except OSError as error:
-            raise CommandError(f"cannot write {str(directory)!r}: {error.strerror}") from None
+            raise CommandError(f"cannot write {directory!r}: {error.strerror}") from None
 
 
 def run_mutants(

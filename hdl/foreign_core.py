@@ -17,7 +17,7 @@ from utf8fpga.hdl.core import CoreParameters
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.encoder.parameters import EncoderParameters
 from utf8fpga.hdl.foreign import CoreError, ForeignModule, read_module
-from utf8fpga.hdl.foreign_bus import MOST_RESENT, Bus
+from utf8fpga.hdl.foreign_bus import MOST_RESENT, connect_bus
 from utf8fpga.hdl.foreign_ports import FORMS, OWN_PORTS, CheckedPorts, cycles_of
 from utf8fpga.hdl.port_expressions import ExpressionError, Pin, parse
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
@@ -106,7 +106,7 @@ class ForeignCore(wiring.Component):
         """By role of an input port what it is."""
         if ports.protocol == "bus":
             self.lanes, self.symbol_bits = 1, _WORD_BITS if ports.kind == "encoder" else 8
-            self._bus = self._connect_bus()
+            self._operations, self._bus_values = self._bus_operations()
         else:
             self.lanes, self.symbol_bits = self._connect_symbols()
         self._into("output.ready", 1)
@@ -241,8 +241,8 @@ class ForeignCore(wiring.Component):
             name = self._named(role)
             raise self._error(f"{role} {name!r} has words of {bits} bits: they must have {least} to {_WORD_BITS}")
 
-    def _connect_bus(self) -> Bus:
-        """Check the inputs of the operations of a bus, and describe them."""
+    def _bus_operations(self) -> tuple[dict[str, list[list[tuple[Pin, Value]]]], dict[str, Value]]:
+        """Check the inputs of the operations of a bus: their values, and by name the signals that these refer to."""
         inputs = {name: width for name, width in self.module.inputs.items() if name != self._tied.clock}
         symbol = Signal(self.symbol_bits)
         values: dict[str, Value] = {self.ports.data_in: symbol, "last": Signal()}
@@ -269,7 +269,7 @@ class ForeignCore(wiring.Component):
                     if pin.inverted and pin.bits <= left:
                         self._idle[pin.port] = self._idle.get(pin.port, 0) | pin.mask << pin.low
                     left -= pin.bits
-        return Bus(self.ports, operations, values)
+        return operations, values
 
     def _absent(self, flow: str, name: str, role: str, known: Mapping[str, int]) -> CoreError:
         others = ", ".join(known) or "none"
@@ -319,10 +319,10 @@ class ForeignCore(wiring.Component):
 
         protocols = {"axi-stream": self._handshake, "request": self._request, "four-phase": self._request}
         if self.ports.protocol == "bus":
-            symbol, last = self._bus.values.values()
+            symbol, last = self._bus_values.values()
             m.d.comb += [symbol.eq(self.input.payload.symbols[0]), last.eq(self.input.payload.last)]
-            looked_at, read = self._bus.connect(m, self.input, drive, read)
-            m.d.comb += self.violation.eq(Mux(self._bus.is_resent, _RESENT, 0))
+            looked_at, is_resent, read = connect_bus(m, self.ports, self._operations, self.input, drive, read)
+            m.d.comb += self.violation.eq(Mux(is_resent, _RESENT, 0))
         else:
             given = protocols.get(self.ports.protocol, self._strobe)(m, read)
             looked_at = given.pop("answer") if self.ports.level else None

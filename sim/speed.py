@@ -8,10 +8,10 @@ import random
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from time import monotonic, process_time
+from typing import Any
 
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model import InvalidArgumentError
@@ -26,58 +26,16 @@ _SECONDS = 1.0
 """The processor time of a measurement, about."""
 
 
-@dataclass(frozen=True)
-class EngineSpeeds:
-    """The speeds of both engines for a core, with noise in packets of 1000 symbols, without pauses.
+def measure_engines(parameters: CoreParameters) -> dict[str, Any]:
+    """Measure both engines for a core, one after another in this process: noise in packets of 1000 symbols, no pauses.
 
-    All times are of the processor, including that of the tools, except for `build_elapsed`.
-
-    Attributes:
-        lanes: symbols per beat.
-        build_seconds: the time to build the compiled model.
+    Returns:
+        build_seconds: the time of the processor to build the compiled model, including that of the tools.
         build_elapsed: the same by the clock.
-        python: cycles per second of the Python engine, without the time to take beats apart.
-        compiled: cycles per second of the compiled engine.
+        python, compiled: cycles per second of processor time, of the former without the time to take beats apart.
+        ratio: how many times as fast the compiled engine is.
+        worthwhile: the number of symbols from which building and using a compiled model takes less time.
     """
-
-    title: str
-    name: str
-    lanes: int
-    build_seconds: float
-    build_elapsed: float
-    python: float
-    compiled: float
-    symbols_per_cycle: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times as fast the compiled engine is."""
-        return self.compiled / self.python
-
-    @property
-    def worthwhile(self) -> int:
-        """The number of symbols from which building and using a compiled model takes less time."""
-        return round(self.build_seconds * self.python * self.symbols_per_cycle / (1 - 1 / self.ratio))
-
-    @property
-    def figures(self) -> dict[str, float | str]:
-        """All of them by name, rounded to what a measurement can repeat."""
-        return {
-            "core": self.title,
-            "name": self.name,
-            "lanes": self.lanes,
-            "build_seconds": round(self.build_seconds, 1),
-            "build_elapsed": round(self.build_elapsed, 1),
-            "python": round(self.python),
-            "compiled": round(self.compiled),
-            "ratio": round(self.ratio),
-            "mbyte_per_second": round(self.compiled * self.symbols_per_cycle / 1e6, 1),
-            "worthwhile": self.worthwhile,
-        }
-
-
-def measure_engines(parameters: CoreParameters) -> EngineSpeeds:
-    """Measure both engines for a core, one after another in this process."""
     core = parameters.build()
     with tempfile.TemporaryDirectory() as cache:
         begun, used = monotonic(), _processor_time()
@@ -108,16 +66,19 @@ def measure_engines(parameters: CoreParameters) -> EngineSpeeds:
     if by_machine_code(1) != by_python(1):
         raise AssertionError(f"the engines need different numbers of cycles for {parameters.name}")
     fast, symbols = _cycles_per_second(by_machine_code)
-    return EngineSpeeds(
-        title=parameters.title,
-        name=parameters.name,
-        lanes=core.lanes,
-        build_seconds=build_seconds,
-        build_elapsed=build_elapsed,
-        python=slow,
-        compiled=fast,
-        symbols_per_cycle=symbols,
-    )
+    # Rounded to what a measurement can repeat.
+    return {
+        "core": parameters.title,
+        "name": parameters.name,
+        "lanes": core.lanes,
+        "build_seconds": round(build_seconds, 1),
+        "build_elapsed": round(build_elapsed, 1),
+        "python": round(slow),
+        "compiled": round(fast),
+        "ratio": round(fast / slow),
+        "mbyte_per_second": round(fast * symbols / 1e6, 1),
+        "worthwhile": round(build_seconds * slow * symbols / (1 - slow / fast)),
+    }
 
 
 def _cycles_per_second(run: Callable[[int], int]) -> tuple[float, float]:
