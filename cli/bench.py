@@ -248,14 +248,12 @@ def _reject_selection(bench: _Bench) -> None:
 
 
 def _points(bench: _Bench, devices: Sequence[Device], cache: Cache) -> list[Point]:
-    if bench.is_of_settings:
-        cores = [measured_core(parameters, title, cache=cache) for title, parameters in tables.SETTINGS]
-    else:
-        cores = [measured_core(parameters, cache=cache) for parameters in bench.cores.cores]
+    points = tables.setting_points(devices, bench.seeds, cache) if bench.is_of_settings else []
+    cores = [measured_core(parameters, cache=cache) for parameters in bench.cores.cores]
     if bench.against:
         ports = read_ports(Path(bench.ports)) if bench.ports else None
         cores.append(foreign_core([Path(file) for file in bench.against], bench.top, ports))
-    return [Point(core, device, bench.seeds) for core in cores for device in devices]
+    return points + [Point(core, device, bench.seeds) for core in cores for device in devices]
 
 
 def _record(bench: _Bench, cache: Cache, measured: Callable[[Sequence[Point]], list[Figure]], checkout: Path) -> None:

@@ -34,6 +34,10 @@ def bulk_golden(simulation: Simulation) -> BulkGolden | None:
     return golden
 
 
+_Words = NDArray[np.uint64]
+"""Output symbols as integers."""
+
+
 @dataclass(frozen=True)
 class _Place:
     """A place in a packet at which there may be a difference.
@@ -116,16 +120,17 @@ class BulkComparison:
         while len(self._parts) > _SAME_PART and self._parts[1].first_output < self._expected.first:
             self._parts.popleft()
         self._pending = part.symbols[len(part.symbols) - wanted.pending :]
-        self._expected.append(*self._words(wanted), wanted.ends)
+        words, ignored = self._words(wanted)
+        self._expected.append(words | ignored, wanted.ends, ignored)
         try:
             for each in self._session.send_symbols(symbols, ends, more=more):
-                words = np.frombuffer(each.symbols, np.uint64)
-                self._found.append(words, None, np.frombuffer(each.ends, np.uint64).astype(np.int64))
+                ends_here = np.frombuffer(each.ends, np.uint64).astype(np.int64)
+                self._found.append(np.frombuffer(each.symbols, np.uint64), ends_here)
         except ContractError as error:
             self._compare()
             raise self._difference(self._found.first, str(error)) from None
         self._compare()
-        if self._expected.left > _LATE:
+        if len(self._expected.words) > _LATE:
             raise self._difference(self._found.first)
         return wanted
 
@@ -157,26 +162,21 @@ class BulkComparison:
                 for options in _phases(self._options):
                     yield text[-window - lanes :], options
 
-    def _words(self, symbols: BulkSymbols) -> tuple[NDArray[np.uint64], NDArray[np.uint64] | None]:
+    def _words(self, symbols: BulkSymbols) -> tuple[_Words, _Words]:
         """The output symbols as integers, and masks of the bits that are undefined."""
-        words = np.zeros(len(next(iter(symbols.columns.values()))), np.uint64)
+        words, ignored = np.zeros((2, len(next(iter(symbols.columns.values())))), np.uint64)
         for name, (offset, _) in self._fields.items():
             words |= symbols.columns[name].astype(np.uint64) << np.uint64(offset)
-        if not symbols.undefined:
-            return words, None
-        ignored = np.zeros(len(words), np.uint64)
         for name, undefined in symbols.undefined.items():
             offset, width = self._fields[name]
             ignored |= undefined.astype(np.uint64) * np.uint64((1 << width) - 1 << offset)
-        return words | ignored, ignored
+        return words, ignored
 
     def _compare(self) -> None:
         """Compare what both have returned, and forget it."""
-        count = min(self._expected.left, self._found.left)
+        count = min(len(self._expected.words), len(self._found.words))
         wanted, ignored = self._expected.take(count)
-        found, _ = self._found.take(count)
-        if ignored is not None:
-            found = found | ignored
+        found = self._found.take(count)[0] | ignored
         if not np.array_equal(wanted, found):
             at = int(np.argmax(wanted != found))
             raise self._difference(self._found.first - count + at, word=int(found[at]))
@@ -187,7 +187,7 @@ class BulkComparison:
             raise self._difference(int(min(wanted_ends[at], found_ends[at])))
         # An end that the other lacks, but has symbols after it, is found now, while its packet is kept.
         for one, other in ((self._expected, self._found), (self._found, self._expected)):
-            if len(one.ends) and other.first + other.left > one.ends[0]:
+            if len(one.ends) and other.total > one.ends[0]:
                 raise self._difference(int(one.ends[0]))
 
     def _difference(self, output: int, reason: str = "", word: int | None = None) -> BulkDifferenceError:
@@ -297,36 +297,33 @@ class _Queue:
 
     Attributes:
         first: the number of symbols before these.
+        words: the symbols as integers.
+        ignored: for each symbol a mask of the bits that are undefined.
         ends: for each packet, the number of symbols of the run before its end.
     """
 
     def __init__(self) -> None:
-        self.first = self.left = 0
+        self.first = 0
+        self.words: _Words = np.empty(0, np.uint64)
+        self.ignored: _Words = np.empty(0, np.uint64)
         self.ends: NDArray[np.int64] = np.empty(0, np.int64)
-        self._parts: deque[tuple[NDArray[np.uint64], NDArray[np.uint64] | None]] = deque()
 
     @property
     def total(self) -> int:
         """The number of symbols that were ever appended."""
-        return self.first + self.left
+        return self.first + len(self.words)
 
-    def append(self, words: NDArray[np.uint64], ignored: NDArray[np.uint64] | None, ends: NDArray[np.int64]) -> None:
-        """Add symbols; `ends` are counted in them."""
+    def append(self, words: _Words, ends: NDArray[np.int64], ignored: _Words | None = None) -> None:
+        """Add symbols, by default without undefined bits; `ends` are counted in them."""
         self.ends = np.concatenate([self.ends, ends + self.total])
-        self._parts.append((words, ignored))
-        self.left += len(words)
+        self.words = np.concatenate([self.words, words])
+        self.ignored = np.concatenate([self.ignored, np.zeros_like(words) if ignored is None else ignored])
 
-    def take(self, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64] | None]:
-        """Remove the first symbols."""
-        words = [np.empty(0, np.uint64), *(part for part, _ in self._parts)]
-        ignored = [mask for _, mask in self._parts if mask is not None]
-        all_words = words[1] if len(words) == 2 else np.concatenate(words)
-        all_ignored = np.concatenate(ignored) if ignored else None
-        self._parts.clear()
-        self._parts.append((all_words[count:], None if all_ignored is None else all_ignored[count:]))
-        self.first += count
-        self.left -= count
-        return all_words[:count], None if all_ignored is None else all_ignored[:count]
+    def take(self, count: int) -> tuple[_Words, _Words]:
+        """Remove the first symbols; returns them and their masks."""
+        found = self.words[:count], self.ignored[:count]
+        self.words, self.ignored, self.first = self.words[count:], self.ignored[count:], self.first + count
+        return found
 
     def take_ends(self, count: int) -> NDArray[np.int64]:
         """Remove the first ends."""

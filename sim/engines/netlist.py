@@ -113,7 +113,7 @@ class NetlistCircuit:
     def key(self) -> Sequence[str]:
         netlist = self.netlist
         router = present_version("nextpnr-ice40") if netlist.routed else ""
-        return [self.design, netlist.family, router, self.changes, source("netlist.py"), _models(netlist.family)]
+        return [self.design, netlist.family, router, self.changes, source("netlist.py"), source(f"{netlist.family}.v")]
 
     def write(self, folder: Path) -> None:
         self.netlist.write_json(self.design, folder, "netlist.json")
@@ -140,7 +140,7 @@ class LineCircuit:
 
     @property
     def key(self) -> Sequence[str]:
-        return [self.netlist, self.clock, self.rx, self.tx, source("netlist.py"), _models("ice40")]
+        return [self.netlist, self.clock, self.rx, self.tx, source("netlist.py"), source("ice40.v")]
 
     def write(self, folder: Path) -> None:
         ports = {self.clock: "clk", self.rx: "rx", self.tx: "tx"}
@@ -211,7 +211,7 @@ def _write_modelled(netlist: str, family: str, folder: Path, *, changes: str = "
 
 def _write_gates(read: str, family: str, folder: Path) -> None:
     """Write the netlist that commands for Yosys read, with models in place of its cells, as ``top.il``."""
-    (folder / "cells.v").write_text(_models(family), encoding="utf-8")
+    (folder / "cells.v").write_text(source(f"{family}.v"), encoding="utf-8")
     # Undefined bits are 0, since a device has no others.
     script = (
         f"{read} setundef -zero -params; read_verilog cells.v; "
@@ -226,7 +226,3 @@ def _top(design: dict[str, Any]) -> dict[str, Any]:
     except KeyError:
         raise ToolError("the netlist has no module top") from None
     return found
-
-
-def _models(family: str) -> str:
-    return source(f"{family}.v")
