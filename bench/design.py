@@ -7,9 +7,11 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from amaranth.lib.wiring import In
 
@@ -17,7 +19,6 @@ from utf8fpga.bench import flat
 from utf8fpga.hdl import CoreParameters, axi_rtlil, axi_signature, logic_digest, module_name
 from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.foreign import CoreError, read_module
-from utf8fpga.hdl.foreign_ports import read_description
 from utf8fpga.hdl.toolchain import present_version
 
 
@@ -199,74 +200,30 @@ def _verilog(rtlil: str, top: str, cache: Cache | None) -> flat.FlatVerilog:
     return written
 
 
-@dataclass(frozen=True)
-class Ports:
-    """A description of a foreign core's ports; attributes that are None are derived from its Verilog.
-
-    Attributes:
-        reset: the name of the reset; empty where there is none.
-        reset_active: ``high`` or ``low``.
-        inputs: names and widths of the inputs that are driven; all others must be constants.
-        outputs: names and widths of the outputs that are read; the others are unconnected.
-        constants: names and values of the inputs that are tied off.
-        title: the title of the core in tables; default: the name of its module.
-        lanes: the number of bytes in a full beat; default: unknown, as for the following.
-        latency: cycles from the byte that determines an item to the item.
-        bytes_per_clock: bytes per cycle on the worst input.
-    """
-
-    clock: str | None = None
-    reset: str | None = None
-    reset_active: str | None = None
-    inputs: dict[str, int] | None = None
-    outputs: dict[str, int] | None = None
-    constants: dict[str, int] | None = None
-    title: str | None = None
-    lanes: int | None = None
-    latency: int | None = None
-    bytes_per_clock: float | None = None
-
-
-def read_ports(path: Path) -> Ports:
-    """Read a description of ports from TOML or, where the name ends in ``.json``, from JSON.
-
-    ::
-
-        clock = "clk"
-        reset = "rst_n"             # "" where there is none
-        reset_active = "low"        # or "high"; default: by the reset's name
-        bytes_per_clock = 0.5       # on the worst input
-        inputs = { data = 8, valid = 1 }
-        outputs = { code_point = 21, ready = 1 }
-        constants = { enable = 1 }  # inputs that are tied off
-
-    Every key is optional; see `Ports` for the defaults and for the other keys. The keys of `sim.CheckedPorts` have no
-    effect.
-    """
-    specified = read_description(path)
-    return Ports(**{field.name: specified[field.name] for field in fields(Ports) if field.name in specified})
-
-
-def foreign_core(files: Sequence[Path], top: str | None = None, ports: Ports | None = None) -> Design:
+def foreign_core(
+    files: Sequence[Path], top: str | None = None, ports: Mapping[str, Any] = MappingProxyType({})
+) -> Design:
     """Any other core in Verilog, SystemVerilog or RTLIL.
 
     Args:
         top: its top module; default: the module that no other one instantiates.
-        ports: the description of its ports; default: all are read from the Verilog, and clock and
-            reset are recognised by their names.
+        ports: the description of its ports, see `read_description`; each key is optional, and by default read from the
+            Verilog: `clock`, `reset` (empty where there is none) and `reset_active` by their names, `inputs` that are
+            driven and `outputs` that are read (all), `constants` of the inputs that are tied off (none), `title` (the
+            name of the module). `lanes`, `latency` and `bytes_per_clock` on the worst input are otherwise unknown.
     """
-    ports = ports or Ports()
     module = read_module(files, top)
     where, name = module.where, module.name
-    tied = module.tie_off(ports.clock, ports.reset, ports.reset_active, ports.constants or {})
-    driven = _checked(where, name, "input", ports.inputs, tied.free)
-    read = _checked(where, name, "output", ports.outputs, module.outputs)
+    reset, active = ports.get("reset"), ports.get("reset_active")
+    tied = module.tie_off(ports.get("clock"), reset, active, ports.get("constants", {}))
+    driven = _checked(where, name, "input", ports.get("inputs"), tied.free)
+    read = _checked(where, name, "output", ports.get("outputs"), module.outputs)
     if left := [port for port in tied.free if port not in driven]:
         raise CoreError(f"{where}: the input {left[0]!r} of {name} is neither among inputs nor among constants")
     if not driven or not read:
         raise CoreError(f"{where}: {name} has no {'outputs' if driven else 'inputs beside clock and reset'}")
     return Design(
-        title=ports.title or name,
+        title=ports.get("title") or name,
         sources=module.sources,
         top=name,
         clock=tied.clock,
@@ -277,9 +234,9 @@ def foreign_core(files: Sequence[Path], top: str | None = None, ports: Ports | N
         constants=tied.constants,
         is_whole=read.keys() == module.outputs.keys(),
         design=hashlib.sha256(json.dumps(module.sources).encode()).hexdigest(),
-        lanes=ports.lanes,
-        latency=ports.latency,
-        bytes_per_clock=ports.bytes_per_clock,
+        lanes=ports.get("lanes"),
+        latency=ports.get("latency"),
+        bytes_per_clock=ports.get("bytes_per_clock"),
     )
 
 

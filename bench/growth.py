@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from utf8fpga.bench.jobs import DEVICES
-from utf8fpga.bench.tables import COMMAND, markdown
+from utf8fpga.bench.tables import COMMAND
+from utf8fpga.model.render import markdown
 
 _DEVICE = DEVICES["ecp5-85k"]
 

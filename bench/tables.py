@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
@@ -28,7 +28,7 @@ from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.hdl.verilog.families import Pipeline
 from utf8fpga.model import InvalidArgumentError
-from utf8fpga.model.render import counted
+from utf8fpga.model.render import counted, markdown
 
 SETTINGS: tuple[tuple[str, DecoderParameters], ...] = (
     ("smallest", DecoderParameters(pipeline=0)),
@@ -326,12 +326,6 @@ def _with_note(table: str, figures: dict[str, Any], remark: str) -> str:
     return "\n".join([table, "", note, *([""] if failed else []), *failed])
 
 
-def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] = (0,)) -> str:
-    """A Markdown table; `left` are the numbers of the columns that are aligned at the left."""
-    alignment = ["---" if number in left else "---:" for number in range(len(heading))]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (heading, alignment, *rows))
-
-
 def _of(row: dict[str, Any], part: str, what: str) -> Any:
     return row[part] and row[part][what]
 
@@ -371,7 +365,7 @@ def software_table(figures: dict[str, Any]) -> str:
         [row["text"], f"{row['bytes'] / 1e6:.1f}", *(f"{row[name] / 1e9:.3f}" for name in SOFTWARE)]
         for row in figures["software"]
     ]
-    table = markdown(["text", "MB", *(f"{title}, GB/s" for title in SOFTWARE.values())], rows)
+    table = markdown(["text", "MB", *(f"{title}, GB/s" for title in SOFTWARE.values())], rows, left=(0,))
     tools = ", ".join(f"{name} {version}" for name, version in figures["tools"].items())
     runs = "best of five runs, of `decode` one"
     note = f"One core of {figures['processor']}, {tools}; {runs}; written by `{figures['command']}`."
@@ -395,4 +389,4 @@ def engines_table(figures: dict[str, Any]) -> str:
     }
     rows = [[cell.format_map(row) for cell in columns.values()] for row in figures["engines"]]
     tools = ", ".join(f"{name} {version}" for name, version in figures["tools"].items())
-    return f"{markdown(list(columns), rows)}\n\nMeasured by `{figures['command']}` in one run, with {tools}."
+    return f"{markdown(list(columns), rows, left=(0,))}\n\nMeasured by `{figures['command']}` in one run, with {tools}."

@@ -15,6 +15,7 @@ from utf8fpga.boards.build import BuildReport, build_board
 from utf8fpga.boards.catalog import BOARDS, Board
 from utf8fpga.boards.programming import programming_command
 from utf8fpga.model import UserError
+from utf8fpga.model.render import markdown
 
 
 def build_boards(
@@ -113,5 +114,4 @@ def table_of(reports: Sequence[BuildReport]) -> str:
         ]
         for report in reports
     ]
-    lines = [heading, ["---"] * len(heading), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    return f"{markdown(heading, rows)}\n"

@@ -18,7 +18,7 @@ import click
 import platformdirs
 
 from utf8fpga.bench import tables
-from utf8fpga.bench.design import foreign_core, measured_core, read_ports
+from utf8fpga.bench.design import foreign_core, measured_core
 from utf8fpga.bench.jobs import DEVICES, Device, tool_versions
 from utf8fpga.bench.plot import plot_tools, scaling_plot
 from utf8fpga.bench.sweep import Figure, Point, sweep
@@ -47,6 +47,7 @@ from utf8fpga.cli.record import (
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.hdl import CORES, DecoderParameters
 from utf8fpga.hdl.cache import Cache
+from utf8fpga.hdl.foreign_ports import read_description
 from utf8fpga.hdl.toolchain import present_version
 from utf8fpga.model.render import counted
 
@@ -251,7 +252,7 @@ def _points(bench: _Bench, devices: Sequence[Device], cache: Cache) -> list[Poin
     points = tables.setting_points(devices, bench.seeds, cache) if bench.is_of_settings else []
     cores = [measured_core(parameters, cache=cache) for parameters in bench.cores.cores]
     if bench.against:
-        ports = read_ports(Path(bench.ports)) if bench.ports else None
+        ports = read_description(Path(bench.ports)) if bench.ports else {}
         cores.append(foreign_core([Path(file) for file in bench.against], bench.top, ports))
     return points + [Point(core, device, bench.seeds) for core in cores for device in devices]
 

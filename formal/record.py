@@ -25,6 +25,7 @@ from utf8fpga.hdl import PracticeDecoder, logic_digest
 from utf8fpga.hdl.toolchain import present_version
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.properties import CharacterProperty
+from utf8fpga.model.render import markdown
 
 Answers = dict[str, dict[str, Any]]
 """By configuration its digests, the versions of the tools, the properties that are proved with the seconds of processor
@@ -148,12 +149,9 @@ def proved_table(answers: Answers) -> str:
     options_of: dict[tuple[str, ...], list[str]] = {}
     for (core, options, *outcome), numbers in lanes.items():
         options_of.setdefault((core, ", ".join(map(str, sorted(numbers))), *outcome), []).append(options)
-    rows = [
-        " | ".join([core, numbers, ", ".join(options), *outcome])
-        for (core, numbers, *outcome), options in options_of.items()
-    ]
-    head = "| core | lanes | options | proved | not proved |\n| --- | --- | --- | --- | --- |"
-    return "\n".join([head, *(f"| {row} |" for row in rows), "", _summary(answers)])
+    rows = [[core, numbers, ", ".join(options), *outcome] for (core, numbers, *outcome), options in options_of.items()]
+    heading = ["core", "lanes", "options", "proved", "not proved"]
+    return f"{markdown(heading, rows)}\n\n{_summary(answers)}"
 
 
 def _summary(answers: Answers) -> str:
@@ -196,5 +194,5 @@ def unproved_table() -> str:
         try:
             Configuration.of(parameters)
         except InvalidArgumentError as error:
-            rows.append(f"| `{' '.join([parameters.core, *parameters.arguments()])}` | {error} |")
-    return "\n".join(["| core | message of `utf8fpga prove` |\n| --- | --- |", *rows])
+            rows.append([f"`{' '.join([parameters.core, *parameters.arguments()])}`", str(error)])
+    return markdown(["core", "message of `utf8fpga prove`"], rows)

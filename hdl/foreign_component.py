@@ -65,7 +65,7 @@ def component_core(component: wiring.Component, practice: Practice = Practice.MA
         connect("input", role, value, drives=True)
     connect("input", "valid", given.valid, drives=True)
     connect("input", "ready", given.ready, drives=False)
-    leaves = _leaves(made.payload, "payload")
+    leaves = _leaves(made.payload)
     kind, form, bits = "validator", "utf-16", None
     if set(leaves) - {"error", "last"}:
         kind = "transcoder" if "unit" in leaves else "decoder"
@@ -104,25 +104,25 @@ def _streams(component: wiring.Component, name: str) -> tuple[Any, Any]:
 
 def _fields(payload: Any, name: str, side: str, roles: tuple[str, ...]) -> tuple[Value, dict[str, Value], int]:
     """The bytes or the words of a payload, its other fields that have a role, and the bits of one byte or word."""
-    leaves = _leaves(payload, "payload")
+    leaves = _leaves(payload)
     mains = [field for field in leaves if field in _WORDS] or [field for field in leaves if field not in roles]
     if len(mains) != 1:
         raise CoreError(
             f"{name}: the {side} must have one field beside {', '.join(roles)}; fields: {', '.join(leaves)}"
         )
-    first = next(value for leaf, value in _each_leaf(payload, "payload") if leaf == mains[0])
+    first = next(value for leaf, value in _each_leaf(payload) if leaf == mains[0])
     return leaves[mains[0]], {role: value for role, value in leaves.items() if role in roles}, len(first)
 
 
-def _leaves(payload: Any, name: str) -> dict[str, Value]:
+def _leaves(payload: Any) -> dict[str, Value]:
     """The fields of a payload by name; those of the elements of an array are concatenated."""
     found: dict[str, list[Value]] = defaultdict(list)
-    for leaf, value in _each_leaf(payload, name):
+    for leaf, value in _each_leaf(payload):
         found[leaf].append(value)
     return {leaf: Cat(*values) for leaf, values in found.items()}
 
 
-def _each_leaf(value: Any, name: str) -> Iterator[tuple[str, Value]]:
+def _each_leaf(value: Any, name: str = "payload") -> Iterator[tuple[str, Value]]:
     layout = data.Layout.cast(value.shape()) if isinstance(value, data.View) else None
     if isinstance(layout, data.ArrayLayout):
         for number in range(layout.length):

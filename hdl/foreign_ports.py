@@ -39,7 +39,7 @@ _KEYS: dict[str, tuple[type, ...]] = {
     "input": (dict,),
     "output": (dict,),
 }
-"""The keys of a description and the types of their values; the first ten are those of `bench.Ports`."""
+"""The keys of a description and the types of their values; the first ten are those of `bench.design.foreign_core`."""
 
 _DESCRIPTION_SIZE = 1 << 20
 """Upper bound on the characters of a description."""
@@ -76,7 +76,17 @@ _TYPE_NAMES: dict[type, str] = {
 def read_description(path: Path) -> dict[str, Any]:
     """Read a description of a core's ports from TOML or, where the name ends in ``.json``, from JSON.
 
-    The keys are those of `bench.Ports` and of `CheckedPorts`; every key is optional.
+    The keys are those of `bench.design.foreign_core` and of `CheckedPorts`; every key is optional.
+
+    ::
+
+        clock = "clk"
+        reset = "rst_n"             # "" where there is none
+        reset_active = "low"        # or "high"; default: by the reset's name
+        bytes_per_clock = 0.5       # on the worst input
+        inputs = { data = 8, valid = 1 }
+        outputs = { code_point = 21, ready = 1 }
+        constants = { enable = 1 }  # inputs that are tied off
 
     Raises:
         CoreError: the file cannot be read, or a key or a value is invalid.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from html import escape
 
 from utf8fpga.model.dfa import DFA, REJECT, START
@@ -33,6 +33,12 @@ def columns(rows: Iterable[Sequence[str]], heading: Sequence[str]) -> list[str]:
     cells = [tuple(heading), *(tuple(row) for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(heading))]
     return [aligned(row, widths) for row in cells]
+
+
+def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] | None = None) -> str:
+    """A Markdown table; `left` are the numbers of the columns that are aligned at the left, by default all."""
+    alignment = ["---" if left is None or number in left else "---:" for number in range(len(heading))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heading, alignment, *rows))
 
 
 def _table_cells(table: EncodingTable) -> tuple[list[str], list[list[str]]]:
@@ -90,9 +96,7 @@ def _as_text(table: EncodingTable) -> str:
 def _as_markdown(table: EncodingTable) -> str:
     dfa = DFA.of(table)
     parts = [f"# {table.name}", table.source]
-    for heading, rows in (_table_cells(table), _state_cells(dfa), _transition_cells(dfa)):
-        lines = [heading, ["---"] * len(heading), *rows]
-        parts.append("\n".join("| " + " | ".join(cells) + " |" for cells in lines))
+    parts += [markdown(*cells) for cells in (_table_cells(table), _state_cells(dfa), _transition_cells(dfa))]
     parts.insert(3, f"{_counts(dfa)}.")
     return "\n\n".join(parts) + "\n"
 

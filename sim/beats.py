@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import cycle, repeat, takewhile
 from operator import index
-from typing import Any
+from typing import Any, TypedDict
 
 from amaranth.hdl import Shape
 from amaranth.lib import data
@@ -98,6 +98,16 @@ class StreamOptions:
         for each in fields(self):
             default: Any = each.default
             yield replace(self, **{each.name: default})
+
+
+class StreamWords(TypedDict, total=False):
+    """The attributes of `StreamOptions` as keyword arguments."""
+
+    input_pauses: Sequence[bool]
+    output_pauses: Sequence[bool]
+    separate_ends: Sequence[bool]
+    null_beats: Sequence[bool]
+    gaps: Sequence[bool]
 
 
 PLAIN = StreamOptions()

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.golden import BulkGolden, BulkSymbols
 from utf8fpga.sim import check
-from utf8fpga.sim.beats import PLAIN, ContractError, StreamOptions, output_fields, symbol_width
+from utf8fpga.sim.beats import PLAIN, ContractError, StreamOptions, StreamWords, output_fields, symbol_width
 from utf8fpga.sim.check import Mismatch
 from utf8fpga.sim.simulation import Simulation
 
@@ -255,7 +255,7 @@ def compare_bulk(
     parts: Iterable[bytes],
     *,
     on_part: Callable[[int, int, BulkSymbols], None] | None = None,
-    **streams: Any,
+    **streams: Unpack[StreamWords],
 ) -> Mismatch | None:
     """Like `compare`, for a core whose `bulk_golden` is not None, and much faster.
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Unpack
 
 from utf8fpga.hdl import OutputSymbol, command_words
 from utf8fpga.model import Item, spell
 from utf8fpga.model.properties import FlaggedItem
-from utf8fpga.sim.beats import Beat, ContractError, StreamOptions, is_null, symbol_bytes, symbol_width
+from utf8fpga.sim.beats import Beat, ContractError, StreamOptions, StreamWords, is_null, symbol_bytes, symbol_width
 from utf8fpga.sim.simulation import Simulation
 
 _REPLAY_UNITS = 16
@@ -73,7 +73,7 @@ def compare(
     engine: str | None = None,
     on_item: Callable[[OutputSymbol], None] | None = None,
     on_unit: Callable[[int], None] | None = None,
-    **streams: Any,
+    **streams: Unpack[StreamWords],
 ) -> Mismatch | None:
     """Simulate a core on one text of any length and compare each symbol with its golden function.
 

@@ -43,7 +43,6 @@ Flags = Literal["item", "word", "byte"]
 """Where the error flag of a word is: a bit of ``tuser`` per word, bit 31 of the word, a bit of ``tuser`` per byte."""
 
 _WORD_BYTES = 4
-_FLAG_BIT = 31
 
 
 class Word(NamedTuple):
@@ -86,17 +85,18 @@ def received_words(frame: AxiStreamFrame, lanes: int, flags: Flags = "item", use
     _check_flags(flags)
     if frame.tkeep is None or len(frame.tdata) % (_WORD_BYTES * lanes):
         raise InvalidArgumentError("the lanes of a compact frame are unknown: receive it with recv(compact=False)")
-    words = []
-    for number, start in enumerate(range(0, len(frame.tdata), _WORD_BYTES)):
+    user_size = user_bits * (_WORD_BYTES if flags == "byte" else 1)
+    return [Word(data, bool(user & 1)) for data, user in _symbols(frame, lanes, _WORD_BYTES, user_size, flags)]
+
+
+def _symbols(frame: AxiStreamFrame, lanes: int, size: int, user_size: int, flags: str) -> Iterator[tuple[int, int]]:
+    """The data of each symbol that is present, of `size` bytes, and its user bits, of which the lowest is the flag."""
+    top = 8 * size - 1
+    for number, start in enumerate(range(0, len(frame.tdata), size)):
         if frame.tkeep[start]:
-            lane = number % lanes
-            data = int.from_bytes(bytes(frame.tdata[start : start + _WORD_BYTES]), "little")
-            if flags == "word":
-                words.append(Word(data & ~(1 << _FLAG_BIT), bool(data >> _FLAG_BIT)))
-            else:
-                group = lane if flags == "item" else lane * _WORD_BYTES
-                words.append(Word(data, bool(_at(frame.tuser, start) >> (group * user_bits) & 1)))
-    return words
+            data = int.from_bytes(bytes(frame.tdata[start : start + size]), "little")
+            user = _at(frame.tuser, start) >> number % lanes * user_size & ((1 << user_size) - 1)
+            yield (data & ~(1 << top), data >> top) if flags == "word" else (data, user)
 
 
 def expected_words(data: bytes, golden: Callable[[bytes], Iterable[Item]] = decode) -> list[Word]:
@@ -357,21 +357,12 @@ class CoreBench(_Bench):
         return AxiStreamFrame(data, tuser=users)
 
     def _received(self, frame: AxiStreamFrame) -> list[PortSymbol]:
-        made, lanes = self._made, lanes_of(self._core.output)
+        made = self._made
         assert made is not None
-        found, top = [], 8 * made.size - 1
-        for number, start in enumerate(range(0, len(frame.tdata), made.size)):
-            if not frame.tkeep[start]:
-                continue
-            data = int.from_bytes(bytes(frame.tdata[start : start + made.size]), "little")
-            user = _at(frame.tuser, start) >> number % lanes * made.user_size & ((1 << made.user_size) - 1)
-            if made.flags == "word":
-                found.append(PortSymbol(data & ~(1 << top), bool(data >> top)))
-            elif made.users and made.users[0][0] == "user":
-                found.append(PortSymbol(data & ((1 << made.bits) - 1) | user << made.bits, False))
-            else:
-                found.append(PortSymbol(data, bool(user & 1) and bool(made.users)))
-        return found
+        symbols = _symbols(frame, lanes_of(self._core.output), made.size, made.user_size, made.flags)
+        if made.users and made.users[0][0] == "user":
+            return [PortSymbol(data & ((1 << made.bits) - 1) | user << made.bits, False) for data, user in symbols]
+        return [PortSymbol(data, bool(user & 1)) for data, user in symbols]
 
     def _expected(self, units: Sequence[int]) -> list[PortSymbol]:
         return [PortSymbol(*each) for each in expected_at_ports(self._core, units).symbols]

@@ -71,13 +71,10 @@ class ForeignSimulation:
             output_pauses = (False,)
         session = self._model.session(input_pauses=input_pauses, output_pauses=output_pauses, gathers=True)
         has_last = "last" in ports.output
-        for some in session.run_each(runs):
-            word = packet = 0
-            for words, packets, status, violation, cycles in some.counts:
-                yield Outcome(
-                    some.symbols[word : word + words],
-                    some.ends[packet : packet + packets] if has_last else array("Q"),
-                    VIOLATIONS[violation] or _REASONS[status],
-                    cycles + ports.interval - 1 if cycles else 0,
-                )
-                word, packet = word + words, packet + packets
+        for words, ends, status, violation, cycles in session.run_each(runs):
+            yield Outcome(
+                words,
+                ends if has_last else array("Q"),
+                VIOLATIONS[violation] or _REASONS[status],
+                cycles + ports.interval - 1 if cycles else 0,
+            )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from itertools import chain, cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, OutputSymbol, parameters_of
 from utf8fpga.model import InvalidArgumentError, Item
@@ -17,6 +17,7 @@ from utf8fpga.sim.beats import (
     Beat,
     Receiver,
     StreamOptions,
+    StreamWords,
     SymbolReader,
     Take,
     checked_symbols,
@@ -131,7 +132,7 @@ class Simulation:
         """The symbols of the golden function for `text`, in the form of this core's symbols."""
         return [self.parameters.comparable(symbol) for symbol in self.parameters.golden().process(text, final=True)]
 
-    def run(self, texts: Iterable[Iterable[int]], *, vcd: Path | None = None, **streams: Any) -> Run:
+    def run(self, texts: Iterable[Iterable[int]], *, vcd: Path | None = None, **streams: Unpack[StreamWords]) -> Run:
         """Send `texts` back to back to the core, each as one packet, and collect the output.
 
         Args:

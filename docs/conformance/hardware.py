@@ -18,8 +18,8 @@ from typing import Any
 
 import click
 
-from utf8fpga.bench.tables import markdown
 from utf8fpga.cli.record import with_block
+from utf8fpga.model.render import markdown
 
 FOLDER = Path(__file__).parent
 PAGE, CORES, RESULTS = FOLDER.parent / "conformance.md", FOLDER / "cores.toml", FOLDER / "hardware.json"

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from utf8fpga.cli.record import with_block
 from utf8fpga.model import Practice, decode_with, is_well_formed
+from utf8fpga.model.render import markdown
 from utf8fpga.model.vectors import vectors
 
 FOLDER = Path(__file__).parent
@@ -187,8 +188,8 @@ def judged(decoder: Decoder, texts: Sequence[bytes], results: Sequence[Result]) 
 
 def table(record: dict[str, Any]) -> str:
     """The table of the page."""
-    agreeing = f"maximal subparts, of {record['texts']} | nearest other practice"
-    lines = [f"| decoder | version | verdict | {agreeing} | a first difference |", "| --- " * 6 + "|"]
+    agreeing = f"maximal subparts, of {record['texts']}", "nearest other practice"
+    rows = []
     for row in record["decoders"]:
         same, first = dict(row["same"]), row["first"]
         best = same.pop(str(Practice.MAXIMAL_SUBPARTS))
@@ -197,13 +198,13 @@ def table(record: dict[str, Any]) -> str:
         other = f"{nearest}, {same[nearest]}" if nearest and first else ""
         shown = f"`{first['bytes']}` → " + (first["given"] or "nothing") if first else ""
         judges = "" if row["judged"] == "text" else f" ({row['judged']})"
-        lines.append(f"| {row['decoder']} | {row['version']} | {row['verdict']}{judges} | {best} | {other} | {shown} |")
-    return "\n".join(lines)
+        rows.append([row["decoder"], row["version"], row["verdict"] + judges, str(best), other, shown])
+    return markdown(["decoder", "version", "verdict", *agreeing, "a first difference"], rows)
 
 
 def suites_table() -> str:
     """The table of the public suites, from the headers of their files."""
-    lines = ["| suite | source | licence | cases | practice | differs |", "| --- " * 6 + "|"]
+    rows = []
     for path in sorted(SUITES.glob("*.tsv")):
         content = path.read_text(encoding="utf-8").splitlines()
         notes = dict(line[2:].split(": ", 1) for line in content if line.startswith("# ") and ": " in line)
@@ -214,8 +215,8 @@ def suites_table() -> str:
         )
         names = [line.split(": ")[1] for line in content if line.startswith("# differs: ")]
         why = f"{', '.join(names)}: {notes['differs'].partition(': ')[2]}" if names else ""
-        lines.append(f"| {path.stem} | {source} | {notes['licence']} | {cases} | {notes['practice']} | {why} |")
-    return "\n".join(lines)
+        rows.append([path.stem, source, notes["licence"], str(cases), notes["practice"], why])
+    return markdown(["suite", "source", "licence", "cases", "practice", "differs"], rows)
 
 
 def with_tables(page: str, record: dict[str, Any]) -> str:

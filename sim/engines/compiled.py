@@ -18,7 +18,7 @@ from itertools import accumulate, chain, islice
 from mmap import mmap
 from operator import le
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Module, Shape, Value
@@ -32,6 +32,7 @@ from utf8fpga.sim.beats import (
     BeatEncoder,
     ContractError,
     StreamOptions,
+    StreamWords,
     endless_output,
     is_null,
     output_fields,
@@ -176,7 +177,7 @@ def _results(payload_bytes: int) -> type[ctypes.Structure]:
 
 
 class _Outcome(ctypes.Structure):
-    """The counts of a run of `Session.run_each`, see `Outcomes`."""
+    """The numbers of symbols and packets of a run of `Session.run_each`, and the rest of `RunOutcome`."""
 
     _fields_ = [(name, ctypes.c_uint64) for name in ("outputs", "packets", "status", "violation", "cycles")]
 
@@ -215,19 +216,22 @@ def _bytes_of(bits: int) -> int:
     return -(-bits // 64) * 8
 
 
-class Outcomes(NamedTuple):
-    """What a foreign core did in some runs of `Session.run_each`.
+class RunOutcome(NamedTuple):
+    """What a foreign core did in a run of `Session.run_each`.
 
     Attributes:
-        symbols: the output symbols of all runs as integers.
-        ends: for each packet that ended, the number of symbols of its run before its end.
-        counts: for each run the fields of `_Outcome`: its symbols and ends, a `Status`, the value of `violation`, and
-            the cycles from that in which the first input beat was valid to the last transfer of one, 0 without.
+        symbols: its output symbols as integers.
+        ends: for each packet that ended, the number of symbols before its end.
+        status: a `Status`.
+        violation: the value of `violation`.
+        cycles: those from that in which the first input beat was valid to the last transfer of one, 0 without.
     """
 
     symbols: array[int]
     ends: array[int]
-    counts: Iterator[Sequence[int]]
+    status: int
+    violation: int
+    cycles: int
 
 
 @dataclass(frozen=True)
@@ -357,7 +361,7 @@ class Session:
         self._packets += len(places)
         yield from self._send(self._model.library.run_symbols, data, size, places, separate, more)
 
-    def run_each(self, runs: Sequence[Sequence[bytes]]) -> Iterator[Outcomes]:
+    def run_each(self, runs: Sequence[Sequence[bytes]]) -> Iterator[RunOutcome]:
         """Send packets of bytes to a foreign core, each run from the state after a reset, with gathering.
 
         Args:
@@ -386,7 +390,11 @@ class Session:
             library.run_each(self._run, ctypes.byref(buffers), address, count, ctypes.byref(results), outcomes)
             columns = [array("Q", bytes(outcomes))[n :: len(_Outcome._fields_)] for n in range(len(_Outcome._fields_))]
             outputs, packets, *_ = columns
-            yield Outcomes(_words(symbols, sum(outputs)), _words(places, sum(packets)), zip(*columns, strict=True))
+            all_words, all_ends = _words(symbols, sum(outputs)), _words(places, sum(packets))
+            word = end = 0
+            for words, packet_ends, *rest in zip(*columns, strict=True):
+                yield RunOutcome(all_words[word : word + words], all_ends[end : end + packet_ends], *rest)
+                word, end = word + words, end + packet_ends
 
     def _send(
         self, function: Any, data: bytes, size: int, ends: array[int], separate: bytes, more: bool
@@ -495,7 +503,7 @@ class CompiledModel:
         """Whether `session` has `gathers`: an output symbol has at most 64 bits."""
         return bool(self.library.can_gather())
 
-    def session(self, *, gathers: bool = False, **streams: Any) -> Session:
+    def session(self, *, gathers: bool = False, **streams: Unpack[StreamWords]) -> Session:
         """A new run.
 
         Args:

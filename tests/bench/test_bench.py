@@ -28,7 +28,7 @@ from support.programs import write_program
 from support.tiers import tiered
 
 from utf8fpga.bench import jobs
-from utf8fpga.bench.design import CoreError, Design, foreign_core, measured_core, read_ports
+from utf8fpga.bench.design import CoreError, Design, foreign_core, measured_core
 from utf8fpga.bench.flat import FlatVerilog
 from utf8fpga.bench.growth import CHIPS, growth_block
 from utf8fpga.bench.jobs import DEVICES, Area, CriticalPath, Device, Speed
@@ -46,6 +46,7 @@ from utf8fpga.bench.tables import (
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.cache import Cache, CacheError
 from utf8fpga.hdl.foreign import read_module, read_script
+from utf8fpga.hdl.foreign_ports import read_description
 from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
@@ -485,7 +486,7 @@ def foreign(tmp_path: Path) -> Path:
 
 def described(tmp_path: Path, text: str, name: str = "ports.toml") -> Any:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    return read_ports(tmp_path / name)
+    return read_description(tmp_path / name)
 
 
 def test_error_in_the_log_of_yosys_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
