@@ -160,13 +160,16 @@ class Pipeline:
             at += len(each.value)
         return found
 
-    def state(self, name: str, size: int, *, init: int = 0, cleared: bool = True) -> Signal:
+    def state(self, name: str, size: int, *, init: int = 0, cleared: bool = True, comment: str = "") -> Signal:
         """A register with feedback, to which `add` assigns its next value.
 
         Args:
             cleared: a reset initialises it. One whose contents are not used after a reset does without.
+            comment: see `register`.
         """
         state = Signal(size, name=name, init=init, reset_less=True)
+        if comment:
+            commented(state, comment)
         if cleared:
             self.cleared.append(state)
         return state

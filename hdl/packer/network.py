@@ -14,6 +14,14 @@ from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged, latest
 _MANY = 32
 """Upper bound on the lanes of a network whose nets are so short that it may have more registers."""
 
+_CROSSES, _STAYS, _PRESENT, _WORD = (
+    "crosses_S_L_C: in cycle C step S of the network exchanges the words of lane L and of that 2^S above it.",
+    "stays_S_L_C: it leaves them, the complement in a register of its own.",
+    "present_S_L_C: behind step S there is a word in lane L.",
+    "word_S_L_C: the word in lane L behind step S.",
+)
+"""Comments on registers, with step, lane, and cycle in their names."""
+
 
 class Network:
     """The switches of a packer, with their settings.
@@ -105,17 +113,17 @@ class Network:
                 right = left + far
                 here, there = (pipeline.at(present[lane], cycle) for lane in (left, right))
                 crosses = ~(pipeline.at(turn, cycle) ^ here)
-                crossings[left] = pipeline.register(f"crosses_{step}_{left}", crosses, cycle)
-                moved[left] = pipeline.register(f"present_{step}_{left}", Mux(crosses, there, here), cycle)
-                moved[right] = pipeline.register(f"present_{step}_{right}", Mux(crosses, here, there), cycle)
+                crossings[left] = pipeline.register(f"crosses_{step}_{left}", crosses, cycle, comment=_CROSSES)
+                for lane, value in (left, Mux(crosses, there, here)), (right, Mux(crosses, here, there)):
+                    moved[lane] = pipeline.register(f"present_{step}_{lane}", value, cycle, comment=_PRESENT)
                 # Whether a lane holds a word is known one cycle before the word.
                 stays = Staged(~crossings[left].value, crossings[left].stage)
                 if not self._has_many:
                     # Each lane has its own register, one of them the complement, so that synthesis does not merge them.
-                    stays = pipeline.register(f"stays_{step}_{left}", ~crosses, cycle)
+                    stays = pipeline.register(f"stays_{step}_{left}", ~crosses, cycle, comment=_STAYS)
                 pair = words[right], words[left]
-                switched[left] = pipeline.apply(f"word_{step}_{left}", Mux, crossings[left], *pair)
-                switched[right] = pipeline.apply(f"word_{step}_{right}", Mux, stays, *pair)
+                for lane, takes_right in (left, crossings[left]), (right, stays):
+                    switched[lane] = pipeline.apply(f"word_{step}_{lane}", Mux, takes_right, *pair, comment=_WORD)
         self.present.append(moved)
         self.words.append(switched)
         self.crossings.append(crossings)

@@ -10,6 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.fan_out import FanOut, LateReset, are_many
 from utf8fpga.hdl.memory_buffer import Level, MemoryBuffer
 from utf8fpga.hdl.packer.network import Network
@@ -125,7 +126,8 @@ class Packer(wiring.Component):
         self.valids = valids = copies_of(pipeline, "valid", accepted, 0 if self.ahead else lanes)
         valid = valids[0]
         # Not while `ready` is deasserted: the next beat may be at the input already.
-        idle = pipeline.register("idle", ~self.sparse.valid & ~paused if self.flushes else Const(0, 1), 0)
+        without_beat = ~self.sparse.valid & ~paused if self.flushes else Const(0, 1)
+        idle = pipeline.register("idle", without_beat, 0, comment="There is no beat though one would be accepted.")
         last = pipeline.register("last", sparse.last, 0)
         # Behind a pipeline that never pauses `keep` is cleared here where there is no beat, so that a count of four
         # lanes is a function of four bits. Behind a memory that would be a look-up table more in a long path.
@@ -137,8 +139,13 @@ class Packer(wiring.Component):
         words = [Staged(Value.cast(sparse.symbols[lane]), 0) for lane in range(lanes)]
         self.roots = [each.value for each in (*valids, idle, last, *keep)]
         counts = WordCounts(pipeline, [*keep, *[ZERO] * ((1 << steps) - lanes)], None if masks else valids)
-        ends = pipeline.apply("ends", Value.__and__, last, valid)
-        leaves = pipeline.apply("leaves", lambda last, valid, idle: (last & valid) | idle, last, valid, idle)
+        ends = pipeline.apply("ends", Value.__and__, last, valid, comment="The packet ends with the beat.")
+        leaves = pipeline.apply(
+            "leaves",
+            lambda last, valid, idle: (last & valid) | idle,
+            *(last, valid, idle),
+            comment="The next beat begins in lane 0 of a row.",
+        )
         self.begin = Begin(pipeline, lanes, counts.total, leaves)
         self.network = Network(pipeline, lanes, keep, words, self.begin.base, counts)
         self.closed = ClosedRows(pipeline, self.begin, ends, idle)
@@ -169,7 +176,8 @@ class Packer(wiring.Component):
         self.reset_cycles = 1 + int(self.reset.cycles)
         self.behind, self.inside = Level(self.depth), Level(self.capacity)
         self.reads = FanOut(_READ_CYCLES)
-        self.was_read = Signal(name="was_read", reset_less=True)
+        was_read = Signal(name="was_read", reset_less=True)
+        self.was_read = commented(was_read, "A row was read in the preceding cycle.")
 
     @property
     def input(self) -> stream.Interface:
@@ -207,7 +215,7 @@ class Packer(wiring.Component):
     def _read_rows(self, m: Module) -> None:
         """Complete rows are read as soon as the buffer accepts them."""
         behind, buffer, leaves = self.behind, self.buffer, self.reads
-        read = Signal(name="reads")
+        read = commented(Signal(name="reads"), "A complete row is read from the memories.")
         m.d.comb += [
             read.eq(Mux(self.was_read, behind.more_than[1], behind.more_than[0]) & buffer.ready),
             behind.up.eq(self._completed),
@@ -225,7 +233,8 @@ class Packer(wiring.Component):
     def _accept_beats(self, m: Module) -> None:
         """Beats are accepted while there is room for the rows of all beats in the pipeline."""
         inside, at = self.inside, self.threshold
-        more, many = inside.more_than, Signal(name="many")
+        comment = f"More than {at} closed rows wait after the step of this cycle."
+        more, many = inside.more_than, commented(Signal(name="many"), comment)
         m.d.comb += [
             inside.up.eq(self.closed.closed.value),
             inside.down.eq(self.buffer.leaves if self.left is None else self.left),

@@ -18,6 +18,9 @@ Number = Sequence[Staged]
 _CHUNK = 2
 """Bits of a number that are added in one cycle: five inputs, the carry among them, fit two look-up tables."""
 
+_TURN = "turn_S_N_L_C: for step S the word at place L of the left half of block N belongs in its right half."
+"""A comment on registers."""
+
 
 class WordCounts:
     """Numbers of words of a beat, in blocks of lanes and before them.
@@ -71,8 +74,12 @@ class WordCounts:
             if valid:
                 # In logic: a reset of the registers by `valid` would be a long net.
                 number = number & self._pipeline.at(valid, cycle).replicate(level + 1)
+            comment = "count_K_N_B_C: bit B of the number of words in block N of 2^K lanes."
             found.append(
-                [self._pipeline.register(f"count_{block}_{bit}", number[bit], cycle) for bit in range(level + 1)]
+                [
+                    self._pipeline.register(f"count_{block}_{bit}", number[bit], cycle, comment=comment)
+                    for bit in range(level + 1)
+                ]
             )
         return found
 
@@ -103,7 +110,7 @@ def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Numbe
         bits = [base[0], *before]
         if len(bits) == 1:
             return bits
-        return [pipeline.apply(name, lambda *values: Cat(*values).xor(), *bits, earliest=cycle)]
+        return [pipeline.apply(name, lambda *values: Cat(*values).xor(), *bits, earliest=cycle, comment=_TURN)]
     if step == 1:
         inputs = [*base[:2], *before[:2]]
 
@@ -112,7 +119,8 @@ def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Numbe
             return start[1] ^ (place < start[0])
 
         return [
-            pipeline.apply(f"{name}_{place}", partial(turn, place), *inputs, earliest=cycle) for place in range(half)
+            pipeline.apply(f"{name}_{place}", partial(turn, place), *inputs, earliest=cycle, comment=_TURN)
+            for place in range(half)
         ]
     if step == 2:
         # The highest bit of the start is not in a register: the carry is one of the inputs.
@@ -127,7 +135,8 @@ def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Numbe
         return Cat(*values[: len(top)]).xor() ^ exceeds(Cat(*values[len(top) :]), place)
 
     return [
-        pipeline.apply(f"{name}_{place}", partial(turn_of, place), *top, *low, earliest=cycle) for place in range(half)
+        pipeline.apply(f"{name}_{place}", partial(turn_of, place), *top, *low, earliest=cycle, comment=_TURN)
+        for place in range(half)
     ]
 
 

@@ -15,6 +15,13 @@ from utf8fpga.hdl.pipeline import Pipeline, Staged, latest
 _CHUNK = 2
 """Bits of a register with feedback that are computed in one cycle."""
 
+_BASE, _REST, _CARRY = (
+    "Bits of the lane in which the beat begins.",
+    "Bits of the number of words in the last row that the beat reaches; 0 if the row before that is just full.",
+    "A carry; out of the highest bits: the beat fills the row in which it begins.",
+)
+"""Comments on registers."""
+
 
 class Begin:
     """The lane in which each beat begins: a register with feedback.
@@ -54,27 +61,29 @@ class Begin:
         for start in range(0, len(total), _CHUNK):
             words = total[start : start + _CHUNK]
             size, cycle = len(words), latest([*words, *carry])
-            base = pipeline.state(f"base_{start}", size)
+            base = pipeline.state(f"base_{start}", size, comment=_BASE)
             carried = (pipeline.at(bit, cycle) for bit in carry)
             value = sum(carried, base + Cat(*(pipeline.at(bit, cycle) for bit in words)))
             sum_ = pipeline.wire(f"sum_{start}", size + 1, value)
             self._drive(base, sum_[:size], cycle)
-            self.rest += [pipeline.register(f"rest_{start + bit}", sum_[bit], cycle) for bit in range(size)]
-            carry = [pipeline.register(f"carry_{start}", sum_[size], cycle)]
+            self.rest += [
+                pipeline.register(f"rest_{start + bit}", sum_[bit], cycle, comment=_REST) for bit in range(size)
+            ]
+            carry = [pipeline.register(f"carry_{start}", sum_[size], cycle, comment=_CARRY)]
         return carry
 
     def _add_modulo(self, lanes: int, total: Number) -> Staged:
         """Add the words to the lane, modulo the lanes; whether the sum reaches them."""
         pipeline, cycle = self._pipeline, latest(total)
         size = len(total) - 1
-        base = pipeline.state("base_0", size)
+        base = pipeline.state("base_0", size, comment=_BASE)
         words = Cat(*(pipeline.at(bit, cycle) for bit in total))
         sum_ = pipeline.wire("sum_0", size + 1, base + words)
         full = pipeline.wire("is_full", 1, sum_ >= lanes)
         rest = pipeline.wire("rest", size, Mux(full, sum_ - lanes, sum_))
         self._drive(base, rest, cycle)
-        self.rest = [pipeline.register(f"rest_{bit}", rest[bit], cycle) for bit in range(size)]
-        return pipeline.register("carry_0", full, cycle)
+        self.rest = [pipeline.register(f"rest_{bit}", rest[bit], cycle, comment=_REST) for bit in range(size)]
+        return pipeline.register("carry_0", full, cycle, comment=_CARRY)
 
     def _drive(self, base: Signal, following: Value, cycle: int) -> None:
         pipeline = self._pipeline
@@ -107,9 +116,15 @@ class ClosedRows:
 
     def __init__(self, pipeline: Pipeline, begin: Begin, ends: Staged, idle: Staged) -> None:
         overflow, rest = begin.overflow, begin.rest
-        waits = pipeline.apply("waits", lambda *bits: _any(*bits[:-1]) & bits[-1], *begin.base, idle)
-        full = pipeline.apply("full", _any, *overflow)
-        self.closes = pipeline.apply("closes", _any, *overflow, ends, waits)
+        waits = pipeline.apply(
+            "waits",
+            lambda *bits: _any(*bits[:-1]) & bits[-1],
+            *begin.base,
+            idle,
+            comment="There is no beat, so the row that has words is closed.",
+        )
+        full = pipeline.apply("full", _any, *overflow, comment="The beat fills the row in which it begins.")
+        self.closes = pipeline.apply("closes", _any, *overflow, ends, waits, comment="The beat closes a row.")
         low, late = rest[:-2], rest[-2:]
         if low:
             late = [*late, pipeline.apply("rest_low", _any, *low)]
@@ -119,6 +134,7 @@ class ClosedRows:
             ends,
             *overflow,
             *late,
+            comment="The beat closes two rows: the first is full, and its packet ends in the second.",
         )
         decided = self.decided = latest([self.closes, self.closes_next])
         closes, closes_next, is_full, is_end = (
@@ -126,12 +142,15 @@ class ClosedRows:
         )
         words = Cat(*(pipeline.at(bit, decided) for bit in rest))
         own = Cat(words, is_full, is_end & ~closes_next)
-        self.pending = pending = pipeline.state("pending", 1)
+        waiting = "A row that an earlier beat closed has not been announced."
+        self.pending = pending = pipeline.state("pending", 1, comment=waiting)
         pipeline.add(pending.eq(closes_next | (pending & closes)))
-        self.later = later = pipeline.state("later", len(own), cleared=False)
+        contents = "its words modulo the lanes, whether it is full, whether its packet ends."
+        self.later = later = pipeline.state("later", len(own), cleared=False, comment=f"Of that row {contents}")
         pipeline.add(later.eq(Mux(closes_next, Cat(words, Const(0, 1), Const(1, 1)), own)))
-        self.closed = pipeline.register("closed", closes | pending, decided)
-        self.filled = pipeline.register("filled", Mux(pending, later, own), decided)
+        self.closed = pipeline.register("closed", closes | pending, decided, comment="A row is announced.")
+        filled = Mux(pending, later, own)
+        self.filled = pipeline.register("filled", filled, decided, comment=f"Of the announced row {contents}")
 
 
 @dataclass(frozen=True)
@@ -202,7 +221,8 @@ def row_numbers(pipeline: Pipeline, closed: ClosedRows, codes: Sequence[RowCode]
     )
     found: list[Staged] = []
     for number, code in enumerate(codes):
-        pair = pipeline.state(f"row_{number}", code.size + 1, init=code.pair(0), cleared=False)
+        comment = "Code of the row in which the beat begins, and above it the highest bit of that of the next row."
+        pair = pipeline.state(f"row_{number}", code.size + 1, init=code.pair(0), cleared=False, comment=comment)
         following = Cat(pair[1:], code.next_bit(pair[1:]))
         after = Cat(following[1:], code.next_bit(following[1:]))
         is_any, are_two = (each[number * len(each) // len(codes)].value for each in (any_closes, two_close))

@@ -10,6 +10,7 @@ from operator import or_
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory
 
+from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.packer.network import Network
 from utf8fpga.hdl.packer.route import which_exceeds
 from utf8fpga.hdl.packer.rows import ClosedRows, RowCode, row_numbers
@@ -46,7 +47,9 @@ class RowMemory:
         # Made once, so that the store can be elaborated more than once.
         self._ports = [(each.write_port(), each.read_port(domain="comb")) for each in self.banks]
         names = [f"{name}_bank_{number}" for number in range(count)] if count > 1 else [name]
-        self.held = [Signal(width, name=each, reset_less=True) for each in names]
+        self.held = [
+            commented(Signal(width, name=each, reset_less=True), "Of the row that was read.") for each in names
+        ]
         self._clears = bank is None
         self.output = reduce(or_, self.held) if bank is None else self.choose(self.held, bank)
 
@@ -141,8 +144,12 @@ class RowStore:
         for group, code in enumerate(self.codes):
             start = group * self.group
             part = range(start, min(lanes, start + self.group))
-            for pointers, name in ((self.mark_rows, "mark_row"), (self.read_rows, "read_row")):
-                pointers.append(Signal(bits, name=f"{name}_{group}", init=code.row(0), reset_less=True))
+            for pointers, name, what in (
+                (self.mark_rows, "mark_row", "whose marks are written"),
+                (self.read_rows, "read_row", "that is read"),
+            ):
+                pointer = Signal(bits, name=f"{name}_{group}", init=code.row(0), reset_less=True)
+                pointers.append(commented(pointer, f"Per group of lanes the code of the row {what} next."))
             if bits > BANK_BITS:
                 self.next_rows.append(Signal(bits, name=f"next_row_{group}", init=code.row(1), reset_less=True))
             own = [marks[lane] for lane in part] + [last] * (part[-1] == lanes - 1)
@@ -153,7 +160,13 @@ class RowStore:
             self.mark_memories.append(RowMemory(len(own), depth, f"kept_{start}"))
             for lane in part:
                 rows = [network.wraps[lane], *self.numbers[group // 2]]
-                address = pipeline.apply(f"address_{lane}", partial(_address, code.inverted), *rows, earliest=written)
+                address = pipeline.apply(
+                    f"address_{lane}",
+                    partial(_address, code.inverted),
+                    *rows,
+                    earliest=written,
+                    comment="address_L_C: code of the row to which the word of lane L is written.",
+                )
                 word = pipeline.at(network.words[-1][lane], written)
                 self._words.append((pipeline.at(address, written), word))
                 self.word_memories.append(RowMemory(len(word), depth, f"stored_{lane}", bank))

@@ -185,19 +185,14 @@ class _ModuleText:
         return f"(\n{header}\n);\n" + "".join(f"{part}\n" for line in lines for part in _wrapped(line))
 
     def _registers(self) -> Iterator[str]:
-        """Declarations of registers: one line for all of one width that need no comment."""
-        found: dict[str, list[str]] = {}
-        before = ""
+        """Declarations of registers: one line for all of one width with the same comment; last those without any."""
+        found: dict[str, dict[str, list[str]]] = {}
         for name, signal in self._signals.items():
             if name in self._registered & self._live and name not in self.ports:
-                if signal.doc:
-                    # One comment for all adjacent registers that it is for.
-                    yield from _comment(signal.doc if signal.doc != before else "", "  ").splitlines()
-                    yield f"  {self._declared(name)};"
-                    before = signal.doc
-                else:
-                    found.setdefault(_range(signal.width), []).append(self.named(name))
-        yield from (f"  reg {width}{', '.join(names)};" for width, names in found.items())
+                found.setdefault(signal.doc, {}).setdefault(_range(signal.width), []).append(self.named(name))
+        for doc, widths in sorted(found.items(), key=lambda each: not each[0]):
+            yield from _comment(doc, "  ").splitlines()
+            yield from (f"  reg {width}{', '.join(names)};" for width, names in widths.items())
 
     def _declared(self, signal: str) -> str:
         kind = "reg" if signal in self._registered else "wire"
