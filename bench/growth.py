@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How packed decoders grow with the number of lanes, beyond those that are measured.
 
-Each item passes a network with log2 n steps, so that a lane has a constant part and one for each step. The counts per
-lane and the period of the clock are lines over log2 n, fitted to the measured points by least squares.
+Each item passes a network with log2 n steps, so that a lane has a constant part and one for each step: the counts per
+lane are lines over log2 n. The longest wires of the network lead past half of the lanes: the period of the clock is a
+line over n. All are fitted to the measured points by least squares.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from utf8fpga.bench.jobs import DEVICES
@@ -50,25 +51,29 @@ CHIPS = (
 
 
 class _Law(NamedTuple):
-    """A line over log2 of the number of lanes."""
+    """A line over a function of the number of lanes, a key of `_FUNCTIONS`."""
 
+    function: str
     constant: float
     step: float
 
     @staticmethod
-    def fitted(points: dict[int, float], weights: Iterable[int]) -> _Law:
+    def fitted(function: str, points: dict[int, float], weights: Iterable[int]) -> _Law:
         """The line with the least squares of the weighted distances."""
         from numpy import polyfit  # Of the extra `arrays`, which other commands do without.
 
-        step, constant = polyfit([math.log2(lanes) for lanes in points], [*points.values()], 1, w=[*weights])
+        step, constant = polyfit([*map(_FUNCTIONS[function], points)], [*points.values()], 1, w=[*weights])
         # The last digits depend on the processor.
-        return _Law(round(float(constant), 9), round(float(step), 9))
+        return _Law(function, round(float(constant), 9), round(float(step), 9))
 
     def at(self, lanes: int) -> float:
-        return self.constant + self.step * math.log2(lanes)
+        return self.constant + self.step * _FUNCTIONS[self.function](lanes)
 
     def __str__(self) -> str:
-        return f"{self.constant:.3g} {'-' if self.step < 0 else '+'} {abs(self.step):.3g} log2 n"
+        return f"{self.constant:.3g} {'-' if self.step < 0 else '+'} {abs(self.step):.3g} {self.function}"
+
+
+_FUNCTIONS: dict[str, Callable[[float], float]] = {"log2 n": math.log2, "n": float}
 
 
 def growth_block(scaling: dict[str, Any]) -> str:
@@ -85,10 +90,10 @@ def growth_block(scaling: dict[str, Any]) -> str:
     }
     # With the lanes as weights the squares are those of whole decoders.
     counts = {
-        count: _Law.fitted({lanes: row["area"][count] / lanes for lanes, row in rows.items()}, rows)
+        count: _Law.fitted("log2 n", {lanes: row["area"][count] / lanes for lanes, row in rows.items()}, rows)
         for count in _COUNTS
     }
-    period = _Law.fitted({lanes: 1000 / row["speed"]["mhz"] for lanes, row in rows.items()}, [1] * len(rows))
+    period = _Law.fitted("n", {lanes: 1000 / row["speed"]["mhz"] for lanes, row in rows.items()}, [1] * len(rows))
     heading = ["lanes", *_COUNTS.values(), "fabric MHz"]
     lines, errors = _fitted_lines(rows, counts, period)
     most = _BEYOND[-1]

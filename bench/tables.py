@@ -53,11 +53,11 @@ class Scaling(NamedTuple):
     seeds: int
 
 
-def _points(device: str, *cores: CoreParameters) -> tuple[Scaling, ...]:
-    """Points on a device with five seeds; fewer for wide cores, whose place and route takes long."""
+def _points(device: str, *cores: CoreParameters, seeds: int = 5) -> tuple[Scaling, ...]:
+    """Points on a device with so many seeds; fewer for wide cores, whose place and route takes long."""
     lanes = [getattr(each, "lanes", 1) for each in cores]
-    seeds = [5 if number < 64 else 3 if number < 256 else 1 for number in lanes]
-    return tuple(Scaling(device, *point) for point in zip(cores, seeds, strict=True))
+    most = [seeds if number < 64 else min(3, seeds) if number < 256 else 1 for number in lanes]
+    return tuple(Scaling(device, *point) for point in zip(cores, most, strict=True))
 
 
 def _sparse(*lanes: int, pipeline: int | None = None) -> list[CoreParameters]:
@@ -81,6 +81,7 @@ SCALING: tuple[Scaling, ...] = (
     *_points("ecp5-85k", DecoderParameters(pipeline=2), *_sparse(1, 4, 16, 64)),
     *_points("ecp5-85k", *_sparse(4, 16, pipeline=2), *_sparse(16, pipeline=3)),
     *_points("ecp5-85k", *_packed(4, 8, 16, 32), *_packed(4, pipeline=2), *_packed(16, pipeline=3)),
+    *_points("ecp5-85k", *_packed(64), seeds=1),
     *_points("ecp5-85k", *_RECOVERING),
     *_points("ecp5-85k-8", DecoderParameters(pipeline=2), *_sparse(4, 16, 64), *_packed(4, 16)),
 )
@@ -100,6 +101,7 @@ CORES_MEASURED: tuple[Scaling, ...] = (
         EncoderParameters(),
         *(RemoverParameters(lanes=lanes) for lanes in (16, 64)),
     ),
+    *_points("ecp5-85k", TranscoderParameters(to="utf-16-le", lanes=64), seeds=1),
 )
 """The points of the other cores that `utf8fpga bench --record` measures."""
 
