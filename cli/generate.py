@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from utf8fpga.bench.tables import pipeline_at_limit, recorded_notes
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FILE, Word, one_of, output_option
-from utf8fpga.cli.output import CommandError, check_different, is_standard_output, say, writing
+from utf8fpga.cli.output import CommandError, check_different, is_standard_output, say, spinner, writing
 from utf8fpga.hdl import (
     FAMILIES,
     FLAGS,
@@ -157,14 +157,15 @@ def generate(
     words = {"--name": name, "--device": device, "--ram-style": ram_style, "--attributes": attributes}
     command += [word for option, value in words.items() if value is not None for word in (option, value)]
     command += edge_words(core, options, checks=checks)
-    files = [
-        (path, write(core, name, options=options, command=command))
-        for file, write in _writers(others, output).items()
-        if (path := others[file]) is not None
-    ]
     how: Any = {"checks": checks, "ram_style": style, "attributes": attributes}
     how["notes"] = lambda circuit: (*recorded_notes(circuit), *notes)
-    files.append((output, axi_verilog(core, name, options=options, command=command, **how)))
+    with spinner(f"writing {parameters.name}"):  # Many lanes take minutes.
+        files = [
+            (path, write(core, name, options=options, command=command))
+            for file, write in _writers(others, output).items()
+            if (path := others[file]) is not None
+        ]
+        files.append((output, axi_verilog(core, name, options=options, command=command, **how)))
     # None is replaced unless all can be written.
     with ExitStack() as stack:
         for file, content in [(stack.enter_context(writing(path)), content) for path, content in files]:

@@ -42,7 +42,7 @@ class UnitParameters(CoreParameters):
     narrow: bool = option(
         False,
         "As many units per output beat as input symbols: the input waits where the text grows. Default: room for"
-        " all units that an input beat may become.",
+        " all units that an input beat may become; a transcoder with one lane is always narrow.",
         flags=("--narrow", "--wide"),
     )
 
