@@ -273,7 +273,7 @@ class ForeignCore(wiring.Component):
 
     def _absent(self, flow: str, name: str, role: str, known: Mapping[str, int]) -> CoreError:
         others = ", ".join(known) or "none"
-        hint = ": describe its ports with --ports" if self._is_own else ""
+        hint = ": describe its ports in a file, which utf8fpga check --write-ports proposes" if self._is_own else ""
         return self._error(f"{self.name} has no {flow} {name!r} for {role} ({flow}s: {others}){hint}")
 
     def _check_width(self, role: str, name: str, found: int, width: int | None) -> None:

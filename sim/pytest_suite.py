@@ -59,12 +59,13 @@ class CoreSuite:
         self._known = known
         self.name: str = known["name"]
         self.causes: dict[str, str] = {re.sub(r"[^\w-]+", "-", cause): cause for cause in known["causes"]}
-        chosen = [arg for arg in config.args if arg.partition("::")[0] == _ROOT and not Path(arg).exists()]
+        chosen = {arg: name for arg in config.args if (name := _name_of(arg))}
         nodeids = [f"{_ROOT}::{self.name}::{test}" for test in self.causes]
-        for arg in chosen:
-            if not any(_is_inside(nodeid, arg) for nodeid in nodeids):
+        for arg, name in chosen.items():
+            if not any(_is_inside(nodeid, name) for nodeid in nodeids):
                 raise pytest.UsageError(f"not found: {arg}")
-        self._chosen = {nodeid for nodeid in nodeids if any(_is_inside(nodeid, arg) for arg in chosen or [_ROOT])}
+        names = chosen.values() or [_ROOT]
+        self._chosen = {nodeid for nodeid in nodeids if any(_is_inside(nodeid, name) for name in names)}
         config.args[:] = [arg for arg in config.args if arg not in chosen]
 
     def _read(self) -> ForeignCore:
@@ -75,7 +76,10 @@ class CoreSuite:
 
     @property
     def _practice(self) -> Practice:
-        return Practice(self._options["practice"] or Practice.MAXIMAL_SUBPARTS)
+        try:
+            return Practice(self._options["practice"] or Practice.MAXIMAL_SUBPARTS)
+        except UserError as error:
+            raise pytest.UsageError(f"--utf8-practice: {error}") from None
 
     @property
     def source(self) -> str:
@@ -121,6 +125,12 @@ class CoreSuite:
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Add the tests."""
         items += session.genitems(_Core.from_parent(session, name=_ROOT, nodeid=_ROOT, suite=self))
+
+
+def _name_of(arg: str) -> str | None:
+    """The name of tests of the core, which pytest shows as ``../utf8-core`` in a folder of the project."""
+    path, *names = arg.split("::")
+    return "::".join([_ROOT, *names]) if Path(path).name == _ROOT and not Path(path).exists() else None
 
 
 def _is_inside(nodeid: str, name: str) -> bool:

@@ -418,7 +418,8 @@ def test_files_without_an_end_are_rejected(tmp_path: Path) -> None:
 def test_core_without_our_ports_needs_a_description() -> None:
     assert refusal(CoreError, ForeignCore, [FOLDER / "leaky.v"]) == (
         f"{FOLDER}/leaky.v: leaky has no input 's_axis_tdata' for input.byte "
-        "(inputs: s_data, s_last, s_valid, m_ready): describe its ports with --ports"
+        "(inputs: s_data, s_last, s_valid, m_ready): "
+        "describe its ports in a file, which utf8fpga check --write-ports proposes"
     )
 
 

@@ -115,7 +115,7 @@ def test_tests_are_selected_by_their_names(project: pytest.Pytester) -> None:
     assert lines[0] == "utf8-core::validator::empty-text"
     assert lines[15:] == ["utf8-core::validator::back-pressure", "", *lines[17:]]
     assert lines[17].startswith("16 tests collected")
-    for name in ("utf8-core::validator::OVERLONG", "-k=OVERLONG"):
+    for name in ("utf8-core::validator::OVERLONG", "../utf8-core::validator::OVERLONG", "-k=OVERLONG"):
         done = project.runpytest_subprocess("--collect-only", "-q", *words, name)
         assert done.stdout.str().splitlines()[0] == "utf8-core::validator::OVERLONG"
 
@@ -137,7 +137,7 @@ BAD_USE = {
         "--utf8-core: kind = 'encoder' is for the command check alone, without a waveform or test bench",
     ),
     "top": (["--utf8-core", "validator.v", "--utf8-top", "none"], "--utf8-core: *none*"),
-    "practice": (["--utf8-core", "validator.v", "--utf8-practice", "all"], "--utf8-core: 'all' is not one of *"),
+    "practice": (["--utf8-core", "validator.v", "--utf8-practice", "all"], "--utf8-practice: 'all' is not one of *"),
     "no core": (["--utf8-ports", "validator.toml"], "--utf8-ports requires --utf8-core FILE"),
     "unknown test": (
         ["--utf8-core", "validator.v", "--utf8-ports", "validator.toml", "utf8-core::validator::ALL"],
