@@ -16,7 +16,7 @@ import click
 
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FOLDER, MAX_SEED, SEED, completion, json_option
-from utf8fpga.cli.output import CommandError, coloured, did_you_mean, progress, say
+from utf8fpga.cli.output import CommandError, coloured, did_you_mean, progress, say, write_error
 from utf8fpga.cli.process import ignore_unused_circuits
 from utf8fpga.cli.record import check_pages, read_answers, record_proofs
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
@@ -157,6 +157,12 @@ def run_proofs(
         traces: also write the waveforms of covers.
     """
     properties, checkout = _known(wanted), Path(record) if record else None
+    if certificates:
+        # Before the proofs, which may take long.
+        try:
+            Path(certificates).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise write_error(repr(certificates), error) from None
     ignore_unused_circuits()
     if checkout:
         answers = read_answers(checkout)
@@ -266,7 +272,7 @@ def _write_certificate(result: Result, directory: str | None) -> None:
         try:
             result.certificate.write(Path(directory) / result.configuration)
         except OSError as error:
-            raise CommandError(f"cannot write {directory!r}: {error.strerror}") from None
+            raise write_error(repr(directory), error) from None
 
 
 def run_mutants(

@@ -388,7 +388,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{command!r} is not a command: {error}")
     except OSError as error:
         parser.error(f"--keep {str(given.keep)!r}: {error.strerror}")
-    if not (folders := sorted(each.parent for each in given.folder.rglob("core.v"))):
+    folders = sorted({p.parent for p in given.folder.rglob("*") if re.search(r"^core\.v$|\.aag$|\.inv$", p.name)})
+    if not folders:
         parser.error(f"there is no certificate in {str(given.folder)!r}")
     with tempfile.TemporaryDirectory(prefix="utf8fpga-verify-") as scratch:
         kept = given.keep or Path(scratch)

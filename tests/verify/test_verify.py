@@ -306,6 +306,16 @@ def test_certificates_with_the_same_name_have_files_and_verdicts_of_their_own(
     assert (status, printed.count("REJECTED"), printed.count("holds")) == (1, 1, 1)
 
 
+@pytest.mark.parametrize("name", ["core.v", "circuit.aag"])
+def test_a_certificate_without_a_file_is_rejected_and_not_passed_over(
+    name: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(folder, tmp_path / "serial-1", ignore=shutil.ignore_patterns("*.inv"))
+    (folder / name).unlink()
+    (reason,) = rejected(tmp_path, capsys)
+    assert name in reason
+
+
 def test_a_program_that_is_missing_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         verifier.main([str(folder), "--solver", "no-such-solver %s"])
@@ -345,6 +355,13 @@ def test_prove_says_which_properties_have_certificates(tmp_path: Path) -> None:
     assert "(certificate without an invariant)" in printed
     assert re.search(r"recovery .*no certificate: not in the statement", printed)
     assert {path.name for path in (tmp_path / "serial-0").iterdir()} == {"core.v", "circuit.aag", "steady.inv"}
+
+
+def test_a_folder_that_cannot_be_written_is_known_before_the_proof(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = utf8fpga("prove", "serial-0", "--certificates", tmp_path / "file")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode() == f"utf8fpga: cannot write '{tmp_path / 'file'}': File exists\n"
 
 
 def test_the_program_is_small_and_shares_no_code() -> None:
