@@ -141,9 +141,13 @@ def test_a_difference_from_the_model(file: Path) -> None:
 
 def test_a_link_to_the_port(tmp_path: Path, file: Path) -> None:
     link = tmp_path / "board"
-    with running("--link", str(link)) as port:
+    link.symlink_to("of a board that was killed")
+    with board_process("--link", str(link)) as (port, process):
         assert os.readlink(link) == port
         assert talk(link, file).stdout.decode() == TEXT.decode("utf-8", "replace")
+        process.terminate()
+        process.wait()
+        assert not link.is_symlink()
 
 
 @pytest.mark.parametrize(

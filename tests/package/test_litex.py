@@ -61,12 +61,12 @@ def test_wrong_arguments_write_nothing(platform: Any, tmp_path: Path) -> None:
 class Around(LiteXModule):
     """A plain stream decoder whose endpoints are ports."""
 
-    def __init__(self, platform: Any, directory: Path) -> None:
-        self.cd_sys = ClockDomain()
-        self.decoder = decoder = Utf8StreamDecoder(platform, directory=directory, pipeline=2)
+    def __init__(self, platform: Any, directory: Path, domain: str) -> None:
+        clocks = self.cd_chosen = ClockDomain(domain)
+        self.decoder = decoder = Utf8StreamDecoder(platform, directory=directory, pipeline=2, clock_domain=domain)
         sink, source = decoder.sink, decoder.source
         self.ios = {
-            *(self.cd_sys.clk, self.cd_sys.rst),
+            *(clocks.clk, clocks.rst),
             *(sink.valid, sink.ready, sink.last, sink.data),
             *(source.valid, source.ready, source.first, source.last, source.data, source.error),
         }
@@ -96,9 +96,10 @@ endmodule
 
 
 @requires_icarus
-def test_plain_endpoints_have_first_last_and_error(platform: Any, tmp_path: Path) -> None:
-    around = Around(platform, tmp_path)
-    verilog = str(convert(around, ios=around.ios, name="around"))
+@pytest.mark.parametrize("domain", ["sys", "fast"])
+def test_plain_endpoints_have_first_last_and_error(domain: str, platform: Any, tmp_path: Path) -> None:
+    around = Around(platform, tmp_path, domain)
+    verilog = str(convert(around, ios=around.ios, name="around")).replace(f"{domain}_", "sys_")
     names = dict(re.findall(r"(?:input|output)\s+(?:wire|reg)\s+(?:\[[^]]*\]\s+)?(\w*?((?:sink|source)_\w+))", verilog))
     for name, plain in names.items():
         verilog = re.sub(rf"\b{name}\b", plain, verilog)
