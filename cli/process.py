@@ -195,14 +195,11 @@ def _catching_signals() -> Iterator[None]:
 
     Running tools are ended first, since threads wait for them.
     """
-    owner = os.getpid()
 
     def end(number: int, _frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)  # A second signal ends the process at once.
         if tools := sys.modules.get("utf8fpga.hdl.toolchain"):
             tools.stop_tools()
-        if os.getpid() != owner:
-            os.kill(os.getpid(), number)
         raise _Terminated(number)
 
     before = {}

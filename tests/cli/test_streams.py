@@ -204,6 +204,31 @@ def test_ignored_signal_remains_ignored(tmp_path: Path) -> None:
     assert (process.returncode, (tmp_path / "out").read_text()) == (0, "text")
 
 
+CLEANING = """
+import os, sys, time
+from utf8fpga.cli.process import run
+
+def command():
+    try:
+        os.write(1, b"begun\\n")
+        time.sleep(999)
+    finally:
+        os.write(1, b"cleaning\\n")
+        time.sleep(999)
+
+sys.exit(run(command))
+"""
+
+
+def test_a_second_signal_ends_the_process_at_once() -> None:
+    with started([sys.executable, "-c", CLEANING], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        for line in (b"begun\n", b"cleaning\n"):
+            assert process.stdout.readline() == line
+            process.send_signal(signal.SIGTERM)
+        assert process.communicate() == (b"", b"")
+    assert process.returncode == -signal.SIGTERM
+
+
 TOOL = """#!{python}
 import os, pathlib, tempfile, time
 tempfile.mkdtemp()

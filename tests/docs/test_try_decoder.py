@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote_from_bytes
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.javascript import FOLDER, Page, extension
 from support.oracle import BOUNDARY, Expected, items_of, plain
@@ -28,6 +28,7 @@ DECLARATIONS = """
 const all = (table, texts) => texts.map((text) => utf8fpga.decode(utf8fpga.data.tables[table], text));
 """
 
+ENTRIES = extension("try_data").names()
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 damaged = st.lists(st.sampled_from(BOUNDARY) | st.integers(0, 255), max_size=40).map(bytes)
 
@@ -181,6 +182,7 @@ def test_names_of_characters(page: Page, character: str, name: str) -> None:
     assert page("utf8fpga.characterName(utf8fpga.data.names, point)", point=ord(character)) == name
 
 
+@example([chr(each[end] + more) for each in ENTRIES for end in ("first", "last") if end in each for more in (-1, 0, 1)])
 @given(st.lists(CHARACTERS, min_size=1, max_size=50))
 def test_names_are_those_of_python(page: Page, text: list[str]) -> None:
     found = page(
@@ -211,6 +213,7 @@ def test_examples_have_the_well_known_sequences_and_the_texts_of_the_demo() -> N
     assert len(found) == len(examples)
     assert {"E08080", "EDA080", "F4908080", "C0AFE080BFF0818241"} <= set(found.values())
     assert {"torture.txt", "multilingual.txt"} <= set(found)
+    assert not [name for name in found if name.endswith("_z")]
     # Those that a visitor sees first have titles for people.
     titles = [example["name"] for example in examples if example["group"] == "start here"]
     assert examples[0]["group"] == "start here"
