@@ -83,6 +83,19 @@ def test_a_chain_is_proved_only_if_each_of_its_stages_is(
     assert not result.proved
 
 
+def test_the_independence_of_a_chain_is_that_of_its_last_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, of_chain = list[type[Any]](), runner._prove.dispatch(Chain)
+    core = DecoderParameters(lanes=2, compact_input=True).build()
+
+    def independent(stage: Any, question: Question) -> list[Any]:
+        asked.append(type(stage))
+        return [question.result("structure", True)]
+
+    monkeypatch.setattr(runner, "_prove", independent)
+    of_chain(core, Question(Configuration.of(core.parameters), Property.INDEPENDENCE, 1))
+    assert asked == [type([*core.stages.values()][-1])]
+
+
 def test_covers_are_every_cause_and_every_state() -> None:
     targets = cover_targets(decoder_core())
     assert {kind.name for kind in ErrorKind} <= set(targets)

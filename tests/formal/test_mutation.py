@@ -17,10 +17,10 @@ from utf8fpga.cli.main import main
 from utf8fpga.cli.prove import MUTATED
 from utf8fpga.formal.aiger import Aig
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
-from utf8fpga.formal.mutation.changes import Change, Place
+from utf8fpga.formal.mutation.changes import Change, Place, mutated, places_of
 from utf8fpga.formal.mutation.judge import Judge, judge_netlist, judge_tables
 from utf8fpga.formal.mutation.monitors import refuting
-from utf8fpga.formal.mutation.score import Outcome
+from utf8fpga.formal.mutation.score import Mutant, Outcome, Score
 from utf8fpga.formal.mutation.tables import table_mutants
 from utf8fpga.formal.mutation.workload import Round, runs_of
 from utf8fpga.formal.properties import JUDGES, Property
@@ -187,6 +187,46 @@ def test_the_core_itself_must_be_correct() -> None:
 def test_the_number_of_mutants_is_checked(count: int, message: str) -> None:
     with pytest.raises(InvalidArgumentError, match=message):
         judge_netlist(ENCODER(), count, workload=[])
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (Change.LEFT, 0b0010),
+        (Change.RIGHT, 0b0100),
+        (Change.OR, 0b1110),
+        (Change.STUCK_0, 0b0000),
+        (Change.STUCK_1, 0b1111),
+    ],
+)
+def test_a_changed_gate_has_the_values_of_its_change(change: Change, expected: int) -> None:
+    gate = Aig(2, [], [6], [(2, 4)], {"first": [0], "second": [1]}, {"both": [0]}, b"")
+    step = mutated(gate, [Place(3, change)]).stepper([0])
+    assert [step([], [0b1100, 0b1010, effective], 0b1111)[1] for effective in (0, 0b1111)] == [[0b1000], [expected]]
+
+
+def test_a_changed_initial_value_is_that_of_the_first_cycle_alone() -> None:
+    register = Aig(1, [2], [4], [], {"next": [0]}, {"value": [0]}, b"")
+    step = mutated(register, [Place(2, Change.INITIAL)]).stepper([0])
+    state, first = step([0], [0, 1], 1)
+    assert (first, step(state, [0, 1], 1)[1]) == ([1], [0])
+
+
+def test_mutants_are_made_by_all_changes() -> None:
+    assert {place.change for place in places_of(Judge(CONFIGURATIONS["serial-0"]).plain)} == {*Change}
+
+
+@pytest.mark.parametrize(("monitored", "survivors"), [(True, ["no proof", "no run"]), (False, ["no run"])])
+def test_survivors_are_those_that_the_simulation_or_a_proof_does_not_detect(
+    monitored: bool, survivors: list[str]
+) -> None:
+    mutants = [
+        Mutant("both", Outcome.KILLED, "run 0, packet 0", "steady"),
+        Mutant("no proof", Outcome.KILLED, "run 0, packet 0"),
+        Mutant("no run", Outcome.SURVIVED, "with an input", "steady"),
+        Mutant("equal", Outcome.EQUIVALENT),
+    ]
+    assert [each.name for each in Score("core", "netlist", mutants, monitored).survivors] == survivors
 
 
 # Mutants of tables.

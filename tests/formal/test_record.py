@@ -15,6 +15,7 @@ from support.command import utf8fpga
 from utf8fpga.cli.main import main
 from utf8fpga.cli.record import ANSWERS_FILE, PROVED_FILE, read_answers, record_proofs, with_block
 from utf8fpga.formal import record, runner
+from utf8fpga.formal.abc import Verdict
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, UNPROVED, Configuration
 from utf8fpga.formal.report import Result
 from utf8fpga.hdl import DecoderParameters
@@ -83,6 +84,14 @@ def test_comments_and_lines_are_not_part_of_a_statement(other: str, is_same: boo
 def test_a_core_without_a_proof_is_refused(parameters: object) -> None:
     with pytest.raises(InvalidArgumentError, match="the proofs have no reference for"):
         Configuration.of(parameters)
+
+
+@pytest.mark.parametrize("name", [*SMALL, "parallel-4", "packed-2"])
+def test_written_verilog_is_compared_where_the_page_has_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for function in ("axi_rtlil", "axi_verilog"):
+        monkeypatch.setattr(runner, function, lambda _: "")
+    monkeypatch.setattr(runner, "equal_verilog", lambda *_: Verdict(True, 0))
+    assert bool(runner.prove(CONFIGURATIONS[name], "verilog")) == ("verilog" in ANSWERS[name]["proved"])
 
 
 def checkout(folder: Path) -> Path:

@@ -13,9 +13,12 @@ from pathlib import Path
 import pytest
 from support.command import utf8fpga
 
-from utf8fpga.formal.catalogue import CONFIGURATIONS
+from utf8fpga.formal import runner
+from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
 from utf8fpga.formal.certificates import certify
-from utf8fpga.hdl import axi_verilog
+from utf8fpga.formal.report import Result
+from utf8fpga.hdl import CoreParameters, DecoderParameters, EncoderParameters, axi_verilog
+from utf8fpga.model.forms import RFC_2279
 from utf8fpga.verify import main as verifier
 
 PROGRAM = Path(verifier.__file__)
@@ -362,6 +365,30 @@ def test_a_folder_that_cannot_be_written_is_known_before_the_proof(tmp_path: Pat
     done = utf8fpga("prove", "serial-0", "--certificates", tmp_path / "file")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode() == f"utf8fpga: cannot write '{tmp_path / 'file'}': File exists\n"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "wanted", "reason"),
+    [
+        (DecoderParameters(), "recovery", "not in the statement"),
+        (DecoderParameters(kind=True), "steady", "the statement is of decoders of UTF-8 without further options"),
+        (DecoderParameters(table=RFC_2279), "steady", "the statement is of decoders of UTF-8 without further options"),
+        (DecoderParameters(lanes=2), "steady", "that words are contiguous is not in the statement"),
+        (DecoderParameters(lanes=2, packed=False), "latency", "the latency of one lane only is in the statement"),
+        (EncoderParameters(), "steady", "the statement is of decoders of UTF-8"),
+    ],
+    ids=lambda each: getattr(each, "name", None),
+)
+def test_what_is_not_in_the_statement_has_no_certificate(parameters: CoreParameters, wanted: str, reason: str) -> None:
+    found = certify(Configuration.of(parameters), wanted, seconds=1)
+    assert (found.text, found.files) == (f"no certificate: {reason}", {})
+
+
+def test_what_is_not_proved_has_no_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    undecided = Result("serial-0", "steady", "reachability", 0, 0.0, None)
+    monkeypatch.setattr(runner, "prove", lambda *_, **__: [undecided])
+    monkeypatch.delattr(runner, "certify")
+    assert runner._prove_call(CONFIGURATIONS["serial-0"], "steady", 1, True) == [undecided]
 
 
 def test_the_program_is_small_and_shares_no_code() -> None:
