@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -179,4 +179,5 @@ def _linked(link: str, name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        os.unlink(link)
+        with suppress(FileNotFoundError):
+            os.unlink(link)

@@ -139,14 +139,17 @@ def test_a_difference_from_the_model(file: Path) -> None:
         assert failure(port, file, "--check", "--practice", "each-unit") == message
 
 
-def test_a_link_to_the_port(tmp_path: Path, file: Path) -> None:
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_a_link_to_the_port(is_removed: bool, tmp_path: Path, file: Path) -> None:
     link = tmp_path / "board"
     link.symlink_to("of a board that was killed")
     with board_process("--link", str(link)) as (port, process):
         assert os.readlink(link) == port
         assert talk(link, file).stdout.decode() == TEXT.decode("utf-8", "replace")
+        if is_removed:
+            link.unlink()
         process.terminate()
-        process.wait()
+        assert process.wait() == -signal.SIGTERM
         assert not link.is_symlink()
 
 

@@ -86,7 +86,7 @@ def test_a_core_without_a_proof_is_refused(parameters: object) -> None:
         Configuration.of(parameters)
 
 
-@pytest.mark.parametrize("name", [*SMALL, "parallel-4", "packed-2"])
+@pytest.mark.parametrize("name", [*SMALL, "serial-0-full", "parallel-4", "packed-2"])
 def test_written_verilog_is_compared_where_the_page_has_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for function in ("axi_rtlil", "axi_verilog"):
         monkeypatch.setattr(runner, function, lambda _: "")
