@@ -22,7 +22,7 @@ from utf8fpga.hdl.foreign import CoreError, read_module
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import CheckedPorts, read_checked_ports
 from utf8fpga.model import ErrorKind, Practice
-from utf8fpga.sim import Simulation, compare
+from utf8fpga.sim import Simulation, causes, compare
 from utf8fpga.sim.bulk import compare_bulk
 from utf8fpga.sim.causes import check_foreign_core
 from utf8fpga.sim.foreign import ERROR, ForeignSimulation
@@ -67,8 +67,8 @@ def test_every_code_point_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_core_with_the_wrong_number_of_marks() -> None:
     report = report_of("marks")
-    causes = {row.cause: row.shortest and row.shortest.texts for row in report.failed}
-    assert causes == {"OVERLONG": (b"\xc0",), "SURROGATE": (b"\xed\xa0",), "OUT_OF_RANGE": (b"\xf5",)}
+    found = {row.cause: row.shortest and row.shortest.texts for row in report.failed}
+    assert found == {"OVERLONG": (b"\xc0",), "SURROGATE": (b"\xed\xa0",), "OUT_OF_RANGE": (b"\xf5",)}
     for text in (b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf0\x80\x80\x80"):
         assert core_output("marks", text) == ["!FFFD"]
         assert len(spelt(text)) == len(text)
@@ -138,6 +138,11 @@ def test_longer_texts_count_with_the_cause_of_the_part_that_differs() -> None:
     plain, faulty = (row_of(report_of(name), "SURROGATE").texts for name in ("strobe", "surrogates"))
     assert faulty > plain
     assert row_of(report_of("surrogates"), "TRUNCATED").failed == 0
+
+
+def test_a_vector_begins_in_each_lane() -> None:
+    texts = set(causes._aligned(4))
+    assert [n for n in range(6) if b"a" * n + b"\xc2\x80" in texts] == [1, 2, 3]
 
 
 @pytest.mark.slow
