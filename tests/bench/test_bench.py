@@ -43,6 +43,7 @@ from utf8fpga.bench.tables import (
     pipeline_at_limit,
     points_table,
 )
+from utf8fpga.cli import record
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.cache import Cache, CacheError
 from utf8fpga.hdl.foreign import read_module, read_script
@@ -346,6 +347,16 @@ def test_damaged_file_is_measured_again(
     assert tools.calls() == expected
     assert measured([POINT], cache=cache) == first
     assert tools.calls() == {}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"figures": [], "tools": 1}', '{"figures": [1], "tools": {}}'])
+def test_a_file_without_figures_or_tools_has_no_recorded_ones(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    assert record.recorded(file) is None
+    file.write_text('{"figures": [1], "tools": {"yosys": "1"}}', encoding="utf-8")
+    assert record.recorded(file) == {"figures": [1], "tools": {"yosys": "1"}}
+    file.write_text(text, encoding="utf-8")
+    assert record.recorded(file) is None
 
 
 @pytest.mark.parametrize("after", tiered({str(after): after for after in (1, 5, 7, 11)}, ["7"]))
