@@ -157,12 +157,7 @@ def run_proofs(
         traces: also write the waveforms of covers.
     """
     properties, checkout = _known(wanted), Path(record) if record else None
-    if certificates:
-        # Before the proofs, which may take long.
-        try:
-            Path(certificates).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise write_error(repr(certificates), error) from None
+    _make_folder(certificates)
     ignore_unused_circuits()
     if checkout:
         answers = read_answers(checkout)
@@ -247,6 +242,15 @@ def _cells(result: Result) -> tuple[str, ...]:
     depth = str(result.depth or "-")
     verdict = coloured(result.verdict, "green" if result.proved else "red")
     return (result.configuration, result.wanted, result.method, depth, f"{result.seconds:.1f}", verdict)
+
+
+def _make_folder(directory: str | None) -> None:
+    """Make a folder before the proofs, which may take long."""
+    try:
+        if directory:
+            Path(directory).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise write_error(repr(directory), error) from None
 
 
 def _report(result: Result, widths: Sequence[int]) -> None:
