@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Fragment, Module, Signal
 from amaranth.lib import io
 
@@ -26,7 +25,7 @@ from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.sim.engines.gates import CLOCK, UnknownCellError
-from utf8fpga.sim.engines.native import Circuit, Rtlil
+from utf8fpga.sim.engines.native import Circuit, Rtlil, rtlil_of
 from utf8fpga.sim.engines.netlist import FAMILIES as NETLIST_FAMILIES
 from utf8fpga.sim.engines.netlist import Line, Netlist
 
@@ -248,8 +247,7 @@ def _rtlil(core: UartCore, board: Board, leds: int) -> str:
     shown = Signal(leds)
     m.d.comb += shown.eq(Cat(led.o for led in pins.leds))
     signals = {CLOCK: domain.clk, "rx": pins.uart.rx.i, "tx": pins.uart.tx.o, "leds": shown}
-    ports = {name: (signal, None) for name, signal in signals.items() if len(signal)}
-    return str(rtlil.convert(m, name="top", ports=ports, emit_src=False))
+    return rtlil_of(m, {name: signal for name, signal in signals.items() if len(signal)})
 
 
 class DirectPort:

@@ -220,7 +220,8 @@ def _conclude(results: Sequence[Result], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([result.as_dict() for result in results], indent=2))
     else:
-        click.echo(f"{sum(bool(r.proved) for r in results)} of {len(results)} hold, {_SAID}")
+        held = sum(bool(result.proved) for result in results)
+        click.echo(f"{held} of {len(results)} hold, on inputs of any length; none is bounded.")
     if failed := [result for result in results if not result.proved]:
         first = f"{failed[0].configuration} {failed[0].wanted}"
         if failed[0].proved is None and failed[0].note:
@@ -229,7 +230,6 @@ def _conclude(results: Sequence[Result], *, as_json: bool) -> None:
 
 
 _HEADS = ("configuration", "property", "method", "depth", "seconds", "result")
-_SAID = "on inputs of any length; none is bounded."
 
 
 def _widths(names: Sequence[str], properties: Sequence[str]) -> list[int]:

@@ -252,16 +252,15 @@ class _Comparison:
         self._before, engine = self.tally.units, self.engine
         if engine is None and self.waveform is None:
             engine, chunks = _engine_for(self.simulation.parameters, chunks)
-        fast = self.simulation.on(engine or ENGINES[0])
+        simulation = self.simulation.on(engine or ENGINES[0])
         is_plain = not (self.output or self.as_json or self._shown is not None or any(self.options.gaps))
-        if fast.engine != "python" and is_plain and (compare_bulk := _bulk(fast)):
-            return compare_bulk(fast, chunks, on_part=self._on_part, **vars(self.options))
+        if simulation.engine != "python" and is_plain and (compare_bulk := _bulk(simulation)):
+            return compare_bulk(simulation, chunks, on_part=self._on_part, **vars(self.options))
         return compare(
-            self.simulation,
-            symbols_from(chunks, symbol_width(self.simulation.core)),
+            simulation,
+            symbols_from(chunks, symbol_width(simulation.core)),
             **vars(self.options),
             vcd=self.waveform,
-            engine=engine,
             on_item=self._on_symbol,
             on_unit=self._on_unit,
         )

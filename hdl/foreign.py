@@ -169,7 +169,7 @@ def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = F
             # A name that stands for the module itself and does not depend on that of the core.
             script += "; chformal -remove; delete t:$print; async2sync; rename -top foreign; write_rtlil flat.il"
         try:
-            sources = _read_by_one_of_two(directory, sources, script)
+            sources = _read_by_yosys_or_slang(directory, sources, script)
         except ToolError as error:
             if "No top module found" in str(error):
                 raise CoreError(f"{where}: {_NO_TOP}") from None
@@ -203,7 +203,7 @@ def _top_of(modules: Mapping[str, Any], where: str, sources: tuple[tuple[str, st
     )
 
 
-def _read_by_one_of_two(
+def _read_by_yosys_or_slang(
     directory: Path, sources: tuple[tuple[str, str], ...], script: str
 ) -> tuple[tuple[str, str], ...]:
     """Run a script that reads sources, SystemVerilog by Yosys or else by slang; the sources as they were read."""

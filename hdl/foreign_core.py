@@ -109,11 +109,11 @@ class ForeignCore(wiring.Component):
             self._operations, self._bus_values = self._bus_operations()
         else:
             self.lanes, self.symbol_bits = self._connect_symbols()
-        self._into("output.ready", 1)
-        self._out_of("input.ready", 1)
+        self._connect_input("output.ready", 1)
+        self._connect_output("input.ready", 1)
         self.words, self._bits = self._connect_words()
         for role in ("last", "resend", "busy"):
-            self._out_of(f"output.{role}", 1)
+            self._connect_output(f"output.{role}", 1)
         for name, left in self._left.items():
             if left:
                 bits = "" if len(left) == module.inputs[name] else f"bit {min(left)} of "
@@ -186,16 +186,16 @@ class ForeignCore(wiring.Component):
             raise self._error(f"{value} does not fit into the {len(pin.bits)} bits of {text!r}")
         self._idle[pin.port] = self._idle.get(pin.port, 0) | (value ^ pin.mask) << pin.low
 
-    def _into(self, role: str, width: int | None) -> int:
-        """Check the port of a role that is an input of the core, and return its width."""
+    def _connect_input(self, role: str, width: int | None) -> int:
+        """Note which port of the core, an input, has a role, and return its width, which is checked if it is given."""
         if (text := self._named(role)) is None:
             return width or 1
         self._pins[role] = pin = self._take(role, text)
         self._check_width(role, text, len(pin.bits), width)
         return len(pin.bits)
 
-    def _out_of(self, role: str, width: int | None) -> int:
-        """Check the expression of a role that is an output of the core, and return its width."""
+    def _connect_output(self, role: str, width: int | None) -> int:
+        """Note the expression of the core's outputs that has a role, and return its width, checked likewise."""
         if (text := self._named(role)) is None:
             return width or 1
 
@@ -217,7 +217,7 @@ class ForeignCore(wiring.Component):
     def _connect_symbols(self) -> tuple[int, int]:
         """Check the ports of the input symbols, and return their number and the bits of one."""
         ports, role = self.ports, f"input.{self.ports.data_in}"
-        width, name = self._into(role, None), ports.input[ports.data_in]
+        width, name = self._connect_input(role, None), ports.input[ports.data_in]
         bits, noun = 8, "bytes"
         if ports.kind == "encoder":
             bits, noun = ports.word_bits or min(width, _WORD_BITS), "words"
@@ -227,9 +227,9 @@ class ForeignCore(wiring.Component):
                 f"{role} {name!r} has {width} bits, which are not whole {noun}" + f" of {bits}" * (bits > 8)
             )
         lanes = width // bits
-        self._into("input.valid", 1)
-        self._into("input.last", 1)
-        keep = self._into("input.keep", None)
+        self._connect_input("input.valid", 1)
+        self._connect_input("input.last", 1)
+        keep = self._connect_input("input.keep", None)
         if "keep" in ports.input and keep % lanes:
             self._check_width("input.keep", ports.input["keep"], keep, lanes)
         if lanes > 1 and "keep" not in ports.input:
@@ -286,7 +286,7 @@ class ForeignCore(wiring.Component):
         words = bits = 1
         if ports.kind != "validator":
             role, name = f"output.{ports.data_out}", ports.output[ports.data_out]
-            width = self._out_of(role, None) * len(cycles_of(ports.bus.get("read", {})))
+            width = self._connect_output(role, None) * len(cycles_of(ports.bus.get("read", {})))
             unit, least = _WORD_BITS, TABLE_3_7.last_code_point.bit_length()
             if ports.kind != "decoder":
                 unit = least = 8 if ports.kind == "encoder" else FORMS[ports.form].unit_width
@@ -297,11 +297,11 @@ class ForeignCore(wiring.Component):
             words = width // bits
             if words > 1 and "keep" not in ports.output:
                 raise self._error(f"{role} {name!r} has {words} words: name the port output.keep, too")
-        self._out_of("output.error", None if ports.kind == "validator" else words)
-        keep = self._out_of("output.keep", None)
+        self._connect_output("output.error", None if ports.kind == "validator" else words)
+        keep = self._connect_output("output.keep", None)
         if keep % words:
             raise self._error(f"output.keep {ports.output['keep']!r} has {keep} bits, not the same number per word")
-        self._out_of("output.valid", 1)
+        self._connect_output("output.valid", 1)
         return words, bits
 
     def elaborate(self, platform: object) -> Module:

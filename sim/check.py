@@ -70,7 +70,6 @@ def compare(
     units: Iterable[int],
     *,
     vcd: Path | None = None,
-    engine: str | None = None,
     on_item: Callable[[OutputSymbol], None] | None = None,
     on_unit: Callable[[int], None] | None = None,
     **streams: Unpack[StreamWords],
@@ -81,7 +80,6 @@ def compare(
         simulation: the core.
         units: the input symbols of the text; read on demand, so memory is bounded.
         vcd: a file for the waveform.
-        engine: see `Simulation`; default: that of `simulation`.
         on_item: called with each symbol of the golden function that the core gave, too, until the first difference.
         on_unit: called with the number of units sent so far.
         streams: the attributes of `StreamOptions`.
@@ -94,8 +92,6 @@ def compare(
         InvalidArgumentError: see `Simulation.run`.
         ToolError: see `Simulation.run`.
     """
-    if engine is not None:
-        simulation = simulation.on(engine)
     options = StreamOptions(**streams)
     mismatch = _Comparison(simulation, units, options, on_item, on_unit).first_difference(vcd)
     if mismatch is None:

@@ -9,14 +9,13 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Module, Signal
 
 from utf8fpga.boards.terminal.terminal import FLASH_BASE, Terminal
 from utf8fpga.boards.terminal.unifont import Font, ascii_memory, flash_image
 from utf8fpga.boards.terminal.video import HORIZONTAL, VERTICAL
 from utf8fpga.sim.engines.gates import CLOCK
-from utf8fpga.sim.engines.native import Rtlil, default_cache, library
+from utf8fpga.sim.engines.native import Rtlil, default_cache, library, rtlil_of
 
 DIVISOR = 25
 """The cycles of a bit of the UART: 1,000,000 baud at 25 MHz."""
@@ -80,7 +79,7 @@ def _rtlil(terminal: Terminal) -> str:
     for name, value in outputs.items():
         ports[name] = Signal(len(value), name=name)
         m.d.comb += ports[name].eq(value)
-    return str(rtlil.convert(m, name="top", ports={n: (port, None) for n, port in ports.items()}, emit_src=False))
+    return rtlil_of(m, ports)
 
 
 def png(pixels: bytes, width: int) -> bytes:

@@ -20,7 +20,6 @@ from operator import le
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Module, Shape, Value
 
 from utf8fpga.hdl import Core, CoreParameters, parameters_of
@@ -99,9 +98,7 @@ def core_rtlil(core: Core, *, resets: bool = False) -> str:
     if isinstance(core, ForeignCore):
         signals |= {"rst": domain.rst, "violation": core.violation}
         instantiated = core.module.rtlil
-    # Without a direction, it follows from whether the signal has a driver.
-    ports = {name: (signal, None) for name, signal in signals.items()}
-    return instantiated + str(rtlil.convert(m, name="top", ports=ports, emit_src=False))
+    return instantiated + native.rtlil_of(m, signals)
 
 
 class Status(IntEnum):

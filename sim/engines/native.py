@@ -21,14 +21,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import platformdirs
+from amaranth.back import rtlil
+from amaranth.hdl import Module
 
 from utf8fpga.hdl.toolchain import ToolError, present_version, run_command, run_tool, tool_error, version_in
 from utf8fpga.sim.engines import gates
@@ -100,6 +102,12 @@ class Rtlil:
 
     def write(self, folder: Path) -> None:
         (folder / "top.il").write_text(self.text, encoding="utf-8")
+
+
+def rtlil_of(m: Module, ports: Mapping[str, Any], name: str = "top") -> str:
+    """A module in RTLIL with ports of these names; whether a signal has a driver determines its direction."""
+    directed = {port: (signal, None) for port, signal in ports.items()}
+    return str(rtlil.convert(m, name=name, ports=directed, emit_src=False))
 
 
 def source(name: str | Path) -> str:

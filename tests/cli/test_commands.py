@@ -276,9 +276,9 @@ def test_simulate_selects_the_compiled_engine_for_long_input(
 ) -> None:
     engines = []
 
-    def compare(simulation: Simulation, units: Iterable[int], engine: str, **options: object) -> None:
+    def compare(simulation: Simulation, units: Iterable[int], **options: object) -> None:
         assert sum(1 for _ in units) == size
-        engines.append(engine)
+        engines.append(simulation.engine)
 
     monkeypatch.setattr("utf8fpga.cli.simulate.compare", compare)
     monkeypatch.chdir(tmp_path)

@@ -160,7 +160,7 @@ def test_violations_of_the_contract_have_the_same_messages(fault: PortFault, mes
 def test_differences_from_the_golden_function_are_reported_alike(fault: PortFault) -> None:
     python, _ = faulty(fault)
     options: dict[str, Any] = {"output_pauses": [True, False], "null_beats": [False, True]}
-    found = [compare(python, TEXT * 30, engine=engine, **options) for engine in ("python", "compiled")]
+    found = [compare(python.on(engine), TEXT * 30, **options) for engine in ("python", "compiled")]
     assert found[0] is not None
     assert found[1] == found[0]
 
