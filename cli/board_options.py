@@ -18,10 +18,8 @@ from utf8fpga.cli.output import CommandError
 _CORES = [word for name in BOARD_CORES for word in ([name, SANITIZER] if name == "transcoder" else [name])]
 
 
-def board_core_command() -> Callable[[Callable[..., Any]], click.Command]:
-    """A decorator for a command with the options of a core of a board; see `core_command`."""
-    return core_command(cores=_CORES)
-
+board_core_command = core_command(cores=_CORES)
+"""A decorator for a command with the options of a core of a board; see `core_command`."""
 
 form_option: Callable[[Any], Any] = click.option(
     "--form",

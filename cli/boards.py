@@ -59,7 +59,7 @@ def boards(context: click.Context, as_json: bool) -> None:
     click.echo("\n".join(columns(rows, headings)))
 
 
-@board_core_command()
+@board_core_command
 @click.argument("names", nargs=-1, metavar="[BOARD]...", shell_complete=completion(lambda: BOARDS))
 @click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the files.")
 @form_option
@@ -125,7 +125,7 @@ boards.add_command(build)
 _PROBABILITY = click.FloatRange(0, 1)
 
 
-@board_core_command()
+@board_core_command
 @click.argument("board", shell_complete=completion(lambda: BOARDS))
 @click.option("--baud", type=click.FloatRange(min=1), default=1_000_000, show_default=True, help="Bits per second.")
 @form_option

@@ -21,7 +21,7 @@ from utf8fpga.cli.output import CommandError, say
 from utf8fpga.hdl import CoreParameters
 
 
-@board_core_command()
+@board_core_command
 @click.argument("board", shell_complete=completion(lambda: BOARDS))
 @click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the files.")
 @click.option(

@@ -37,7 +37,7 @@ _END, _REQUEST = EOT, ENQ
 """What a terminal sends for Ctrl-D and Ctrl-E."""
 
 
-@board_core_command()
+@board_core_command
 @click.argument("port")
 @click.argument("file", type=FILE, required=False)
 @output_option

@@ -14,12 +14,12 @@ import numpy as np
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.jobs import JobExecutor
 from utf8fpga.sim import check
-from utf8fpga.sim.beats import ContractError, symbol_width
+from utf8fpga.sim.beats import ContractError
 from utf8fpga.sim.bulk import BulkComparison, BulkDifferenceError, bulk_golden
 from utf8fpga.sim.check import Mismatch
 from utf8fpga.sim.engines import Netlist
 from utf8fpga.sim.simulation import Simulation
-from utf8fpga.sim.traffic import Traffic, traffic
+from utf8fpga.sim.traffic import Traffic, traffic_for
 
 _ROUND = 1 << 21
 """About the symbols of a round with a fast golden function."""
@@ -125,16 +125,7 @@ def _built_round(
 
 def _round(simulation: Simulation, seed: int, is_fast: bool, corpus: bytes) -> tuple[Totals, Mismatch | None]:
     """One round: what it has processed, and the first difference."""
-    parameters, core = simulation.parameters, simulation.core
-    given = traffic(
-        seed,
-        _ROUND if is_fast else _SLOW_ROUND,
-        corpus=corpus,
-        table=parameters.input_table,
-        width=symbol_width(core),
-        lanes=core.lanes,
-        has_gaps=parameters.accepts_gaps,
-    )
+    given = traffic_for(simulation.core, seed, _ROUND if is_fast else _SLOW_ROUND, corpus)
     cycles, mismatch = (_fast_round if is_fast else _slow_round)(simulation, given)
     return Totals(1, len(given.ends), len(given.symbols), cycles), mismatch
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from utf8fpga.hdl import Core, parameters_of
 from utf8fpga.model import EncodingTable
-from utf8fpga.sim.beats import PLAIN, StreamOptions
+from utf8fpga.sim.beats import PLAIN, StreamOptions, symbol_width
 from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
 
 _PACKETS = 1 << 13
@@ -105,6 +106,20 @@ def traffic(
     separate_ends = (draw.random(int(draw.integers(1, 9))) < draw.choice([0, 0.5, 1])).tolist()
     gaps = _pattern(draw, has_gaps, 2 / 3)
     return Traffic(symbols, ends, StreamOptions(input_pauses, output_pauses, separate_ends, null_beats, gaps))
+
+
+def traffic_for(core: Core, seed: int, size: int, corpus: bytes) -> Traffic:
+    """`traffic` for the input of a core."""
+    parameters = parameters_of(core)
+    return traffic(
+        seed,
+        size,
+        corpus=corpus,
+        table=parameters.input_table,
+        width=symbol_width(core),
+        lanes=core.lanes,
+        has_gaps=parameters.accepts_gaps,
+    )
 
 
 def _text(

@@ -55,17 +55,13 @@ def fetch(name: str, core: dict[str, Any], sources: Path) -> list[Path]:
         path = sources / name / Path(source).name
         if not path.exists():
             repository = sources / name / "repository.git"
-            _git("init", "--quiet", "--bare", str(repository))
-            _git("-C", str(repository), "fetch", "--quiet", "--depth", "1", core["repository"], core["commit"])
-            path.write_bytes(_git("-C", str(repository), "show", f"{core['commit']}:{source}"))
+            _run("git", "init", "--quiet", "--bare", str(repository))
+            _run("git", "-C", str(repository), "fetch", "--quiet", "--depth", "1", core["repository"], core["commit"])
+            path.write_bytes(_run("git", "-C", str(repository), "show", f"{core['commit']}:{source}"))
         if (found := hashlib.sha256(path.read_bytes()).hexdigest()) != digest:
             raise click.ClickException(f"{path} has the digest {found}, not {digest} as in {CORES.name}")
         paths.append(path)
     return paths
-
-
-def _git(*arguments: str) -> bytes:
-    return _run("git", *arguments)
 
 
 def _run(*command: str, failures: tuple[int, ...] = (0,)) -> bytes:
@@ -170,7 +166,8 @@ def _section(name: str, core: dict[str, Any], report: dict[str, Any]) -> str:
     ]
     differing = [row for row in report["causes"] if row["differ"]]
     if not differing:
-        return "\n".join([*lines, f"It gave exactly the model's output in {report_runs(report):,} runs."])
+        runs = sum(row["runs"] for row in report["causes"])
+        return "\n".join([*lines, f"It gave exactly the model's output in {runs:,} runs."])
     rows = [
         [
             row["cause"],
@@ -184,11 +181,6 @@ def _section(name: str, core: dict[str, Any], report: dict[str, Any]) -> str:
     if same:
         lines += ["", f"No difference: {', '.join(same)}."]
     return "\n".join(lines)
-
-
-def report_runs(report: dict[str, Any]) -> int:
-    """The runs of all causes."""
-    return sum(row["runs"] for row in report["causes"])
 
 
 def _shortest(found: dict[str, Any]) -> tuple[str, str, str]:

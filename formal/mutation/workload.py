@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from importlib import resources
 
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.beats import Beat, beat_of, symbol_width
-from utf8fpga.sim.traffic import Traffic, traffic
+from utf8fpga.sim.beats import Beat, beat_of
+from utf8fpga.sim.traffic import Traffic, traffic_for
 
 _LATEST_CUT = 200
 """Upper bound on the cycles before a reset."""
@@ -47,19 +47,10 @@ def runs_of(simulation: Simulation, count: int, *, size: int = 300) -> list[list
     Args:
         size: upper bound on the input symbols of a run after the reset.
     """
-    core, parameters = simulation.core, simulation.parameters
     corpus = resources.files("utf8fpga").joinpath("texts", "torture.txt").read_bytes()
     found = []
     for seed in range(count):
-        given = traffic(
-            seed,
-            8 * size,
-            corpus=corpus,
-            table=parameters.input_table,
-            width=symbol_width(core),
-            lanes=core.lanes,
-            has_gaps=parameters.accepts_gaps,
-        )
+        given = traffic_for(simulation.core, seed, 8 * size, corpus)
         beats, options = list(simulation.beats(_part(given, size, seed), given.options)), given.options
         whole = Round(beats, options.input_pauses, options.output_pauses)
         begun = replace(whole, cut=random.Random(seed).randrange(_LATEST_CUT))

@@ -36,10 +36,11 @@ from support.foreign_cores import FOLDER
 from support.processes import run
 
 from utf8fpga import pytest_plugin
-from utf8fpga.bench.design import Design, foreign_core, read_ports
+from utf8fpga.bench.design import Design, foreign_core
 from utf8fpga.cli.main import COMMANDS, cli
 from utf8fpga.hdl import CORES, axi_signature, axi_verilog, decoder_core
 from utf8fpga.hdl.core import option_word
+from utf8fpga.hdl.foreign_ports import read_description
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.model import DFA, TABLE_3_7
 from utf8fpga.sim.engines import has_compiler
@@ -581,7 +582,7 @@ def write_theirs(folder: Path) -> None:
 @pytest.mark.parametrize("block", blocks_in("toml", "performance.md"), ids=lambda block: block.name)
 def test_toml_blocks_describe_a_core(block: Block, tmp_path: Path) -> None:
     write_theirs(tmp_path)
-    design: Design = foreign_core([tmp_path / "theirs.v"], "theirs", read_ports(tmp_path / "ports.toml"))
+    design: Design = foreign_core([tmp_path / "theirs.v"], "theirs", read_description(tmp_path / "ports.toml"))
     assert (design.clock, design.reset, design.reset_low, design.bytes_per_clock) == ("clk", "rst_n", True, 0.5)
     assert design.inputs == (("data", 8), ("valid", 1))
     assert design.outputs == (("code_point", 21), ("ready", 1))
