@@ -149,7 +149,7 @@ def test_a_soak_sends_each_packet_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return original(self, symbols, here, more=more)
 
     monkeypatch.setattr(soak_module, "AT_ONCE", 2)
-    monkeypatch.setattr(soak_module, "traffic", lambda *_args, **_options: given)
+    monkeypatch.setattr(soak_module, "traffic_for", lambda *_args: given)
     monkeypatch.setattr(BulkComparison, "send", send)
     totals, mismatch = soak(simulation_of(DecoderParameters()), symbols=1)
     assert (mismatch, totals.rounds) == (None, 1)
