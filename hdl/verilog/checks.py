@@ -35,7 +35,7 @@ def contract_checks(ports: Mapping[str, tuple[str, int]], reset: str, *, accepts
     check_held <= {{{held}}};
     if (!({reset})) begin
       if ((^{{s_axis_tvalid, m_axis_tready}}) === 1'bx)
-        $display("%m: s_axis_tvalid %b, m_axis_tready %b, at %0t", s_axis_tvalid, m_axis_tready, $time);
+        $display("%m: s_axis_tvalid %b or m_axis_tready %b is unknown, at %0t", s_axis_tvalid, m_axis_tready, $time);
       if (check_waits && (!s_axis_tvalid || check_held !== {{{held}}}))
         $display("%m: the input changed while s_axis_tready was low, at %0t", $time);
       if (s_axis_tvalid) begin

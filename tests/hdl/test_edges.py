@@ -54,8 +54,8 @@ VIOLATIONS = {
     "partial": (4, "valid = 1; data = 0; keep = 4'b0011;", "a partial beat without s_axis_tlast"),
     "unknown keep": (4, "valid = 1; data = 0; keep = 4'b001x;", "s_axis_tkeep or s_axis_tlast is unknown"),
     "unknown data": (4, "valid = 1; data = 32'hxx; keep = 4'b1111;", "byte 0 of s_axis_tdata is unknown"),
-    "unknown valid": (1, "valid = 1'bx;", "s_axis_tvalid x"),
-    "unknown ready": (1, "ready_in = 1'bx;", "s_axis_tvalid 0, m_axis_tready x"),
+    "unknown valid": (1, "valid = 1'bx;", "s_axis_tvalid x or m_axis_tready 1 is unknown"),
+    "unknown ready": (1, "ready_in = 1'bx;", "s_axis_tvalid 0 or m_axis_tready x is unknown"),
     "data changed": (
         1,
         "ready_in = 0; keep = 1; valid = 1; while (ready) @(posedge clk); #1 ; @(posedge clk); #1 data = 5;",
