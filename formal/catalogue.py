@@ -147,8 +147,8 @@ def _(parameters: TranscoderParameters) -> _Kind:
     reason = ""
     if parameters.decoder is None or not (parameters.lanes == 1 or is_plain):
         reason = (
-            f"{parameters.name}: use a source other than UTF-32, and one lane, or wide packed output beats, a source"
-            " of one decoder and no bom"
+            f"{parameters.name}: use a source other than UTF-32; with several lanes also packed wide output beats, bom"
+            " keep, and a source other than CESU-8 and Modified UTF-8"
         )
     words = [f"transcoder-{parameters.from_}-to-{parameters.to}", *parameters.words(without=("from_", "to"))]
     return _Kind("-".join(words).replace(" ", "-"), reason=reason)

@@ -180,6 +180,6 @@ def test_others_have_no_reference(given: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         Configuration.of(parameters)
     assert str(caught.value) == (
-        f"the proofs have no reference for {parameters.name}: use a source other than UTF-32, and one lane, or wide"
-        " packed output beats, a source of one decoder and no bom"
+        f"the proofs have no reference for {parameters.name}: use a source other than UTF-32; with several lanes"
+        " also packed wide output beats, bom keep, and a source other than CESU-8 and Modified UTF-8"
     )
