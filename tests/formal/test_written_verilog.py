@@ -19,7 +19,7 @@ from utf8fpga.hdl import (
     axi_rtlil,
     axi_verilog,
 )
-from utf8fpga.hdl.verilog.module import module_name
+from utf8fpga.hdl.verilog.writer import module_name
 
 CORES = {
     "serial": DecoderParameters(),
