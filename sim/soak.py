@@ -125,7 +125,7 @@ def _built_round(
 
 def _round(simulation: Simulation, seed: int, is_fast: bool, corpus: bytes) -> tuple[Totals, Mismatch | None]:
     """One round: what it has processed, and the first difference."""
-    given = traffic_for(simulation.core, seed, _ROUND if is_fast else _SLOW_ROUND, corpus)
+    given = traffic_for(simulation.core, simulation.parameters, seed, _ROUND if is_fast else _SLOW_ROUND, corpus)
     cycles, mismatch = (_fast_round if is_fast else _slow_round)(simulation, given)
     return Totals(1, len(given.ends), len(given.symbols), cycles), mismatch
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from utf8fpga.hdl import Core, parameters_of
+from utf8fpga.hdl import Core, CoreParameters
 from utf8fpga.model import EncodingTable
 from utf8fpga.sim.beats import PLAIN, StreamOptions, symbol_width
 from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
@@ -108,9 +108,8 @@ def traffic(
     return Traffic(symbols, ends, StreamOptions(input_pauses, output_pauses, separate_ends, null_beats, gaps))
 
 
-def traffic_for(core: Core, seed: int, size: int, corpus: bytes) -> Traffic:
-    """`traffic` for the input of a core."""
-    parameters = parameters_of(core)
+def traffic_for(core: Core, parameters: CoreParameters, seed: int, size: int, corpus: bytes) -> Traffic:
+    """`traffic` for the input of a core; gaps only if the parameters accept them."""
     return traffic(
         seed,
         size,

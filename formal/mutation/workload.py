@@ -50,7 +50,7 @@ def runs_of(simulation: Simulation, count: int, *, size: int = 300) -> list[list
     corpus = resources.files("utf8fpga").joinpath("texts", "torture.txt").read_bytes()
     found = []
     for seed in range(count):
-        given = traffic_for(simulation.core, seed, 8 * size, corpus)
+        given = traffic_for(simulation.core, simulation.parameters, seed, 8 * size, corpus)
         beats, options = list(simulation.beats(_part(given, size, seed), given.options)), given.options
         whole = Round(beats, options.input_pauses, options.output_pauses)
         begun = replace(whole, cut=random.Random(seed).randrange(_LATEST_CUT))
