@@ -108,7 +108,11 @@ class Aig:
     def given(self, literals: Sequence[int]) -> Aig:
         """The same graph with outputs that are 1 only if all of some literals are 1."""
         gates = GateList(self)
-        condition = reduce(gates.both, literals, 1)
+        # A tree, since the engines are recursive: they exhaust the stack with a chain of thousands of gates.
+        level = [1, *literals]
+        while len(level) > 1:
+            level = [reduce(gates.both, level[n : n + 2]) for n in range(0, len(level), 2)]
+        (condition,) = level
         outputs = [gates.both(bit, condition) for bit in self.outputs]
         return replace(self, outputs=outputs, gates=gates.gates, packed=bytes(gates.packed))
 

@@ -11,7 +11,7 @@ from amaranth.hdl import ClockDomain, Elaboratable, Module, Mux, Signal
 from amaranth.lib import memory
 
 from utf8fpga.formal.abc import hold_each, hunt
-from utf8fpga.formal.aiger import Aig, Start, aig_of
+from utf8fpga.formal.aiger import Aig, GateList, Start, aig_of
 from utf8fpga.hdl.toolchain import ToolError
 
 
@@ -90,3 +90,9 @@ def test_an_unknown_initial_value_is_an_error() -> None:
     unknown = replace(aig, starts=[Start(first.input, first.latch, None), *aig.starts[1:]])
     with pytest.raises(ToolError, match=r"^yosys left 1 registers without an initial value$"):
         _ = unknown.initial
+
+
+def test_a_condition_of_many_literals_does_not_exhaust_the_stack_of_an_engine() -> None:
+    many = 60_000
+    aig = GateList.blank(many, 1).graph([0], [1], {}, {}).given([2 * n for n in range(1, many + 1)])
+    assert hunt(aig, 0, 1).frames == [[1] * many]
