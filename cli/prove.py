@@ -63,7 +63,7 @@ MUTATED = (
 @click.option(
     "--record",
     type=FOLDER,
-    help="Write the answers, and the table of what is proved, into a checkout. What is recorded there of the same "
+    help="Write the answers, and the table of what is proved, into a checkout. What is proved there of the same "
     "circuits and statements is not proved again.",
 )
 @click.option("--traces", is_flag=True, help="Also write the waveform of each cover.")

@@ -106,11 +106,13 @@ def tools() -> str:
 
 
 def is_current(answers: Answers, configuration: Configuration, wanted: Sequence[str]) -> bool:
-    """Whether properties of a configuration are recorded of its circuit and the statements as they are."""
-    before = answers.get(configuration.name)
-    if before is None or not set(wanted) <= {*before["proved"], *before["open"]}:
-        return False
-    return _is_same(before, digests(configuration))
+    """Whether properties of a configuration are recorded of its circuit and the statements as they are.
+
+    One that was not decided is not, so that it is tried again.
+    """
+    before = answers.get(configuration.name, {"proved": {}, "open": {}})
+    known = {*before["proved"], *(name for name, why in before["open"].items() if why == _NO_PROOF)}
+    return set(wanted) <= known and _is_same(before, digests(configuration))
 
 
 def _is_same(before: Mapping[str, Any], found: Mapping[str, str]) -> bool:

@@ -60,6 +60,10 @@ def test_an_answer_of_another_circuit_or_statement_is_not_current(monkeypatch: p
     assert record.is_current(ANSWERS, CONFIGURATIONS["refresh"], PROPERTIES)  # Most are recorded as not proved.
     other = Configuration.of(DecoderParameters(replacement=False))
     assert not record.is_current(ANSWERS, replace(other, name="serial-0"), PROPERTIES)
+    undecided = ANSWERS["serial-0"] | {"open": {"steady": "UNDECIDED"}}
+    undecided["proved"] = {name: 1.0 for name in PROPERTIES if name != "steady"}
+    assert record.is_current({"serial-0": undecided}, serial, ["stall", "latency"])
+    assert not record.is_current({"serial-0": undecided}, serial, PROPERTIES)
     monkeypatch.setattr(record, "_STATED_FOR_ALL", ("helpers", "netlist", "properties"))
     assert not record.is_current(ANSWERS, serial, PROPERTIES)
 
