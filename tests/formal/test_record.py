@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.command import utf8fpga
+from support.tiers import tiered
 
 from utf8fpga.cli.main import main
 from utf8fpga.cli.record import ANSWERS_FILE, PROVED_FILE, read_answers, record_proofs, with_block
@@ -31,6 +32,17 @@ SMALL = (
 )
 """A configuration of each kind of core or part."""
 
+OPTIONS = (
+    *("serial-2-full", "serial-0-full-rfc-2279", "serial-0-line-break", "serial-0-first-error", "serial-1-refresh"),
+    *("serial-0-whole-subsequence", "serial-0-each-unit-surrogate-escape", "sanitizer-utf-8-question-mark"),
+    *("parallel-1", "parallel-4", "parallel-4-registers", "parallel-4-slices"),
+    *("packed-2", "packed-4", "packed-2-compact-input", "encoder-utf-16-le-2", "encoder-unescape-surrogate-escape"),
+    *("transcoder-utf-8-to-utf-16-le-bom-remove", "transcoder-utf-8-to-utf-16-le-pipeline-2", "remover-2"),
+    *("ports-decoder-statistics-wishbone", "ports-decoder-statistics-axi-lite", "ports-decoder-tid-2"),
+    *("ports-validator-2-pass-through", "ports-registered-1", "uart-transmitter-4"),
+)
+"""With these each component is part of a configuration; of the others CI compares a sample."""
+
 
 @pytest.mark.smoke
 def test_the_page_shows_the_recorded_answers() -> None:
@@ -39,9 +51,7 @@ def test_the_page_shows_the_recorded_answers() -> None:
     assert with_block(page, "unproved", record.unproved_table()) == page
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.smoke) if name in SMALL else name for name in ANSWERS]
-)
+@pytest.mark.parametrize("name", tiered({name: name for name in ANSWERS}, (*SMALL, *OPTIONS), smoke=SMALL))
 def test_the_answer_is_of_the_current_circuit_and_statement(name: str) -> None:
     found = record.digests(CONFIGURATIONS[name])
     assert {key: ANSWERS[name][key] for key in found} == found, f"the circuit has changed: {record.COMMAND}"
