@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -23,13 +24,20 @@ def arguments(name: str) -> list[str]:
     return [str(FOLDER / f"{name}.v"), "--top", name, "--ports", str(FOLDER / CORES[name])]
 
 
+@pytest.fixture(autouse=True)
+def few_texts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests of `test_foreign.py` and that of the smoke tier have all texts."""
+    if not request.node.get_closest_marker("smoke"):
+        use_few_texts(monkeypatch)
+
+
 def test_correct_core() -> None:
     done = utf8fpga("check", *arguments("validator"))
     lines = done.stdout.decode().splitlines()
     assert (done.returncode, done.stderr) == (0, b"")
     assert lines[:2] == ["conforms", ""]
     assert lines[2].split() == ["cause", "runs", "differ", "shortest", "input"]
-    assert "resynchronisation        0               (a validator has one verdict per text)" in lines
+    assert "resynchronisation        0             (a validator has one verdict per text)" in lines
     assert lines[-3:-1] == [
         "best throughput: 1 cycle per byte (00 repeated, well-formed, 1 byte)",
         "worst throughput: 1 cycle per byte (00 repeated, well-formed, 1 byte)",
@@ -60,14 +68,18 @@ def test_description_with_the_kind_only_is_that_of_this_projects_cores(
     assert b"gave exactly the model's output in " in done.stdout
 
 
-def test_waveform_and_bench_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    use_few_texts(monkeypatch)
+def test_waveform_and_bench_are_written(tmp_path: Path) -> None:
     bench, waveform = tmp_path / "bench.v", tmp_path / "waveform.vcd"
     written = ["--testbench", bench, "--vcd", waveform]
     done = utf8fpga("check", *arguments("leaky"), *written)
     assert done.stdout.startswith(b"leaks state into the next text: C2 | 00 gives !FFFD !FFFD 0000, not !FFFD 0000\n\n")
     assert "module leaky_bench;" in bench.read_text().splitlines()
-    assert "$scope module leaky_check $end" in waveform.read_text()
+    text = waveform.read_text()
+    assert "$scope module leaky_check $end" in text
+    names = {name: code for code, name in re.findall(r"\$var wire 1 (\S+) (\w+) \$end", text)}
+    assert {"clk", "breaks", "failed", "passed"} <= names.keys()
+    last = [re.findall(rf"^([01]){re.escape(names[name])}$", text, re.MULTILINE)[-1] for name in ("failed", "passed")]
+    assert last == ["1", "0"]
     done = utf8fpga("check", *arguments("validator"), "--vcd", tmp_path / "none.vcd")
     assert done.stderr.decode() == f"utf8fpga: --vcd '{tmp_path}/none.vcd' is not written, since there is no defect\n"
     assert not (tmp_path / "none.vcd").exists()
@@ -82,8 +94,7 @@ def test_inverted_verdict_is_that_of_a_faulty_validator(tmp_path: Path) -> None:
     assert rows["well-formed, 1 byte"]["differ"] >= 128  # each ASCII byte
 
 
-def test_transcoder_of_another_form_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    use_few_texts(monkeypatch)
+def test_transcoder_of_another_form_differs(tmp_path: Path) -> None:
     core, ports = tmp_path / "core.v", tmp_path / "ports.toml"
     ports.write_text('kind = "transcoder"')
     assert utf8fpga("generate", "transcoder", "--to", "utf-16-be", "-o", core).returncode == 0
@@ -211,7 +222,6 @@ def test_proof_of_a_faulty_core() -> None:
 
 
 def test_proof_that_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    use_few_texts(monkeypatch)
     module = import_module("utf8fpga.cli.check")
     monkeypatch.setattr(module, "prove_foreign", lambda _, wanted, *, seconds: ForeignProof(wanted, None, 7, seconds))
     assert utf8fpga("generate", "-o", tmp_path / "core.v").returncode == 0

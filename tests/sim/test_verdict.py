@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import re
 import shutil
 from array import array
 from collections.abc import Mapping, Sequence
@@ -17,12 +15,11 @@ from typing import Any, NamedTuple
 import pytest
 from jsonschema import Draft202012Validator
 from support.engines import requires_compiler
-from support.foreign_cores import core_of, report_of, variant_of
+from support.foreign_cores import report_of, use_few_texts, variant_of
 from support.icarus import run_icarus
 from support.tiers import tiered
 
 from utf8fpga.cli.check import SCHEMA_VERSION
-from utf8fpga.formal.foreign_waveform import write_foreign_waveform
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.model import Practice
 from utf8fpga.sim.causes import check_foreign_core
@@ -32,6 +29,9 @@ from utf8fpga.sim.judgement import Output, Run
 from utf8fpga.sim.report import Defect, Failure, Finding
 
 SCHEMA = json.loads(files("utf8fpga.cli").joinpath("check.schema.json").read_text(encoding="utf-8"))
+
+
+few_texts = pytest.fixture(use_few_texts)
 
 
 class Fault(NamedTuple):
@@ -83,6 +83,7 @@ CAUSES = {
 
 
 @requires_compiler
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.parametrize("name", tiered({name: name for name in FAULTS}, ["accepts", "leaks"]))
 def test_fault_has_one_defect_which_the_bench_shows(name: str, tmp_path: Path) -> None:
     fault = FAULTS[name]
@@ -122,24 +123,6 @@ def spelt(failure: Failure) -> tuple[str, ...]:
     """What CPython decodes, in the form of a failure; in these texts each U+FFFD is a mark."""
     points = "".join(text.decode("utf-8", "replace") for text in failure.texts)
     return tuple("!FFFD" if point == "\ufffd" else f"{ord(point):04X}" for point in points)
-
-
-@requires_compiler
-def test_waveform_has_the_end_of_the_bench_and_the_signals_of_the_core() -> None:
-    report, core = report_of("leaky"), core_of("leaky")
-    file = io.StringIO()
-    write_foreign_waveform(core, report.defects[0], file)
-    signals = dict(re.findall(r"\$var wire 1 (\S+) (\w+) \$end", file.getvalue()))
-    names = {name: code for code, name in signals.items()}
-    assert {"clk", "breaks", "failed", "passed"} <= names.keys()
-    changes = {name: re.findall(rf"^([01]){re.escape(names[name])}$", file.getvalue(), re.MULTILINE) for name in names}
-    assert (changes["failed"][-1], changes["passed"][-1]) == ("1", "0")
-
-
-@requires_compiler
-def test_correct_core_conforms() -> None:
-    report = report_of("validator")
-    assert (report.defects, report.conforms_to) == ((), Practice.MAXIMAL_SUBPARTS)
 
 
 @requires_compiler
