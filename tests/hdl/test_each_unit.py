@@ -69,7 +69,7 @@ def test_any_texts_with_any_pauses(replacement: Replacement, given: list[bytes],
 
 
 @pytest.mark.parametrize("escape", ESCAPES)
-@pytest.mark.parametrize("lanes", [1, 4])
+@pytest.mark.parametrize("lanes", [1, 2])
 @given(given=texts)
 def test_the_encoder_undoes_what_the_decoder_does(escape: Replacement, lanes: int, given: list[bytes]) -> None:
     words = [list(map(ord, text)) for text in decoded(given, escape)]
@@ -84,7 +84,7 @@ def test_transcoders(replacement: str, to: str, given: list[bytes], patterns: di
     check({"replace_with": replacement, "to": to}, given, REPLACED[Replacement(replacement)], **patterns)
 
 
-@pytest.mark.parametrize("lanes", [1, 4])
+@pytest.mark.parametrize("lanes", [1, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("stored", ["utf-8", "utf-16-be"])
 @given(given=texts, patterns=stream_patterns())
 def test_a_transcoder_undoes_what_another_one_does(

@@ -13,6 +13,7 @@ import pytest
 from amaranth.hdl import ClockDomain, Module
 from support.benches import run_benches
 from support.codecs_oracle import UNIT_BYTES, transcoded_by_cpython
+from support.tiers import tiered
 from support.verilog_ports import declared_ports, header_of, text_of
 
 from utf8fpga.hdl import (
@@ -112,28 +113,29 @@ def test_ready_is_low_in_a_reset_after_its_first_cycle_if_specified(decoder: Cor
 
 RATES: list[CoreParameters] = [
     DecoderParameters(),
-    DecoderParameters(lanes=2),
     ValidatorParameters(lanes=2),
-    ValidatorParameters(pass_through=True),
     RemoverParameters(lanes=2),
     TranscoderParameters(),
-    TranscoderParameters(lanes=2, narrow=True),
-    TranscoderParameters(lanes=2),
     TranscoderParameters(to="utf-16-le"),
-    TranscoderParameters(from_="utf-16-be"),
     TranscoderParameters(from_="utf-32-le", to="utf-16-le", lanes=2, narrow=True),
     EncoderParameters(),
-    EncoderParameters(narrow=True),
     EncoderParameters(to="utf-16-be", lanes=2, narrow=True),
+    DecoderParameters(lanes=2),
+    ValidatorParameters(pass_through=True),
+    TranscoderParameters(lanes=2, narrow=True),
+    TranscoderParameters(lanes=2),
+    TranscoderParameters(from_="utf-16-be"),
+    EncoderParameters(narrow=True),
     EncoderParameters(to="cesu-8", narrow=True),
 ]
+RATES_IN_EVERY_RUN = 8
 
 
 def test_the_rates_are_of_each_kind_of_core() -> None:
-    assert {type(each) for each in RATES} == set(CORES.values())
+    assert {type(each) for each in RATES[:RATES_IN_EVERY_RUN]} == set(CORES.values())
 
 
-@pytest.mark.parametrize("parameters", RATES, ids=lambda parameters: parameters.name)
+@pytest.mark.parametrize("parameters", tiered({each.name: each for each in RATES}, RATES_IN_EVERY_RUN))
 def test_the_throughput_is_the_measured_one_on_the_best_and_the_worst_input(
     parameters: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,7 +210,7 @@ CONVERTERS: dict[str, CoreParameters] = {
 }
 
 
-@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("name", tiered({name: name for name in PATHS}, set(PATHS) - {"encoder-2", "transcoder-2"}))
 def test_the_combinational_paths_are_the_documented_ones(name: str) -> None:
     verilog = axi_verilog(CONVERTERS[name].build() if name in CONVERTERS else decoder_core(**TRACED[name]))
     lines = re.findall(r"^//   (.+) -> (.+)$", verilog, re.MULTILINE)

@@ -58,16 +58,14 @@ MATRIX = {each.name: each for each in (*chain.from_iterable(map(variants, CORES.
 @requires_linters
 @pytest.mark.parametrize(
     "name",
-    # In every run: two outputs of which one depends on the other, a packer, unused bits of `tdata` and of registers,
-    # bits of vectors that depend on each other.
+    # In every run: two outputs of which one depends on the other, a packer, unused bits of `tdata`, bits of vectors
+    # that depend on each other.
     tiered(
         {name: name for name in MATRIX},
         [
             "decoder-each-unit",
-            "transcoder-question-mark",
             "decoder-2",
             "remover-3-width-12-user-2",
-            "validator-3",
             "encoder-narrow",
         ],
     ),

@@ -18,12 +18,12 @@ from utf8fpga.hdl.toolchain import run_tool
 
 CORES = [
     "decoder",
-    "decoder --lanes 2 --kind --flags byte --reset-low",
-    "encoder --lanes 2",
+    "decoder --lanes 2 --sparse --pipeline 0 --kind --flags byte --reset-low",
+    "encoder",
     "transcoder --to utf-16-le --registered",
     "validator --report verdict --reset-low",
     "validator --report offset --counters 4 --lanes 2",
-    "validator --pass-through",
+    "validator --pass-through --report verdict",
     "remover --lanes 2 --user 3",
     "decoder --tid 1 --tdest 2 --tuser 3 --statistics axi-lite",
 ]

@@ -127,11 +127,6 @@ def test_equal_cores_have_equal_parameters() -> None:
     assert DecoderParameters(lanes=8) != DecoderParameters(lanes=8, packed=False)
 
 
-def test_parameters_of_a_decoder_are_those_it_was_built_from() -> None:
-    for each in POSSIBLE[:: max(1, len(POSSIBLE) // 40)]:
-        assert parameters_of(each.build()) == each
-
-
 def test_the_dictionary_is_json() -> None:
     assert json.loads(json.dumps(DecoderParameters(lanes=4, refresh=9).as_dict())) == {
         "table": "UTF-8",
@@ -357,22 +352,24 @@ BASES: dict[str, list[dict[str, Any]]] = {
 }
 """By kind of core other fields, with one of which each field has an effect; default: the defaults, and two lanes."""
 
-FIELDS = [(kind, name) for kind, parameters in CORES.items() for name in parameters.options()]
 
-
-@pytest.mark.parametrize(("kind", "name"), FIELDS)
-def test_each_option_changes_the_circuit(kind: str, name: str) -> None:
+@pytest.mark.parametrize("kind", CORES)
+def test_each_option_changes_the_circuit(kind: str) -> None:
     """So no option is accepted, and stated in the header, that no circuit reads."""
+    assert [name for name in CORES[kind].options() if not has_effect(kind, name)] == []
+
+
+def has_effect(kind: str, name: str) -> bool:
     for base in BASES.get(kind, [{}, {"lanes": 2}]):
         plain = CORES[kind](**base)
         for value in candidates(plain.options()[name]):
             try:
                 changed = CORES[kind](**{**base, name: CATALOGUE.get(value, value)})
                 if changed != plain and rtlil_of(changed) != rtlil_of(plain):
-                    return
+                    return True
             except (InvalidArgumentError, TableError, TypeError):
                 continue
-    pytest.fail(f"{name} has no effect")
+    return False
 
 
 @cache

@@ -227,10 +227,10 @@ def test_the_docs_show_a_part_of_the_text() -> None:
     ("parameters", "lines"),
     [
         (DecoderParameters(), 150),
-        (DecoderParameters(lanes=2), 1500),
+        pytest.param(DecoderParameters(lanes=2), 1500, marks=pytest.mark.slow),
         (DecoderParameters(lanes=4, packed=False), 1200),
         (DecoderParameters(lanes=4), 1600),
-        (DecoderParameters(lanes=32, packed=False), 1600),
+        pytest.param(DecoderParameters(lanes=32, packed=False), 1600, marks=pytest.mark.slow),
         (EncoderParameters(narrow=True), 300),
         (ValidatorParameters(lanes=4), 2500),
     ],

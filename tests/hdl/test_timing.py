@@ -286,7 +286,8 @@ of which a run has only a part at the same time; stalls of several parts also ra
 LONGER = {
     *("transcoder-narrow-2", "transcoder-utf-16-le-sparse-from-cesu-8-2", "transcoder-utf-16-le-from-utf-32-le"),
     *("transcoder-utf-16-le-pipeline-2", "decoder-4-sparse-compact-input", "decoder-2-pipeline-0-sparse"),
-    "decoder-4-pipeline-2-sparse-registers",
+    *("decoder-4-pipeline-2-sparse-registers", "transcoder-from-utf-16-le", "transcoder-utf-16-le-sparse-4"),
+    *("validator-3", "encoder-utf-16-le-narrow-2"),
 }
 """Those whose parts or whose contract another case has, too."""
 

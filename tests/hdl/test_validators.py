@@ -514,7 +514,7 @@ def test_the_verilog_has_stream_and_report(registered: bool) -> None:
     assert isinstance(AxiStreamCore(core, options), wiring.Component)
 
 
-@pytest.mark.parametrize("name", tiered({name: name for name in PASS_THROUGHS}, ["through-1", "through-2-cut-5"]))
+@pytest.mark.parametrize("name", tiered({name: name for name in PASS_THROUGHS}, ["through-2-cut-5"]))
 def test_a_reset_of_a_pass_through_discards_all_beats_and_reports(name: str) -> None:
     """Packets before resets at random times, with an output that stops; after each reset whole packets."""
     core = parameters_of_shape(name).build()
@@ -523,7 +523,7 @@ def test_a_reset_of_a_pass_through_discards_all_beats_and_reports(name: str) -> 
     expected: list[bytes] = []
 
     async def bench(ctx: Any) -> None:
-        for _ in range(12):
+        for _ in range(6):
             before = [drawn(rng, rng.randint(0, 9)) for _ in range(200)]
             await play(ctx, before, rng.randint(1, 200), ready=rng.random() < 0.5)
             ctx.set(resets.rst, 1)
