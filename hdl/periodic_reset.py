@@ -157,31 +157,10 @@ class RefreshedDecoder(wiring.Component):
                 f"{refresh.still} cycles without a beat are too few for this decoder: more than {needed} are needed"
             )
         self.lanes, self.packed = decoder.lanes, decoder.packed
+        self.latency, self.reset_cycles, self.drain_cycles = decoder.latency, decoder.reset_cycles, decoder.drain_cycles
+        # The input is closed until in-flight beats have drained, then for `refresh.still` cycles and a reset.
+        self.stall_cycles = decoder.stall_cycles + decoder.drain_cycles + refresh.still + 2 + decoder.reset_cycles
         super().__init__(dict(decoder.signature.members))
-
-    @property
-    def latency(self) -> int:
-        """Upper bound on the cycles from a beat to its items, as of the decoder."""
-        return int(self.decoder.latency)
-
-    @property
-    def reset_cycles(self) -> int:
-        """Cycles after a reset of the whole component in which `input.ready` is deasserted."""
-        return int(self.decoder.reset_cycles)
-
-    @property
-    def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined items have been transferred, as of the decoder."""
-        return int(self.decoder.drain_cycles)
-
-    @property
-    def stall_cycles(self) -> int:
-        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits.
-
-        The input is closed until in-flight beats have drained, then for `refresh.still` cycles and a reset.
-        """
-        decoder = self.decoder
-        return int(decoder.stall_cycles + decoder.drain_cycles + self.refresh.still + 2 + decoder.reset_cycles)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

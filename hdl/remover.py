@@ -144,6 +144,7 @@ class Remover(wiring.Component):
 
     Attributes:
         lanes, flushes, parameters: as given.
+        accepts_gaps: an input beat may have gaps.
         closer: the component that closes gaps.
 
     Ports:
@@ -164,34 +165,11 @@ class Remover(wiring.Component):
         self.closer: Packer | RegisterBuffer = (
             Packer(moved, lanes, flushes=flushes) if lanes > 1 else RegisterBuffer(layout, 1)
         )
-
-    @property
-    def accepts_gaps(self) -> bool:
-        """Whether an input beat may have gaps: with several lanes."""
-        return self.lanes > 1
-
-    @property
-    def latency(self) -> int:
-        """Upper bound on the cycles from the beat that closes an output beat to the output beat, while none waits."""
-        return self.closer.latency
-
-    @property
-    def reset_cycles(self) -> int:
-        """Cycles after a reset in which `input.ready` is deasserted."""
-        return self.closer.reset_cycles
-
-    @property
-    def stall_cycles(self) -> int:
-        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
-        return max(self.closer.stall_cycles, self.reset_cycles)
-
-    @property
-    def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined symbols have been transferred, while no beat waits.
-
-        It is not tight: the beats that are held are transferred while later ones pass through.
-        """
-        return self.closer.capacity + self.latency
+        self.accepts_gaps = lanes > 1
+        self.latency, self.reset_cycles = self.closer.latency, self.closer.reset_cycles
+        self.stall_cycles = max(self.closer.stall_cycles, self.reset_cycles)
+        # Not tight: the beats that are held are transferred while later ones pass through.
+        self.drain_cycles = self.closer.capacity + self.latency
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -47,27 +47,11 @@ class DirectPackedDecoder(wiring.Component):
         self.stages = parameters.stages
         self.window = HeldWindow(parameters)
         self.packer = Packer(parameters.item_layout, self.lanes, ahead=self.window.cycles, lends=True)
+        self.latency = self.window.cycles + self.packer.latency
+        self.reset_cycles = self.packer.reset_cycles
+        self.stall_cycles = max(self.packer.stall_cycles, self.reset_cycles)
+        self.drain_cycles = self.packer.capacity + self.latency + 2
         super().__init__(parameters.ports)
-
-    @property
-    def latency(self) -> int:
-        """Upper bound on the cycles from the beat that determines an item, and fills or ends its beat, to the item."""
-        return self.window.cycles + self.packer.latency
-
-    @property
-    def reset_cycles(self) -> int:
-        """Cycles after a reset in which `input.ready` is deasserted."""
-        return self.packer.reset_cycles
-
-    @property
-    def stall_cycles(self) -> int:
-        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
-        return max(self.packer.stall_cycles, self.reset_cycles)
-
-    @property
-    def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined items have been transferred, while no beat waits."""
-        return self.packer.capacity + self.latency + 2
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -58,6 +58,7 @@ class UnitMarker(wiring.Component):
         self.table, self.replacement = table, replacement
         self._control = control = SerialControl.of(table)
         width, room, comments = table.unit_width, table.longest, control.comments
+        self.latency = self.drain_cycles = room
         entry = data.StructLayout({"unit": width, "keep": 1, "last": 1})
         self.entries: list[Any] = [Signal(entry, name=f"entry_{n}", reset_less=True) for n in range(room)]
         self.valid = commented(Signal(room), "Bit k: there are more than k units, the oldest in entry 0.")
@@ -70,16 +71,6 @@ class UnitMarker(wiring.Component):
         self.code = commented(Signal(control.code_bits, name="restricts", reset_less=True), comments["code"])
         self.lead = commented(Signal(control.payload_bits, reset_less=True), "The low bits of the lead.")
         super().__init__({"input": In(beat_stream(width, 1)), "output": Out(beat_stream(unit_layout(width), 1))})
-
-    @property
-    def latency(self) -> int:
-        """Upper bound on the cycles from the unit that determines another one to that, while no unit waits."""
-        return self.table.longest
-
-    @property
-    def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined units have been transferred, while no beat waits."""
-        return self.table.longest
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -85,33 +85,11 @@ class ParallelDecoder(wiring.Component):
         else:
             self.window = RowWindow(parameters)
         self.item_buffer = buffer_of(stages, self.window.slots_layout)
+        self.latency = stages.latency
+        self.reset_cycles = self.item_buffer.reset_cycles
+        self.stall_cycles = max(self.item_buffer.stall_cycles, self.reset_cycles)
+        self.drain_cycles = self.item_buffer.capacity + self.latency + 2
         super().__init__(parameters.ports)
-
-    @property
-    def latency(self) -> int:
-        """Upper bound on the cycles from the beat that determines an item to the item, while no beat waits."""
-        return self.stages.latency
-
-    @property
-    def reset_cycles(self) -> int:
-        """Cycles after a reset in which `input.ready` is deasserted."""
-        return self.item_buffer.reset_cycles
-
-    @property
-    def stall_cycles(self) -> int:
-        """Cycles since the last reset and the last one in which a beat waited, after which `input.ready` is asserted.
-
-        A beat waits in a cycle in which `output.valid` is asserted and `output.ready` is not.
-        """
-        return max(self.item_buffer.stall_cycles, self.reset_cycles)
-
-    @property
-    def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined items have been transferred, even if many waited before.
-
-        Only cycles count in which no beat is accepted and none waits.
-        """
-        return self.item_buffer.capacity + self.latency + 2
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -57,6 +57,7 @@ class PracticeDecoder(wiring.Component):
 
     lanes = 1
     packed = True
+    reset_cycles = SerialDecoder.reset_cycles
 
     def __init__(self, parameters: DecoderParameters) -> None:
         self.parameters = parameters
@@ -69,33 +70,14 @@ class PracticeDecoder(wiring.Component):
             length=parameters.length or malformed or self._practice is Practice.EACH_UNIT,
         )
         self._decoder = SerialDecoder(inner, announced=malformed)
-        super().__init__(parameters.ports)
-
-    @property
-    def latency(self) -> int:
-        """Upper bound on the cycles from the unit that determines an item to the item, while no item waits."""
+        repeats = self._longest - 1 if self._practice is Practice.EACH_UNIT else 0
         # The items of a broken sequence are output one after the other.
-        return self._decoder.latency + (self._longest - 1) * (self._practice is Practice.EACH_UNIT)
-
-    reset_cycles = SerialDecoder.reset_cycles
-
-    @property
-    def stall_cycles(self) -> int:
-        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits.
-
-        Under `Practice.EACH_UNIT` they are those in which a mark is repeated in front of a full FIFO.
-        """
-        return self._longest - 1 if self._practice is Practice.EACH_UNIT else SerialDecoder.stall_cycles
-
-    @property
-    def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined items have been transferred, while no beat waits.
-
-        Under `Practice.EACH_UNIT` each item in the FIFO, and the one in front of it, may be a mark that is repeated.
-        """
-        if self._practice is not Practice.EACH_UNIT:
-            return self.latency
-        return self.latency + (self._longest + 1) * (self._longest - 1)
+        self.latency = self._decoder.latency + repeats
+        # A mark may be repeated in front of a full FIFO.
+        self.stall_cycles = SerialDecoder.stall_cycles + repeats
+        # Each item in the FIFO, and the one in front of it, may be a mark that is repeated.
+        self.drain_cycles = self.latency + (self._longest + 1) * repeats
+        super().__init__(parameters.ports)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

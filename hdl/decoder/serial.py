@@ -93,17 +93,8 @@ class SerialDecoder(wiring.Component):
             properties=parameters.properties,
             announced=announced,
         )
+        self.latency = self.drain_cycles = 1 + self.pipeline
         super().__init__({"input": In(beat_stream(table.unit_width, 1)), "output": Out(beat_stream(item, 1))})
-
-    @property
-    def latency(self) -> int:
-        """Upper bound on the cycles from the unit that determines an item to the item, while no beat waits."""
-        return 1 + self.pipeline
-
-    @property
-    def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined items have been transferred, while no beat waits."""
-        return self.latency
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

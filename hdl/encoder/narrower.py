@@ -32,6 +32,7 @@ class Narrower(wiring.Component):
 
     Attributes:
         buffer: the buffer at the output.
+        parts: upper bound on the beats that are made of one.
         valid: a beat is held, of which the first lanes are output next.
         more: a further beat is made of it after that one.
         whole: the complement of `more`, for the multiplexers, to which the nets are long (kept apart so that synthesis
@@ -48,6 +49,9 @@ class Narrower(wiring.Component):
         made = beat_layout(symbol, narrow)
         groups = -(-lanes // _LANES_PER_COPY) if from_memory else 1
         self.buffer = RegisterBuffer(made, groups)
+        self.parts = -(-lanes // narrow)
+        self.latency = 2 * from_memory + self.parts + self.buffer.latency
+        self.stall_cycles = self.buffer.stall_cycles + self.parts - 1
         self.valid, self.more, self.takes = (Signal(name=name) for name in ("valid", "more", "takes"))
         self.whole = Signal(init=1)
         # A duplicate is a function of itself, so that synthesis does not merge them.
@@ -56,21 +60,6 @@ class Narrower(wiring.Component):
         super().__init__(
             {"input": In(stream.Signature(beat_layout(symbol, lanes))), "output": Out(stream.Signature(made))}
         )
-
-    @property
-    def latency(self) -> int:
-        """Upper bound on the cycles from a beat to the last one that is made of it, while none waits."""
-        return 2 * self.from_memory + self.parts + self.buffer.latency
-
-    @property
-    def parts(self) -> int:
-        """Upper bound on the beats that are made of one."""
-        return -(-self.lanes // self.narrow)
-
-    @property
-    def stall_cycles(self) -> int:
-        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
-        return self.buffer.stall_cycles + self.parts - 1
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -110,6 +110,7 @@ class ParallelEncoder(wiring.Component):
                 # While the units of a code point are output, the source may have one of one unit in each cycle. A beat
                 # more has room until it is known that the first of these has left.
                 self.buffer = ShiftQueue(beat_layout(units, wide), logic.longest + 1, copies)
+        self._set_timing()
         made = lanes if output == "narrow" else wide
         super().__init__(
             {
@@ -118,61 +119,30 @@ class ParallelEncoder(wiring.Component):
             }
         )
 
-    @property
-    def latency(self) -> int:
-        """Upper bound on the cycles from a beat that fills or ends its output beat, while none waits."""
-        own = self.stages.latency + sum(each.latency for each in self._behind)
-        return max(own, self._narrowing)
-
-    @property
-    def _narrowing(self) -> int:
-        """Cycles in which the narrower outputs all beats that are held; 0 without a narrower."""
-        if not self.narrower:
-            return 0
-        # Before the narrower, and in it.
-        held = self.packer.capacity + 2 if self.packer else self.stages.latency
-        held += self.buffer.capacity if self.buffer else 0
-        return self._parts * (held + 1) + self.narrower.buffer.latency
-
-    @property
-    def _behind(self) -> list[RegisterBuffer | ShiftQueue | Packer | Narrower]:
-        return [each for each in (self.buffer, self.packer, self.narrower) if each is not None]
-
-    @property
-    def _parts(self) -> int:
-        return self.narrower.parts if self.narrower else 1
-
-    is_narrow: bool
-    """Whether output beats have no room for all units of an input beat, see `Stage`."""
-
-    @property
-    def beat_cycles(self) -> int:
-        """Upper bound on the cycles of an input beat, see `Stage`."""
-        return self._parts + self.stages.stall_cycles
-
-    @property
-    def reset_cycles(self) -> int:
-        """Cycles after a reset in which `input.ready` is deasserted."""
-        if self.packer:
-            return self.packer.reset_cycles
-        return self.buffer.reset_cycles if self.buffer else 0
-
-    @property
-    def stall_cycles(self) -> int:
-        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
-        own = self.stages.stall_cycles
-        if self.packer:
+    def _set_timing(self) -> None:
+        """Set the attributes of a `Stage`, which follow from the components."""
+        stages, packer, narrower, buffer = self.stages, self.packer, self.narrower, self.buffer
+        parts, narrowing = 1, 0
+        if narrower:
+            parts = narrower.parts
+            # Before the narrower, and in it.
+            held = packer.capacity + 2 if packer else stages.latency
+            held += buffer.capacity if buffer else 0
+            narrowing = parts * (held + 1) + narrower.buffer.latency
+        behind = sum(each.latency for each in (buffer, packer, narrower) if each)
+        self.latency = max(stages.latency + behind, narrowing)
+        self.beat_cycles = parts + stages.stall_cycles
+        held = packer.capacity if packer else RegisterBuffer.capacity if buffer else 0
+        self.drain_cycles = (narrowing or held + self.latency) + stages.stall_cycles + 1
+        if packer:
+            self.reset_cycles = packer.reset_cycles
             # The input is ready again when the rows have been output that were accepted after it was not.
-            rows = (self._parts - 1) * (self.packer.overrun + 1)
-            rows += self.narrower.buffer.stall_cycles if self.narrower else 0
-            return own + max(self.packer.stall_cycles + rows, self.packer.reset_cycles)
-        return own + sum(each.stall_cycles for each in (self.buffer, self.narrower) if each)
-
-    @property
-    def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined units have been transferred, while none waits."""
-        held = self.packer.capacity if self.packer else RegisterBuffer.capacity if self.buffer else 0
-        return (self._narrowing or held + self.latency) + self.stages.stall_cycles + 1
+            rows = (parts - 1) * (packer.overrun + 1) + (narrower.buffer.stall_cycles if narrower else 0)
+            stalls = max(packer.stall_cycles + rows, packer.reset_cycles)
+        else:
+            self.reset_cycles = buffer.reset_cycles if buffer else 0
+            stalls = sum(each.stall_cycles for each in (buffer, narrower) if each)
+        self.stall_cycles = stages.stall_cycles + stalls
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -63,6 +63,9 @@ class EncoderStages(wiring.Component):
         pauses: False: `run` is always asserted.
         compares: there is a stage for the bounds of the classes, for a higher clock frequency.
 
+    Attributes:
+        stall_cycles: upper bound on the cycles in a row in which `input.ready` is deasserted while `run` is asserted.
+
     Ports:
         input: stream of `beat_layout`. Null beats must not be `valid`.
         run: all stages move on at the end of the cycle.
@@ -87,6 +90,8 @@ class EncoderStages(wiring.Component):
         self.logic, self.lanes, self.slots, self.from_first = logic, lanes, slots, from_first
         self.pauses, self.compares, self.borrows = pauses, compares, logic.longest > slots
         self.collides = collides and self.borrows
+        self.latency = 2 + compares + self.borrows + 2 * (not pauses)
+        self.stall_cycles = int(self.collides)
         shape = beat_layout(symbol, lanes)
         super().__init__(
             {
@@ -105,16 +110,6 @@ class EncoderStages(wiring.Component):
             {"keep": 1, "error": 1, "code_point": len(self._used), "classes": len(classes) if len(classes) > 1 else 0}
         )
         self._stage = data.StructLayout({"lanes": data.ArrayLayout(lane, lanes), "last": 1})
-
-    @property
-    def latency(self) -> int:
-        """Cycles from a beat at the input to its units at `entry`."""
-        return 2 + self.compares + self.borrows + 2 * (not self.pauses)
-
-    @property
-    def stall_cycles(self) -> int:
-        """Upper bound on the cycles in a row in which `input.ready` is deasserted while `run` is asserted."""
-        return int(self.collides)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -37,10 +37,12 @@ class UnitQueue(wiring.Component):
 
     accepts_null_beats = False
     reset_cycles = 0
-    """Cycles after a reset in which `input.ready` is deasserted."""
 
     def __init__(self, logic: EncoderLogic, symbol: ShapeLike, slots: int) -> None:
         self.logic, self.is_narrow = logic, slots > 1
+        self.latency = self.drain_cycles = self.beat_cycles = logic.longest
+        # An entry is free in the cycle in which a unit is transferred.
+        self.stall_cycles = logic.longest - 1
         width = logic.table.unit_width
         self._entry = data.StructLayout({"unit": width, "error": 1, "keep": 1, "last": 1})
         super().__init__(
@@ -49,27 +51,6 @@ class UnitQueue(wiring.Component):
                 "output": Out(stream.Signature(beat_layout(unit_layout(width), 1))),
             }
         )
-
-    @property
-    def latency(self) -> int:
-        """Upper bound on the cycles from a code point to its last unit, while no unit waits."""
-        return self.logic.longest
-
-    @property
-    def stall_cycles(self) -> int:
-        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no unit waits."""
-        # An entry is free in the cycle in which a unit is transferred.
-        return self.logic.longest - 1
-
-    @property
-    def beat_cycles(self) -> int:
-        """Upper bound on the output beats of an input beat, see `Stage`."""
-        return self.logic.longest
-
-    @property
-    def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all units have been transferred, while none waits."""
-        return self.logic.longest
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -168,6 +168,8 @@ class Packer(wiring.Component):
         self.overrun = decided + 2 + self.ahead
         self.capacity = self.threshold + self.overrun + 2
         self.latency = latest + 1
+        # Not tight: the rows that are held are transferred while later ones pass through.
+        self.drain_cycles = self.capacity + self.latency
         self.stall_cycles = decided + 6 + self.ahead + late
         flight = max(self.complete, self.store.written, self.store.marked) + 4
         # The store has a duplicate for each part of it, and the three other parts have one each.
@@ -188,14 +190,6 @@ class Packer(wiring.Component):
     def output(self) -> stream.Interface:
         """`packed`, as the output of a stage of a `Chain`."""
         return self.packed
-
-    @property
-    def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all words have been transferred, while no row waits.
-
-        It is not tight: the rows that are held are transferred while later ones pass through.
-        """
-        return self.capacity + self.latency
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -51,6 +51,8 @@ class PassThrough(wiring.Component):
         self._tap = ValidatorTap(parameters, flags=True)
         table = parameters.table
         self._reach = table.longest - 1
+        self._ages = -(-self._reach // self.lanes)
+        """Beats after a beat that its flags may depend on."""
         report = report_layout(parameters.report, parameters.counters)
         super().__init__(
             {
@@ -68,31 +70,9 @@ class PassThrough(wiring.Component):
             flight=flight,
             waiting=self._ages,
         )
-
-    @property
-    def _ages(self) -> int:
-        """Beats after a beat that its flags may depend on."""
-        return -(-self._reach // self.lanes)
-
-    @property
-    def latency(self) -> int:
-        """Upper bound on the cycles from the beat that determines the flags of a beat to that, while no beat waits."""
-        return self._tap.flags_latency + self._ages + 1 + self.buffer.latency
-
-    @property
-    def reset_cycles(self) -> int:
-        """Cycles after a reset in which `input.ready` is deasserted."""
-        return self.buffer.reset_cycles
-
-    @property
-    def stall_cycles(self) -> int:
-        """Cycles without a waiting beat, after which `input.ready` is asserted."""
-        return self.buffer.stall_cycles
-
-    @property
-    def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined symbols have been transferred."""
-        return self.buffer.drain_cycles
+        self.latency = self._tap.flags_latency + self._ages + 1 + self.buffer.latency
+        self.reset_cycles, self.stall_cycles = self.buffer.reset_cycles, self.buffer.stall_cycles
+        self.drain_cycles = self.buffer.drain_cycles
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

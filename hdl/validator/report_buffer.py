@@ -174,29 +174,10 @@ class ReportBuffer(wiring.Component):
             for start in range(0, len(word), _GROUP)
         ]
         self.reset = LateReset(max(2, len(self._groups) + 1), 10)
-
-    @property
-    def latency(self) -> int:
-        """Cycles from the entry of a beat to the output."""
-        return self._announcement + 11
-
-    @property
-    def stall_cycles(self) -> int:
-        """Cycles without a beat that waits, after which `ready` is asserted."""
-        return self._uncounted + 8
-
-    @property
-    def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all beats have been transferred.
-
-        After those at the output there is a cycle without a beat.
-        """
-        return self.capacity + CAPACITY + 1
-
-    @property
-    def reset_cycles(self) -> int:
-        """Cycles after a reset in which `ready` is deasserted."""
-        return 1 + int(self.reset.cycles)
+        self.latency, self.stall_cycles = self._announcement + 11, self._uncounted + 8
+        self.reset_cycles = 1 + self.reset.cycles
+        # After the beats at the output there is a cycle without one.
+        self.drain_cycles = self.capacity + CAPACITY + 1
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
