@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Value
 from support.faults import Fault, combinational, inject, registered, with_fault
+from support.tiers import tiered
 
 from utf8fpga.formal.abc import Verdict
 from utf8fpga.formal.axi_stream_proof import AnyCore, RegisteredPorts, any_ports, prove_ports, prove_registered
@@ -82,34 +83,34 @@ def test_faulty_ports_of_a_tap_are_refuted() -> None:
     assert prove_ports(ports, Property.EQUIVALENCE).proved is False
 
 
-@pytest.mark.parametrize(
-    ("bus", "fault"),
-    [
-        ("wishbone", combinational(lambda each: each.irq.eq(each.leaves))),
-        ("wishbone", registered(lambda each: each.wb_ack.eq(each.wb_stb))),
-        ("wishbone", registered(lambda each: each.wb_dat_r[0].eq(0))),
-        ("axi-lite", registered(lambda each: each.s_axil_bvalid.eq(0))),
-        ("axi-lite", combinational(lambda each: each.s_axil_arready.eq(1))),
-        ("axi-lite", combinational(lambda each: each.s_axil_rresp.eq(2))),
-    ],
-    ids=["interrupt", "two acknowledgements", "data", "no response", "always ready", "error response"],
-)
+REGISTER_FAULTS = {
+    "interrupt": ("wishbone", combinational(lambda each: each.irq.eq(each.leaves))),
+    "data": ("wishbone", registered(lambda each: each.wb_dat_r[0].eq(0))),
+    "no response": ("axi-lite", registered(lambda each: each.s_axil_bvalid.eq(0))),
+    "two acknowledgements": ("wishbone", registered(lambda each: each.wb_ack.eq(each.wb_stb))),
+    "always ready": ("axi-lite", combinational(lambda each: each.s_axil_arready.eq(1))),
+    "error response": ("axi-lite", combinational(lambda each: each.s_axil_rresp.eq(2))),
+}
+
+
+@pytest.mark.parametrize(("bus", "fault"), tiered(REGISTER_FAULTS, 3))
 def test_faulty_registers_are_refuted(bus: str, fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     inject(monkeypatch, Statistics, fault)
     ports = any_ports(DecoderParameters().build(), PortOptions(statistics=bus))
     assert prove_ports(ports, Property.EQUIVALENCE).proved is False
 
 
-@pytest.mark.parametrize(
-    "counted",
-    [
-        lambda packets, ill_formed, symbols, errors: [packets, packets, symbols, errors],
-        lambda packets, ill_formed, symbols, errors: [packets, ill_formed, symbols[:1], errors],
-        lambda packets, ill_formed, symbols, errors: [packets & ~ill_formed, ill_formed, symbols, errors],
-        lambda packets, ill_formed, symbols, errors: [packets, ill_formed & errors.any(), symbols, errors],
+COUNTED: dict[str, Callable[..., list[Value]]] = {
+    "one of two symbols": lambda packets, ill, symbols, errors: [packets, ill, symbols[:1], errors],
+    "an error in the last beat only": lambda packets, ill, symbols, errors: [
+        *(packets, ill & errors.any(), symbols, errors)
     ],
-    ids=["all ill-formed", "one of two symbols", "well-formed packets only", "an error in the last beat only"],
-)
+    "all ill-formed": lambda packets, ill, symbols, errors: [packets, packets, symbols, errors],
+    "well-formed packets only": lambda packets, ill, symbols, errors: [packets & ~ill, ill, symbols, errors],
+}
+
+
+@pytest.mark.parametrize("counted", tiered(COUNTED, 2))
 def test_wrong_counts_are_refuted(counted: Callable[..., list[Value]], monkeypatch: pytest.MonkeyPatch) -> None:
     amounts = Statistics._amounts
     monkeypatch.setattr(Statistics, "_amounts", lambda self, m: counted(*amounts(self, m)))

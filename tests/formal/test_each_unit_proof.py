@@ -73,11 +73,15 @@ def escaped_bytes_are_below_80(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("parameters", "fault"),
     [
-        (ESCAPE, marks_of_other_units),
+        pytest.param(ESCAPE, marks_of_other_units, marks=pytest.mark.slow),
         pytest.param(ESCAPE, marks_are_not_flagged, marks=pytest.mark.proof),
         (SANITIZER, a_break_completes),
-        (SANITIZER, ends_are_lost),
-        (EncoderParameters(narrow=True, unescape="surrogate-escape"), escaped_bytes_are_below_80),
+        pytest.param(SANITIZER, ends_are_lost, marks=pytest.mark.slow),
+        pytest.param(
+            EncoderParameters(narrow=True, unescape="surrogate-escape"),
+            escaped_bytes_are_below_80,
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_faults_are_refuted(
@@ -90,6 +94,7 @@ def test_faults_are_refuted(
     assert result.counterexample.reproduced
 
 
+@pytest.mark.slow
 def test_a_latency_that_is_too_low_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(UnitMarker, "latency", 3)
     (result,) = prove(Configuration.of(SANITIZER), Property.LATENCY)

@@ -29,9 +29,11 @@ def test_the_contract_of_the_stream(name: str, wanted: Property) -> None:
     assert len(found) == (wanted is not Property.STALL or "narrow" not in name)
 
 
+@pytest.mark.slow
 def test_a_latency_that_is_too_low_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Encoder, "latency", 3)
-    (result,) = prove(Configuration.of(EncoderParameters(narrow=True)), Property.LATENCY)
+    parameters = EncoderParameters()
+    monkeypatch.setattr(Encoder, "latency", parameters.build().latency - 1)
+    (result,) = prove(Configuration.of(parameters), Property.LATENCY)
     assert result.proved is False
 
 

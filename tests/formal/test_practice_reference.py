@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from amaranth.hdl import Const, Value
+from support.tiers import tiered
 
 from utf8fpga.formal.catalogue import Configuration
 from utf8fpga.formal.properties import Property
@@ -21,13 +22,13 @@ FAULTS: dict[str, tuple[str, Callable[[Value], Value]]] = {
 }
 
 
-@pytest.mark.parametrize("practice", ["first-error", "whole-subsequence"])
+@pytest.mark.parametrize("practice", ["whole-subsequence", pytest.param("first-error", marks=pytest.mark.slow)])
 def test_a_practice_is_proved(practice: str) -> None:
     (result,) = prove(Configuration.of(DecoderParameters(practice=practice)), Property.EQUIVALENCE)
     assert result.proved
 
 
-@pytest.mark.parametrize(("practice", "fault"), FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize(("practice", "fault"), tiered(FAULTS, 2))
 def test_other_marks_are_refuted(
     practice: str, fault: Callable[[Value], Value], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,8 +66,9 @@ def graph(core: Any) -> Aig:
     return aig_of(core_rtlil(core), free=False)
 
 
-@pytest.mark.parametrize("flush", [False, True])
-@pytest.mark.parametrize("fields", [{}, {"width": 3, "user": 2}], ids=["number", "user"])
+@pytest.mark.parametrize(
+    ("fields", "flush"), tiered({"user": ({"width": 3, "user": 2}, True), "number": (dict[str, int](), False)}, 1)
+)
 def test_a_remover_of_several_lanes_is_its_packer(fields: dict[str, int], flush: bool) -> None:
     """Gate by gate; so what is proved of the packer is proved of the remover."""
     core = RemoverParameters(lanes=3, flush=flush, **fields).build()

@@ -60,6 +60,7 @@ def a_queue_is_full_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
     inject(monkeypatch, ShiftQueue, combinational(lambda queue: queue.run.eq(~0)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [pytest.param(lose_flags, marks=pytest.mark.proof), a_queue_is_full_too_late])
 def test_a_pipelined_encoder_with_a_fault_is_refuted(
     fault: Callable[..., None], monkeypatch: pytest.MonkeyPatch

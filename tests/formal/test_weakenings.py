@@ -22,9 +22,10 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Const, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import stream
 from support.benches import run_benches
-from support.decoders import sparse_decoder
+from support.decoders import SMALL, sparse_decoder
 from support.faults import Fault, combinational, inject, mute_errors, registered, with_fault, with_registers
 from support.faulty_cores import FaultyCore, PortFault, valid_is_deasserted_while_waiting, valid_is_never_asserted
+from support.tiers import tiered
 from support.weakenings import Weakening, dropped, weaken
 
 from utf8fpga import formal
@@ -92,18 +93,7 @@ from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.hdl.uart import UartReceiver, UartTransmitter
 from utf8fpga.hdl.validator.parameters import ValidatorParameters
 from utf8fpga.hdl.validator.verdict import VerdictTap
-from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
-
-SMALL = EncodingTable.parse(
-    "small",
-    """
-    0..1    00..01
-    2..3    10      18..19
-    """,
-    source="made for this test",
-    unit_width=5,
-)
-"""Sequences of one and of two units."""
+from utf8fpga.model import TABLE_3_7, UTF_16
 
 Proves = Callable[[pytest.MonkeyPatch], bool | None]
 
@@ -980,7 +970,17 @@ WEAKENINGS: dict[str, Weakening] = {
 }
 
 
-@pytest.mark.parametrize("weakening", WEAKENINGS.values(), ids=list(WEAKENINGS))
+CHEAP = ("packer_monitors", "packer_proof", "drained_proof", "item_lanes", "transcoder_proof")
+QUICK = {name for name in WEAKENINGS if name.split(":")[0] in CHEAP} | {
+    *("tap_proof: pauses", "stages_proof: valid", "stages_proof: resets", "properties: stalls"),
+    *("properties: late items", "runner: an output that depends on ready", "runner: a payload that depends on ready"),
+    *("joints: errors", "joints: ready", "wide_proof: lanes of items", "mark_proof: beats", "axi_stream_proof: reset"),
+    *("axi_stream_proof: registered outputs", "uart_proof: resets"),
+}
+"""All of the modules in `CHEAP`, and the cheapest ones of others."""
+
+
+@pytest.mark.parametrize("weakening", tiered(WEAKENINGS, QUICK))
 def test_only_the_unchanged_proof_refutes_the_fault(weakening: Weakening, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         assert not weakening.proves(patch), f"the fault is accepted, which {weakening.old!r} is there to refute"

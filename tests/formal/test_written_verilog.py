@@ -53,13 +53,7 @@ CORES = {
 }
 
 
-QUICK = (
-    *("serial", "sparse-4", "packed-2", "remover-1", "refresh"),
-    *("each-unit", "first-error", "whole-subsequence", "malformed-sequence"),
-)
-
-
-@pytest.mark.parametrize("parameters", tiered(CORES, QUICK, tier=pytest.mark.proof))
+@pytest.mark.parametrize("parameters", tiered(CORES, ["sparse-4", "refresh", "whole-subsequence", "remover-1"]))
 def test_the_verilog_is_equal_to_its_design(parameters: CoreParameters) -> None:
     core = parameters.build()
     assert equal_verilog(axi_rtlil(core), axi_verilog(core), module_name(core)).proved is True
