@@ -17,7 +17,7 @@ from utf8fpga.hdl.toolchain import run_tool
 
 CORES = {
     "serial": ["--lanes", "1"],
-    "sparse": ["--lanes", "2", "--sparse", "--reset-low"],
+    "sparse": ["--lanes", "2", "--sparse", "--pipeline", "0", "--reset-low"],
     "memory": ["--lanes", "4", "--sparse", "--device", "xilinx"],
     "packed": ["--lanes", "4"],
     "remover": ["remover", "--lanes", "2", "--user", "3"],

@@ -41,7 +41,7 @@ CASES: dict[str, dict[str, Any]] = {
     "32le-8-2-remove": {"from_": "utf-32-le", "lanes": 2, "bom": "remove"},
     "8-8-8-wide": {"lanes": 8, "bom": "remove"},
 }
-QUICK = ["8-16", "16be-8", "8-8-2-sparse", "8-16-3-sparse"]
+QUICK = ["8-16", "16be-8", "8-8-2-sparse"]
 
 
 def decoded_by_cpython(data: bytes, source: str, bom: str) -> str:

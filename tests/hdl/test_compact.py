@@ -28,7 +28,7 @@ SHAPES = {
     for packed in (True, False)
 }
 SHAPES["4-sparse-registers"] = {"lanes": 4, "packed": False, "buffer": "registers", "pipeline": 0}
-IN_EVERY_RUN = ("2", "3", "4", "4-sparse", "5-sparse", "8")
+IN_EVERY_RUN = ("2", "3", "4", "4-sparse", "5-sparse")
 
 
 @cache
@@ -133,10 +133,10 @@ def test_a_missing_remover_is_found_with_its_gaps() -> None:
 
 
 def test_the_header_says_that_gaps_are_accepted() -> None:
-    parameters = DecoderParameters(lanes=4, compact_input=True)
+    parameters = DecoderParameters(lanes=2, compact_input=True)
     header = axi_verilog(parameters.build())
     assert "// s_axis_tkeep    1 for each code unit that is present, in any lanes of any beat;\n" in header
-    assert "// Bytes wait until there are 4 of them, or until s_axis_tlast.\n" in header
+    assert "// Bytes wait until there are 2 of them, or until s_axis_tlast.\n" in header
 
 
 def test_other_tables() -> None:

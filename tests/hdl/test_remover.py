@@ -36,7 +36,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "64": {"lanes": 64, "width": 4},
 }
 CHOICES |= {f"{lanes}-of-8": {"lanes": lanes} for lanes in (*range(5, 18), 32)}
-IN_EVERY_RUN = ("1", "2", "3", "4", "4-flush", "5-user")
+IN_EVERY_RUN = ("1", "2", "3", "4-flush")
 
 
 @cache

@@ -67,6 +67,9 @@ python3 -m venv .venv && . .venv/bin/activate
 pip install '.[boards,compiled,diagrams,serial]'
 pip install '.[boards,compiled,serial]'
 pip install '.[boards,gowin,machxo2,nexus,gatemate]'
+pip install 'utf8fpga[ethernet]'
+pip install 'utf8fpga[hdl]'
+pip install 'utf8fpga[hdl,cocotb]'
 # it installs hooks into a checkout
 pip install pre-commit && pre-commit install
 # the test run itself; .ci/run runs these checks
@@ -136,8 +139,9 @@ MARKERS = {
     "utf8fpga bench": "build",
     "utf8fpga bench --software": "slow",
     "utf8fpga bench --engines": "slow",
-    "utf8fpga generate --lanes 64": "slow",
-    "utf8fpga generate --lanes 4 --properties": "slow",
+    "utf8fpga generate --lanes": "slow",
+    "utf8fpga generate --lanes 4 -o utf8_decoder.v": "",
+    "utf8fpga generate --lanes 4 -o utf8_decoder.v --testbench": "slow",
     "utf8fpga generate transcoder --to utf-16-le --lanes 4": "slow",
     "utf8fpga generate transcoder --from cesu-8": "slow",
     "utf8fpga generate transcoder --bom remove": "slow",
@@ -153,6 +157,9 @@ MARKERS = {
     "utf8fpga simulate --soak": "slow",
     'utf8fpga simulate --hex "C3 A9 FF" --engine netlist': "slow",
     "LANES=16 python examples/cocotb/run.py": "slow",
+    "fusesoc": "slow",
+    "python examples/litex/soc.py": "slow",
+    "python examples/tiny-tapeout/make.py": "slow",
     "python examples/terminal/build.py": "build",
     "SIM=verilator LANES=1 python examples/cocotb/run.py": "build",
     "python examples/ethernet-guard/simulate.py": "slow",
@@ -268,10 +275,10 @@ def lines_of(block: Block) -> list[str]:
 
 PROGRAMS = r"(utf8fpga|pytest|pip|python3?|ba?sh|git|yosys|nextpnr-\w+|iverilog|iceprog|\.venv/\S+) "
 
-INLINE = list(dict.fromkeys(span for _, span in SPANS if re.match(PROGRAMS, span)))
-"""The command lines in code spans."""
-
 SHELL_LINES = [line for block in blocks_in("sh") for line in lines_of(block)]
+
+INLINE = list(dict.fromkeys(span for _, span in SPANS if re.match(PROGRAMS, span) and span not in SHELL_LINES))
+"""The command lines in code spans that are in no block."""
 
 
 def marks(lines: list[str]) -> list[pytest.MarkDecorator]:
@@ -347,14 +354,15 @@ class Ran(NamedTuple):
 
 
 @pytest.fixture
-def run_lines(tmp_path: Path) -> Callable[[list[str]], Ran]:
-    """A function that runs command lines in the folder of the test."""
+def run_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], Ran]:
+    """A function that runs command lines in the folder of the test, those of utf8fpga alone in this process."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("bash is not installed")
     programs, folder = tmp_path / "programs", tmp_path / "here"
     programs.mkdir()
     folder.mkdir()
+    monkeypatch.chdir(folder)
     for name, script in REPLACED.items():
         (programs / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         (programs / name).chmod(0o755)
@@ -375,7 +383,10 @@ def run_lines(tmp_path: Path) -> Callable[[list[str]], Ran]:
                     needs_tools("ulx3s-85f")
                 if DASK in line:
                     line = line.replace(DASK, stack.enter_context(local_cluster()))
-                done = run([bash, "-euo", "pipefail", "-c", line], cwd=folder, env=environment, capture_output=True)
+                if re.match(r"utf8fpga [^|&;<>$]*$", line):
+                    done = utf8fpga(*shlex.split(line)[1:], env=environment)
+                else:
+                    done = run([bash, "-euo", "pipefail", "-c", line], env=environment, capture_output=True)
                 assert done.returncode == 0, f"{line}\n{done.stdout.decode()}\n{done.stderr.decode()}"
                 printed += done.stdout.decode()
         return Ran(folder, printed)
@@ -505,9 +516,8 @@ def test_options_in_the_text_exist(page: str, span: str) -> None:
 def test_extras_in_the_pages_exist() -> None:
     known = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for page in PAGES:
-        assert set(re.findall(r"'\.\[(\w+)\]'", page.read_text(encoding="utf-8"))) <= set(
-            known["optional-dependencies"]
-        )
+        lists = re.findall(r"'(?:\.|utf8fpga)\[([\w,]+)\]'", page.read_text(encoding="utf-8"))
+        assert {name for names in lists for name in names.split(",")} <= set(known["optional-dependencies"])
 
 
 # Blocks in other languages.

@@ -140,12 +140,11 @@ def is_ill_formed(text: bytes) -> bool:
     "pauses",
     [
         pytest.param((0.0, 0.0), id="back-to-back", marks=pytest.mark.smoke),
-        pytest.param((0.5, 0.0), id="slow"),
-        pytest.param((0.0, 0.5), id="waits"),
+        pytest.param((0.5, 0.5), id="slow"),
     ],
 )
 def test_repaired_text_is_that_of_cpython(pauses: tuple[float, float]) -> None:
-    texts = [b"", b"a", b"\xff", *texts_of(30, 9, seed=1), b""]
+    texts = [b"", b"a", b"\xff", *texts_of(20, 9, seed=1), b""]
     outcome = pass_through(Guard(words=1024), texts, pauses=pauses)
     assert outcome.sent == [
         Datagram(text.decode("utf-8", "replace").encode(), number, is_ill_formed(text))
@@ -163,7 +162,7 @@ def test_repaired_text_is_that_of_cpython(pauses: tuple[float, float]) -> None:
 
 
 def test_ill_formed_datagrams_are_dropped_or_marked() -> None:
-    texts = [b"", b"\x80", *texts_of(30, 9, seed=2)]
+    texts = [b"", b"\x80", *texts_of(10, 9, seed=2)]
     datagrams = [Datagram(text, number, is_ill_formed(text)) for number, text in enumerate(texts)]
     assert pass_through(Guard(Policy.MARK), texts).sent == datagrams
     dropped = pass_through(Guard(Policy.DROP), texts)
@@ -178,14 +177,12 @@ def cut(text: str, limit: int) -> bytes:
 
 def test_long_text_is_cut_after_a_character() -> None:
     ends = ["", "a", "é", "汉", "😀", "\xff"]
-    texts = [
-        b"a" * before + end.encode() + b"z" * after for before in range(28, 33) for end in ends for after in (0, 5)
-    ]
-    texts += [b"\xff" * count for count in (10, 11, 100)]
-    outcome = pass_through(Guard(limit=32, words=1024), texts)
+    texts = [b"a" * before + end.encode() + b"z" * after for before in range(4, 9) for end in ends for after in (0, 5)]
+    texts += [b"\xff" * count for count in (2, 3, 30)]
+    outcome = pass_through(Guard(limit=8, words=1024), texts)
     repaired = [text.decode("utf-8", "replace") for text in texts]
-    assert [each.text for each in outcome.sent] == [cut(text, 32) for text in repaired]
-    assert outcome.counts["cut"] == sum(len(text.encode()) > 32 for text in repaired)
+    assert [each.text for each in outcome.sent] == [cut(text, 8) for text in repaired]
+    assert outcome.counts["cut"] == sum(len(text.encode()) > 8 for text in repaired)
 
 
 def test_damaged_datagrams_are_discarded() -> None:
@@ -225,8 +222,8 @@ def test_wrong_sizes_are_rejected(values: dict[str, int], message: str) -> None:
 
 
 def test_another_core_of_four_lanes_replaces_that_of_the_policy() -> None:
-    texts = [b"\xef\xbb\xbf", b"\xef\xbb\xbfcaf\xe9", b"", *texts_of(20, 9, seed=5)]
-    outcome = pass_through(Guard(core=TranscoderParameters(lanes=4, narrow=True, bom="remove"), words=1024), texts)
+    texts = [b"\xef\xbb\xbf", b"\xef\xbb\xbfcaf\xe9", b"", *texts_of(8, 9, seed=5)]
+    outcome = pass_through(Guard(core=TranscoderParameters(lanes=4, narrow=True, bom="remove")), texts)
     expected = [text.decode("utf-8", "replace").removeprefix("\ufeff").encode() for text in texts]
     assert [each.text for each in outcome.sent] == expected
 

@@ -42,12 +42,12 @@ targets:
 @pytest.mark.parametrize(
     ("core", "parameters", "packets"),
     [
-        ("encoder", "to: utf-8, registered: true", 12),
-        ("transcoder", "to: utf-16-be, lanes: 2, reset_low: true", 151),
-        ("transcoder", "to: utf-8, narrow: true", 151),
-        ("validator", "lanes: 2, report: offset", 149),
-        ("validator", "pass_through: true, report: verdict", 149),
-        ("remover", "lanes: 2, user: 1", 40),
+        ("remover", "lanes: 2, user: 1, reset_low: true", 40),
+        pytest.param("transcoder", "to: utf-16-le, lanes: 2", 151, marks=pytest.mark.slow),
+        pytest.param("encoder", "to: utf-8, registered: true", 12, marks=pytest.mark.slow),
+        pytest.param("transcoder", "to: utf-8, lanes: 2, narrow: true", 151, marks=pytest.mark.slow),
+        pytest.param("validator", "lanes: 2, report: offset", 149, marks=pytest.mark.slow),
+        pytest.param("validator", "pass_through: true, report: verdict", 149, marks=pytest.mark.slow),
     ],
 )
 def test_a_generated_bench_passes(core: str, parameters: str, packets: int, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -38,33 +39,43 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(folder: Path, *words: str) -> tuple[int, str, str]:
-    """Status, standard output and standard error of a command of the extended package."""
-    environment = os.environ | {"PYTHONPATH": str(folder)}
-    command = [sys.executable, "-m", "utf8fpga", *words]
-    done = processes.run(command, cwd=folder, env=environment, capture_output=True)
-    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode()
+RUN = """
+import json, sys
+from support.command import utf8fpga
+done = [utf8fpga(*words) for words in json.loads(sys.argv[1])]
+print(json.dumps([(each.returncode, each.stdout.decode("utf-8", "replace"), each.stderr.decode()) for each in done]))
+"""
+
+
+def run(folder: Path, *commands: Sequence[str]) -> list[tuple[int, str, str]]:
+    """Status, standard output and standard error of commands of the extended package, in one process."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(CHECKOUT / "tests")])}
+    command = [sys.executable, "-c", RUN, json.dumps(commands)]
+    done = processes.run(command, cwd=folder, env=environment, capture_output=True, check=True)
+    return [(status, output, errors) for status, output, errors in json.loads(done.stdout)]
 
 
 def test_simulate_compares_it_with_its_golden_function(extended: Path) -> None:
+    simulate = ("simulate", "pass-through", "--hex")
     patterns = ("--input-pauses", "010", "--output-pauses", "110", "--null-beats", "10", "--separate-end")
-    status, output, _ = run(extended, "simulate", "pass-through", "--lanes", "4", "--hex", "C2 41 80 00", *patterns)
+    table, as_json, drawn, text, wrong = run(
+        extended,
+        (*simulate, "C2 41 80 00", "--lanes", "4", *patterns),
+        (*simulate, "C2 41", "--json"),
+        (*simulate, "C2 41", "--lanes", "2", "--vcd", "w.vcd", "--wave", "w.svg"),
+        (*simulate, "C2 41", "-o", "-"),
+        (*simulate, "41 42", "--fault"),
+    )
     said = "4 symbols in, 4 symbols out\nthe simulated pass-through gave exactly the model's symbols\n"
-    table = "offset  bytes  output\n0       C2     C2\n1       41     41\n2       80     80\n3       00     00\n"
-    assert (status, output) == (0, table + said)
-    status, output, _ = run(extended, "simulate", "pass-through", "--hex", "C2 41", "--json")
-    assert (status, [json.loads(line)["value"] for line in output.splitlines()]) == (0, [0xC2, 0x41])
-    words = ("--lanes", "2", "--hex", "C2 41", "--vcd", "w.vcd", "--wave", "w.svg")
-    status, _, errors = run(extended, "simulate", "pass-through", *words)
-    assert (status, errors) == (0, ""), errors
+    rows = "offset  bytes  output\n0       C2     C2\n1       41     41\n2       80     80\n3       00     00\n"
+    assert table[:2] == (0, rows + said)
+    assert (as_json[0], [json.loads(line)["value"] for line in as_json[1].splitlines()]) == (0, [0xC2, 0x41])
+    assert (drawn[0], drawn[2]) == (0, "")
     assert "$scope module pass_through $end" in (extended / "w.vcd").read_text(encoding="utf-8")
     assert (extended / "w.svg").read_text(encoding="utf-8").count(">C2<") == 2, "at the input and at the output"
-    status, output, _ = run(extended, "simulate", "pass-through", "--hex", "C2 41", "-o", "-")
-    assert (status, output) == (0, "\ufffdA")
-
-
-def test_simulate_detects_a_wrong_circuit_and_prints_how_to_replay_it(extended: Path) -> None:
-    status, _, errors = run(extended, "simulate", "pass-through", "--fault", "--hex", "41 42")
+    assert text[:2] == (0, "\ufffdA")
+    # A wrong circuit is detected, with how to replay it.
+    status, _, errors = wrong
     assert status == 1
     assert errors.splitlines() == [
         "utf8fpga: the pass-through differs from the model at offset 0 of 41",
@@ -77,20 +88,23 @@ def test_simulate_detects_a_wrong_circuit_and_prints_how_to_replay_it(extended: 
 @requires_compiler
 def test_the_compiled_engine_simulates_it(extended: Path) -> None:
     words = ("simulate", "pass-through", "--lanes", "4")
-    status, output, _ = run(extended, *words, "--engine", "compiled", "--hex", "C2 41 80 00 FF", "--null-beats", "10")
-    assert (status, output.splitlines()[-2]) == (0, "5 symbols in, 5 symbols out")
-    status, output, _ = run(extended, *words, "--soak", "40kB", "--json")
-    totals = json.loads(output)
-    assert (status, totals["core"], totals["engine"]) == (0, "pass-through-4", "compiled")
+    single, soak, (status, _, errors) = run(
+        extended,
+        (*words, "--engine", "compiled", "--hex", "C2 41 80 00 FF", "--null-beats", "10"),
+        (*words, "--soak", "40kB", "--json"),
+        (*words, "--fault", "--soak", "40kB"),
+    )
+    assert (single[0], single[1].splitlines()[-2]) == (0, "5 symbols in, 5 symbols out")
+    totals = json.loads(soak[1])
+    assert (soak[0], totals["core"], totals["engine"]) == (0, "pass-through-4", "compiled")
     assert totals["symbols"] >= 40_000
-    status, _, errors = run(extended, *words, "--fault", "--soak", "40kB")
     assert status == 1
     assert "  replay:    utf8fpga simulate pass-through --hex " in errors
     assert "  its round: utf8fpga simulate pass-through --lanes 4 --fault --soak 1s --seed 0" in errors
 
 
 def test_generate_writes_it_as_verilog(extended: Path) -> None:
-    status, output, _ = run(extended, "generate", "pass-through", "--lanes", "2", "-o", "-")
+    [(status, output, _)] = run(extended, ("generate", "pass-through", "--lanes", "2", "-o", "-"))
     assert status == 0
     assert "module utf8_pass_through (" in output
     assert "// Command: utf8fpga generate pass-through --lanes 2" in output
@@ -101,7 +115,8 @@ def test_generate_writes_it_as_verilog(extended: Path) -> None:
 @pytest.mark.proof
 def test_prove_finds_all_properties(extended: Path) -> None:
     words = [word for name in ("equivalence", "steady", "stall", "latency") for word in ("--property", name)]
-    status, output, errors = run(extended, "prove", "pass-through", "--lanes", "2", "--jobs", "1", *words, "--json")
+    command = ("prove", "pass-through", "--lanes", "2", "--jobs", "1", *words, "--json")
+    [(status, output, errors)] = run(extended, command)
     assert status == 0, errors
     assert [(each["property"], each["proved"]) for each in json.loads(output)] == [
         (name, True) for name in ("equivalence", "steady", "stall", "latency")
@@ -110,7 +125,7 @@ def test_prove_finds_all_properties(extended: Path) -> None:
 
 def test_prove_refutes_a_wrong_circuit_with_a_regression_test(extended: Path) -> None:
     words = ("--property", "equivalence", "--jobs", "1", "--directory", str(extended / "found"))
-    status, _, errors = run(extended, "prove", "pass-through", "--fault", *words)
+    [(status, _, errors)] = run(extended, ("prove", "pass-through", "--fault", *words))
     assert status == 1
     assert "pass-through-fault: equivalence fails" in errors
     (test,) = (extended / "found").glob("test_*.py")
@@ -120,7 +135,7 @@ def test_prove_refutes_a_wrong_circuit_with_a_regression_test(extended: Path) ->
 @pytest.mark.build
 def test_bench_measures_it(extended: Path, tmp_path: Path) -> None:
     words = ("--lanes", "2", "--device", "hx8k", "--seeds", "1", "--cache", str(tmp_path), "--json")
-    status, output, errors = run(extended, "bench", "pass-through", *words)
+    [(status, output, errors)] = run(extended, ("bench", "pass-through", *words))
     assert status == 0, errors
     found = json.loads(output)
     assert found["command"] == "utf8fpga bench pass-through --device hx8k --lanes 2 --seeds 1"
@@ -131,11 +146,12 @@ def test_bench_measures_it(extended: Path, tmp_path: Path) -> None:
 @requires_compiler
 def test_a_board_sends_its_output(extended: Path) -> None:
     (extended / "text").write_bytes("Añ€😀".encode())
-    words = ("talk", "virtual:icebreaker", "text", "--core", "pass-through")
-    assert run(extended, *words)[:2] == (0, "Añ€😀")
-    status, output, errors = run(extended, *words, "--check")
-    assert output.startswith("10 bytes, 4 items, 0 ill-formed, all equal to the model"), errors
-    (extended / "text").write_bytes(b"A")
-    status, _, errors = run(extended, *words, "--fault", "--check")
+    (extended / "A").write_bytes(b"A")
+    talk, core = ("talk", "virtual:icebreaker"), ("--core", "pass-through")
+    sent, checked, (status, _, errors) = run(
+        extended, (*talk, "text", *core), (*talk, "text", *core, "--check"), (*talk, "A", *core, "--fault", "--check")
+    )
+    assert sent[:2] == (0, "Añ€😀")
+    assert checked[1].startswith("10 bytes, 4 items, 0 ill-formed, all equal to the model"), checked[2]
     message = "utf8fpga: the board differs from the model at item 0: U+0040 in place of U+0041"
     assert (status, errors.splitlines()[-1]) == (1, message)
