@@ -76,7 +76,6 @@ class Refresh(wiring.Component):
         """The control for a decoder, with a `still` of more than `STILL` if the decoder needs it.
 
         Args:
-            decoder: the decoder.
             every: lower bound on the cycles from one reset to the next, 1 to `MAX_EVERY`.
         """
         return cls(every, still=max(STILL, _needed(decoder) + 1))
@@ -130,7 +129,6 @@ class RefreshedDecoder(wiring.Component):
     """A decoder with a periodic reset.
 
     Args:
-        decoder: the decoder.
         refresh: the control of the reset, or the lower bound on the cycles from one reset to the next.
 
     Raises:
@@ -157,10 +155,27 @@ class RefreshedDecoder(wiring.Component):
                 f"{refresh.still} cycles without a beat are too few for this decoder: more than {needed} are needed"
             )
         self.lanes, self.packed = decoder.lanes, decoder.packed
-        self.latency, self.reset_cycles, self.drain_cycles = decoder.latency, decoder.reset_cycles, decoder.drain_cycles
-        # The input is closed until in-flight beats have drained, then for `refresh.still` cycles and a reset.
-        self.stall_cycles = decoder.stall_cycles + decoder.drain_cycles + refresh.still + 2 + decoder.reset_cycles
         super().__init__(dict(decoder.signature.members))
+
+    # No attributes, since a proof has a decoder without `latency` and `stall_cycles`.
+
+    @property
+    def latency(self) -> int:
+        return self.decoder.latency
+
+    @property
+    def reset_cycles(self) -> int:
+        return self.decoder.reset_cycles
+
+    @property
+    def drain_cycles(self) -> int:
+        return self.decoder.drain_cycles
+
+    @property
+    def stall_cycles(self) -> int:
+        """The input is closed until in-flight beats have drained, then for `refresh.still` cycles and a reset."""
+        decoder = self.decoder
+        return decoder.stall_cycles + decoder.drain_cycles + self.refresh.still + 2 + decoder.reset_cycles
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
