@@ -450,7 +450,6 @@ class RegisteredPorts(wiring.Component):
         super().__init__({"input": In(beats), "output": Out(beats)})
 
     def reference(self, _table: EncodingTable | None) -> CoreReference:
-        """See `reference_of`."""
         core: Any = self
         return PassReference(core)
 

@@ -70,10 +70,6 @@ class Configuration:
     def of(parameters: CoreParameters, *, on_request: bool = False) -> Configuration:
         """The configuration for a core's parameters.
 
-        Args:
-            parameters: those of the core.
-            on_request: see above.
-
         Raises:
             InvalidArgumentError: the proofs have no reference for the core's practice.
         """

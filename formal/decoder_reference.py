@@ -92,7 +92,6 @@ class DecoderReference(CoreReference):
         return found
 
     def observe(self, word: Any, symbol: Any) -> list[Any]:
-        """See `CoreReference.observe`."""
         parameters = self._parameters
         undefined = Const(0, 1) if parameters.replacement else symbol.error
         fields = [word.error.eq(symbol.error), word.code_point.eq(Mux(undefined, 0, symbol.code_point))]
@@ -116,11 +115,9 @@ class EachUnitReference(DecoderReference):
         self._stages = decoder.stages
 
     def is_consistent(self) -> Value:
-        """See `CoreReference.is_consistent`."""
         return is_consistent(self._stages["marker"], self._reference, self._stages["decoder"])
 
     def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
-        """See `CoreReference.follow`."""
         self._reference = reference = Reference(m, self.table, symbols, last, accepted)
         points = self._parameters.replace_with.code_points
         events = []
@@ -156,11 +153,9 @@ class InPlaceReference(EncoderReference):
         self.events_per_symbol = 3 * self._table.longest
 
     def is_consistent(self) -> Value:
-        """See `CoreReference.is_consistent`."""
         return is_consistent(self._marker, self._reference)
 
     def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
-        """See `CoreReference.follow`."""
         units = [(self.in_order(symbol), keep) for symbol, keep in symbols]
         self._reference = reference = Reference(m, self._table, units, last, accepted)
         (made,) = self._table.encode(self._replacement.code_points.first)

@@ -35,7 +35,6 @@ def prove_drained(
 
     Args:
         wanted: one of these; `Property.POWER_UP`: all, from power-up on. They are proved together.
-        table: see `Harness`.
         gapless: the output is valid as long as the core holds anything, which is a part of the invariant.
 
     Returns:

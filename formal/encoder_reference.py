@@ -36,7 +36,6 @@ class EncoderReference(CoreReference):
         self.word = data.StructLayout({"end": 1, "unit": self._table.unit_width, "error": 1})
 
     def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
-        """See `CoreReference.follow`."""
         events = []
         for symbol, keep in symbols:
             events += self.units(m, *self.given(symbol), keep)
@@ -95,7 +94,6 @@ class EncoderReference(CoreReference):
         return units
 
     def observe(self, word: Any, symbol: Any) -> list[Any]:
-        """See `CoreReference.observe`."""
         return [word.unit.eq(self.in_order(symbol.unit)), word.error.eq(symbol.error)]
 
     def in_order(self, unit: Value) -> Value:

@@ -181,7 +181,6 @@ class _Design:
         """That of a packer with `NARROW` words; the last ones are kept.
 
         Args:
-            kind: the packer.
             free: whether all registers start with any contents, and the first cycle is a reset.
         """
         proof = PackerProof(kind.build(NARROW))
@@ -218,7 +217,6 @@ def _start(design: _Design, seconds: int, *, reset: int) -> tuple[bool | None, s
     """Whether the invariant holds at the end of a reset, or of power-up, and no monitor raises its bit before.
 
     Args:
-        design: the packer.
         seconds: limit, see `entailed`.
         reset: whether there is one in the first cycle. In the cycles after it there is none.
     """
@@ -269,12 +267,8 @@ def prove_packer(
     be correct. It is refuted if one of some random runs violates the property.
 
     Args:
-        lanes: of the packer.
         wanted: one of `PACKER_PROPERTIES`.
-        symbol: the layout of its words.
-        flushes, ahead, lends: of the packer.
         seconds: limit on the time that the engine spends on one question.
-        packer: the class of the packer.
 
     Returns:
         the result; undecided if python-sat is missing. Covers have one each.
@@ -320,10 +314,6 @@ def prove_packer(
 @lru_cache(maxsize=16)
 def moves_bits_alike(kind: PackerKind, symbol: data.StructLayout) -> bool:
     """Whether a packer treats each bit of its words as one with `NARROW` words does.
-
-    Args:
-        kind: the packer.
-        symbol: the layout of its words.
 
     Raises:
         ToolError: Yosys is missing or failed.

@@ -33,7 +33,6 @@ class PracticeReference(DecoderReference):
         self.forgets, self._practice = None, decoder.parameters.practice
 
     def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
-        """See `CoreReference.follow`."""
         reference = Reference(m, self.table, symbols, last, accepted)
         keeps = {
             Practice.FIRST_ERROR: self._before_first_error,

@@ -184,7 +184,6 @@ class Harness(Environment):
 
     Args:
         table: of a decoder, the table that it is compared with; default: its own.
-        full, outside: see `Environment`.
 
     Attributes:
         pick: an input, which is arbitrary in a proof: which event is watched.

@@ -94,7 +94,6 @@ class PassReference(CoreReference):
         self.word = data.StructLayout({"end": 1, "value": len(Value.cast(core.input.payload.symbols[0]))})
 
     def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
-        """See `CoreReference.follow`."""
         events = []
         for symbol, keep in symbols:
             events.append(Event(self.word))
@@ -102,7 +101,6 @@ class PassReference(CoreReference):
         return Followed([*events, self.end(m, last)], Const(1, 1), {})
 
     def observe(self, word: Any, symbol: Any) -> list[Any]:
-        """See `CoreReference.observe`."""
         return [word.value.eq(Value.cast(symbol))]
 
 
@@ -144,7 +142,6 @@ class FiniteReference(CoreReference):
         return values, self._states.index(after)
 
     def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
-        """See `CoreReference.follow`."""
         state = Signal(range(len(self._states)), name="ref_state")
         now: Value = state
         events: list[Event] = []
@@ -178,5 +175,4 @@ class FiniteReference(CoreReference):
         return [assignment for event, value in pairs for assignment in (event.valid.eq(1), event.word.value.eq(value))]
 
     def observe(self, word: Any, symbol: Any) -> list[Any]:
-        """See `CoreReference.observe`."""
         return [word.value.eq(symbol)]

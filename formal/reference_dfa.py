@@ -161,7 +161,6 @@ class Reference(_Machine):
     """The DFA with the units of its open sequence, stepped beat by beat.
 
     Args:
-        m: the module that it is added to.
         units: per lane the unit of the beat at the input, and whether it is present; contiguous from the first lane.
         last: the text ends after the beat.
         accepted: the beat is accepted in this cycle.
@@ -203,7 +202,6 @@ class Slot(_Machine):
     that is open then, do not depend on the state before these units. So no earlier units are needed.
 
     Args:
-        m: the module that it is added to.
         before: the units before, the oldest first, and whether each is in this text; at least `longest` - 1.
         unit: the unit of the lane, and whether there is one.
         after: the next unit, and whether there is one in this text; the text ends if there is none.

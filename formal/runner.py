@@ -77,7 +77,6 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
 
     Args:
         wanted: one of `PROPERTIES`.
-        seconds: time limit for one question.
 
     Raises:
         ToolError: Yosys is missing. A property for which it fails is undecided.
@@ -522,7 +521,6 @@ def prove_all(
     Args:
         wanted: names of `PROPERTIES`.
         executor: runs the proofs, see `job_executor`.
-        seconds: see `prove`.
         certificates: whether the first result of each property has a certificate.
         done: called with the number of proofs that are finished.
     """

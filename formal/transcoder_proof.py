@@ -42,7 +42,6 @@ def prove_encoder(
     """Prove a property of the encoder of a transcoder.
 
     Args:
-        wanted: see `prove_drained`.
         table: the table of the output that it is compared with; default: its own.
     """
     gapless = isinstance(build().encoder, UnitQueue)

@@ -108,12 +108,10 @@ class ItemReference(EncoderReference):
         self._core, self._encoder = core, core.encoder
 
     def given(self, symbol: Any) -> tuple[Value, Value]:
-        """See `EncoderReference.given`."""
         point, error = self._core.given(symbol)
         if self._core.has_plain_marks:
             point = Mux(error, Const(REPLACEMENT_CHARACTER, len(point)), point)
         return point, error
 
     def is_consistent(self) -> Value:
-        """See `CoreReference.is_consistent`."""
         return Const(1, 1) if isinstance(self._encoder, UnitQueue) else is_consistent(self._encoder)

@@ -179,10 +179,6 @@ class SymbolPorts:
 def axi_signature(core: Core, options: PortOptions = _DEFAULT) -> wiring.Signature:
     """The ports of a core in Verilog, with widths that follow from its symbols and lanes.
 
-    Args:
-        core: the core.
-        options: the options of the ports.
-
     Raises:
         InvalidArgumentError: the symbols have fields for which AXI4-Stream has no ports, see `SymbolPorts.of`.
     """
@@ -305,10 +301,6 @@ class AxiStreamCore(wiring.Component):
     is present if all bits of its bytes in ``s_axis_tkeep`` are set.
 
     Throughput: that of the core.
-
-    Args:
-        core: the core.
-        options: the options of the ports.
 
     Raises:
         InvalidArgumentError: see `axi_signature`.

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from amaranth.hdl import Module, Signal, Value
 
-from utf8fpga.model.table import spell
+from utf8fpga.model.table import runs, spell
 
 Namer: TypeAlias = Callable[[str, Value, str], Value]
 """Gives a value a name and a comment."""
@@ -39,10 +39,4 @@ def spelled_units(units: Iterable[int], width: int) -> str:
     >>> spelled_units([1, 2, 3, 9], 8)
     '01..03 09'
     """
-    found: list[list[int]] = []
-    for unit in sorted(units):
-        if found and unit == found[-1][-1] + 1:
-            found[-1] = [found[-1][0], unit]
-        else:
-            found.append([unit])
-    return " ".join("..".join(spell([unit], width) for unit in run) for run in found)
+    return " ".join("..".join(spell([unit], width) for unit in sorted({run.first, run.last})) for run in runs(units))

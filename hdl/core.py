@@ -148,7 +148,7 @@ class CoreParameters:
             if how.choices and not how.several and isinstance(value, str):
                 if value not in how.choices:
                     raise InvalidArgumentError(f"{name} {str(value)!r} is not one of {', '.join(how.choices)}")
-                self._set(name, _kinds(own)[name][0](value))
+                self._set(name, field_kinds(own)[name][0](value))
 
     def _set(self, name: str, value: object) -> None:
         """Set a field, of which the value in the call of the constructor was another one."""
@@ -382,7 +382,7 @@ def check_types(values: Any) -> None:
         TypeError: the value of a table is not an `EncodingTable`.
     """
     own: type = type(values)
-    for name, (kind, is_optional) in _kinds(own).items():
+    for name, (kind, is_optional) in field_kinds(own).items():
         value = getattr(values, name)
         if kind is EncodingTable:
             checked_table(value)
@@ -398,7 +398,7 @@ _TYPE_NAMES = {int: "an integer", bool: "True or False", str: "a string"}
 
 
 @cache
-def _kinds(parameters: type) -> dict[str, tuple[type, bool]]:
+def field_kinds(parameters: type) -> dict[str, tuple[type, bool]]:
     """The type of each field, without its arguments, and whether its value may be None."""
     found, hints = {}, get_type_hints(parameters)
     for each in fields(parameters):

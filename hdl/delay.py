@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.minimise import minimise
+from utf8fpga.hdl.minimise import minimised_word
 
 
 class DelayMemory(wiring.Component):
@@ -47,14 +47,7 @@ class DelayMemory(wiring.Component):
         pointer, (into, out) = self.pointer, self._ports
         steps = {row: (row + 1) % self.depth if row < self.depth else 0 for row in range(1 << len(pointer))}
         # As sums of products: of a choice for each value synthesis would make a reset, which is a long net.
-        following = Cat(
-            minimise(
-                (row for row, after in steps.items() if after >> bit & 1),
-                (row for row, after in steps.items() if not after >> bit & 1),
-                len(pointer),
-            )(pointer)
-            for bit in range(len(pointer))
-        )
+        following = Cat(function(pointer) for function in minimised_word(steps, len(pointer), len(pointer)))
         m.d.sync += [pointer.eq(following), self._output.eq(out.data)]
         m.d.comb += [
             into.en.eq(1),

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from utf8fpga.hdl.toolchain import ToolError, run_tool
+from utf8fpga.hdl.toolchain import ToolError, run_tool, run_yosys
 from utf8fpga.model import InvalidArgumentError
 
 
@@ -153,33 +153,26 @@ def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = F
     sources = tuple((f"core{number or ''}{_suffix(path)}", text_of(path)) for number, path in enumerate(files))
     where = printable(files[0])
     names = {name: printable(path) for (name, _), path in zip(sources, files, strict=True)}
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-        directory = Path(folder)
-        for name, text in sources:
-            (directory / name).write_text(text, encoding="utf-8")
-        if any(name.endswith(_VHDL) for name in names):
-            sources, top = (("core.v", _verilog_of(directory, names, top)),), None
-            (directory / "core.v").write_text(sources[0][1], encoding="utf-8")
-        chosen = f"-top {_yosys_name(top)}" if top else "-auto-top"
-        script = f"{read_script(sources)}hierarchy -check {chosen}; proc; "
-        if flat:
-            script += "flatten; opt_clean; "
-        script += "write_json ports.json"
-        if flat:
-            # A name that stands for the module itself and does not depend on that of the core.
-            script += "; chformal -remove; delete t:$print; async2sync; rename -top foreign; write_rtlil flat.il"
-        try:
-            sources = _read_by_yosys_or_slang(directory, sources, script)
-        except ToolError as error:
-            if "No top module found" in str(error):
-                raise CoreError(f"{where}: {_NO_TOP}") from None
-            raise _rejection(error, names) from None
-        modules: dict[str, Any] = json.loads((directory / "ports.json").read_text(encoding="utf-8"))["modules"]
-        rtlil = (directory / "flat.il").read_text(encoding="utf-8") if flat else ""
-    return _top_of(modules, where, sources, rtlil)
+    if any(name.endswith(_VHDL) for name in names):
+        sources, top = (("core.v", _verilog_of(sources, names, top)),), None
+    chosen = f"-top {_yosys_name(top)}" if top else "-auto-top"
+    script = f"hierarchy -check {chosen}; proc; "
+    if flat:
+        script += "flatten; opt_clean; "
+    script += "write_json ports.json"
+    if flat:
+        # A name that stands for the module itself and does not depend on that of the core.
+        script += "; chformal -remove; delete t:$print; async2sync; rename -top foreign; write_rtlil flat.il"
+    try:
+        sources, (ports, rtlil) = _read_by_yosys_or_slang(sources, script)
+    except ToolError as error:
+        if "No top module found" in str(error):
+            raise CoreError(f"{where}: {_NO_TOP}") from None
+        raise _rejection(error, names) from None
+    return _top_of(json.loads(ports)["modules"], where, sources, rtlil.decode())
 
 
-def _top_of(modules: Mapping[str, Any], where: str, sources: tuple[tuple[str, str], ...], rtlil: str) -> ForeignModule:
+def _top_of(modules: Mapping[str, Any], where: str, sources: _Sources, rtlil: str) -> ForeignModule:
     """The top of modules in Yosys's JSON; the other arguments are attributes of the result."""
     tops = [name for name, module in modules.items() if int(module["attributes"].get("top", "0"), 2)]
     if not tops:
@@ -203,41 +196,41 @@ def _top_of(modules: Mapping[str, Any], where: str, sources: tuple[tuple[str, st
     )
 
 
-def _read_by_yosys_or_slang(
-    directory: Path, sources: tuple[tuple[str, str], ...], script: str
-) -> tuple[tuple[str, str], ...]:
-    """Run a script that reads sources, SystemVerilog by Yosys or else by slang; the sources as they were read."""
+_Sources: TypeAlias = tuple[tuple[str, str], ...]
+"""Names and contents of files."""
+
+
+def _read_by_yosys_or_slang(sources: _Sources, script: str) -> tuple[_Sources, list[bytes]]:
+    """Read sources, SystemVerilog by Yosys or else by slang, and run a script; the sources as they were read."""
+
+    def read(files: _Sources) -> tuple[_Sources, list[bytes]]:
+        return files, run_yosys(read_script(files) + script, dict(files), "ports.json", "flat.il")
+
     try:
-        run_tool("yosys", ["-q", "-p", script], directory=directory)
+        return read(sources)
     except ToolError:
         if any(name.endswith(".sv") for name, _ in sources):
-            by_slang = tuple((f"slang_{name}", text) for name, text in sources)
-            for name, text in by_slang:
-                (directory / name).write_text(text, encoding="utf-8")
             with suppress(ToolError):
-                changed = script.replace(read_script(sources), read_script(by_slang))
-                run_tool("yosys", ["-q", "-p", changed], directory=directory)
-                return by_slang
+                return read(tuple((f"slang_{name}", text) for name, text in sources))
         raise
-    return sources
 
 
 _VHDL = (".vhd", ".vhdl")
 
 
-def _verilog_of(directory: Path, names: Mapping[str, str], top: str | None) -> str:
-    """What GHDL makes of files in VHDL in a folder: Verilog, whose top is that of the VHDL."""
+def _verilog_of(sources: _Sources, names: Mapping[str, str], top: str | None) -> str:
+    """What GHDL makes of files in VHDL: Verilog, whose top is that of the VHDL."""
     if others := [path for name, path in names.items() if not name.endswith(_VHDL)]:
         raise CoreError(f"{others[0]}: files in VHDL and in other languages cannot be mixed")
     chosen = [_yosys_name(top)] if top else []
-    try:
-        printed = run_tool(
-            "ghdl",
-            ["--synth", "--std=08", "--out=verilog", "-fno-caret-diagnostics", *names, "-e", *chosen],
-            directory=directory,
-        )
-    except ToolError as error:
-        raise _rejection(error, names) from None
+    words = ["--synth", "--std=08", "--out=verilog", "-fno-caret-diagnostics", *names, "-e", *chosen]
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        for name, text in sources:
+            Path(folder, name).write_text(text, encoding="utf-8")
+        try:
+            printed = run_tool("ghdl", words, directory=Path(folder))
+        except ToolError as error:
+            raise _rejection(error, names) from None
     # Notes and warnings come first.
     return printed[found.start() :] if (found := re.search(r"^module ", printed, re.MULTILINE)) else ""
 

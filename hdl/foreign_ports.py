@@ -11,35 +11,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from utf8fpga.hdl.core import field_kinds
 from utf8fpga.hdl.foreign import CoreError, printable, text_of
 from utf8fpga.model import TABLE_3_7, UTF_16, UTF_32, EncodingTable
-
-_KEYS: dict[str, tuple[type, ...]] = {
-    "clock": (str,),
-    "reset": (str,),
-    "reset_active": (str,),
-    "inputs": (dict,),
-    "outputs": (dict,),
-    "constants": (dict,),
-    "title": (str,),
-    "lanes": (int,),
-    "latency": (int,),
-    "bytes_per_clock": (int, float),
-    "kind": (str,),
-    "form": (str,),
-    "protocol": (str,),
-    "end": (str,),
-    "marks": (str,),
-    "replacement": (bool,),
-    "sticky": (bool,),
-    "level": (bool,),
-    "bus": (dict,),
-    "interval": (int,),
-    "word_bits": (int,),
-    "input": (dict,),
-    "output": (dict,),
-}
-"""The keys of a description and the types of their values; the first ten are those of `bench.design.foreign_core`."""
 
 _DESCRIPTION_SIZE = 1 << 20
 """Upper bound on the characters of a description."""
@@ -360,6 +334,12 @@ class CheckedPorts:
             described = "bus.flush" if end == "flush" else "'last' as a value in bus.write"
             yield self.text_end == end and not is_known, f"end = {end!r} requires {described}"
 
+
+_KEYS: dict[str, tuple[type, ...]] = {
+    name: (dict if kind is Mapping else kind,) for name, (kind, _) in field_kinds(CheckedPorts).items()
+} | {"inputs": (dict,), "outputs": (dict,), "title": (str,), "lanes": (int,), "bytes_per_clock": (int, float)}
+"""The keys of a description and the types of their values: the fields above, and what `bench.design.foreign_core` reads
+beside some of them."""
 
 _DATA_IN = {"byte": "a decoder", "code_point": "an encoder"}
 _DATA_OUT = {"code_point": "a decoder", "byte": "an encoder"}

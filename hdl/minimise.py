@@ -10,7 +10,7 @@ A function of more inputs than a look-up table has can be decomposed into a netw
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -103,6 +103,17 @@ def minimise(on: Iterable[int], off: Iterable[int], width: int) -> Function:
         spread_out = sorted((spread(care), spread(value)) for care, value in cubes)
         choices.append(Function(tuple(spread_out), bool(inverted)))
     return min(choices, key=lambda choice: (choice.literals, len(choice.cubes), choice.inverted))
+
+
+def minimised(values: Mapping[int, int], width: int) -> Function:
+    """`minimise` for inputs with their values, which are true or false."""
+    ones = {word for word, value in values.items() if value}
+    return minimise(ones, values.keys() - ones, width)
+
+
+def minimised_word(values: Mapping[int, int], bits: int, width: int) -> tuple[Function, ...]:
+    """`minimise` for each bit of a word, bit 0 first, for inputs with their words."""
+    return tuple(minimised({word: value >> bit & 1 for word, value in values.items()}, width) for bit in range(bits))
 
 
 @dataclass(frozen=True)
@@ -260,11 +271,7 @@ def _inner_gate(rest: _Partial, inner: Sequence[int], shared: Sequence[int], out
                     pending.append(other)
                 elif colours[other] == colours[word]:
                     return None
-    return minimise(
-        [word for word, colour in colours.items() if colour],
-        [word for word, colour in colours.items() if not colour],
-        len(inner),
-    )
+    return minimised(colours, len(inner))
 
 
 def _packed(bits: Sequence[int]) -> int:

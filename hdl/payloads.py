@@ -103,9 +103,6 @@ def unit_layout(width: int) -> data.StructLayout:
     Fields:
         unit: the code unit.
         error: it belongs to a U+FFFD that stands for something ill-formed; 0 in a lane without a unit.
-
-    Args:
-        width: the bits of a code unit.
     """
     return data.StructLayout({"unit": width, "error": 1})
 

@@ -112,11 +112,7 @@ class Pipeline:
         earliest: int = 0,
         comment: str = "",
     ) -> Staged:
-        """The register of a function of some values: one stage after the latest of them, but not before `earliest`.
-
-        Args:
-            name, clear, preset, comment: see `register`.
-        """
+        """The register of a function of some values: one stage after the latest of them, but not before `earliest`."""
         stage = max(latest([*inputs, clear or preset or ZERO]), earliest - 1)
         value = function(*(self.at(each, stage) for each in inputs))
         return self.register(name, value, stage, clear=clear, preset=preset, comment=comment)
@@ -165,7 +161,6 @@ class Pipeline:
 
         Args:
             cleared: a reset initialises it. One whose contents are not used after a reset does without.
-            comment: see `register`.
         """
         state = Signal(size, name=name, init=init, reset_less=True)
         if comment:

@@ -137,7 +137,6 @@ class Remover(wiring.Component):
     enter. There is no combinational path through it.
 
     Args:
-        symbol: the shape of a symbol.
         lanes: symbols per beat, at least 1.
         flushes: see above; has no effect with one lane.
         parameters: the parameters that it is built from, if it is a core by itself.

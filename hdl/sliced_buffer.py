@@ -92,9 +92,6 @@ class SlicedBuffer(RowBuffer):
     Slices do not communicate. They are in the same state in each cycle, since they start in the same state, and since
     complete beats are announced to all in the same cycle.
 
-    Args:
-        layout, row_cycles, row_copies, group: see `RowBuffer`.
-
     Attributes:
         tree: the first stages of the tree that announces complete beats.
         slices: the control of each slice.

@@ -79,13 +79,34 @@ class Range:
 
 
 def joined(ranges: Iterable[Range]) -> list[Range]:
-    """Disjoint ranges in ascending order, adjacent ones as one."""
+    """Ranges in ascending order, adjacent and overlapping ones as one."""
     found: list[Range] = []
     for each in sorted(ranges, key=lambda each: each.first):
-        if found and found[-1].last + 1 == each.first:
-            each = Range(found.pop().first, each.last)
+        if found and found[-1].last + 1 >= each.first:
+            before = found.pop()
+            each = Range(before.first, max(before.last, each.last))
         found.append(each)
     return found
+
+
+def runs(values: Iterable[int]) -> list[Range]:
+    """Integers as ranges.
+
+    >>> [str(each) for each in runs([3, 2, 1, 9])]
+    ['01..03', '09']
+    """
+    return joined(Range(value, value) for value in values)
+
+
+def outside(ranges: Iterable[Range], last: int) -> list[Range]:
+    """The integers from 0 to `last` that are in none of the ranges.
+
+    >>> [str(each) for each in outside([Range(8, 9), Range(1, 2)], 15)]
+    ['00', '03..07', '0A..0F']
+    """
+    bounds = [-1, *(bound for each in joined(ranges) for bound in (each.first, each.last)), last + 1]
+    gaps = zip(bounds[::2], bounds[1::2], strict=True)
+    return [Range(before + 1, after - 1) for before, after in gaps if before + 1 < after]
 
 
 def pieces(ranges: Iterable[Range], unit_width: int) -> list[Range]:

@@ -345,7 +345,6 @@ def hold_memories(
     """Add what always holds of the counts and the pointers of a memory buffer.
 
     Args:
-        m: the module with the ghost registers.
         hold: is called with the name of a part of the invariant and conditions.
         leaves: a tail is entered.
         waiting: the tail of a beat is complete and waits.
@@ -481,10 +480,6 @@ _BENCHES = {"registers": _RegisterBench, "memory": _MemoryBench, "slices": _Slic
 
 class BufferProof(Top):
     """The questions whose answers are the proof, each a bit that must stay 0.
-
-    Args:
-        decoder: the decoder whose buffer is proved.
-        start: the state in which the questions start.
 
     Attributes:
         never: the properties to be proved.

@@ -126,7 +126,6 @@ class PackerInvariant:
     """The invariant of a packer, added to a module that has the packer as a submodule.
 
     Args:
-        m: that module.
         packer: the packer. It has not been elaborated, since its memories are given more read ports.
         monitors: of the packer, in the same module.
 

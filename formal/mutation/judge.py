@@ -126,11 +126,7 @@ def judge_netlist(
 def judge_tables(
     configuration: Configuration, seconds: int = 120, workload: Sequence[Sequence[Round]] | None = None
 ) -> Score:
-    """Make cores of all mutants of a configuration's table and judge each by the original table.
-
-    Args:
-        workload: see `judge_netlist`.
-    """
+    """Make cores of all mutants of a configuration's table and judge each by the original table."""
     assert configuration.table is not None
     correct = Judge(configuration)
     workload = runs_of(correct.simulation, _RUNS) if workload is None else workload
@@ -151,10 +147,6 @@ def judge_tables(
 
 class Judge:
     """A core and its mutants.
-
-    Args:
-        subject: see `judge_netlist`.
-        monitored: whether monitors judge the mutants.
 
     Attributes:
         simulation: of the core, for its golden function and its beats.

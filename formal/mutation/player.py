@@ -112,10 +112,7 @@ class Player:
     """A core or a mutant, as the context of a test bench.
 
     Args:
-        graph: of the core with all changes.
-        step: of all outputs of the graph.
         change: the number of the change that is effective; None: none is.
-        strict: see `_Timing`.
 
     Attributes:
         cycles: per cycle of all rounds the values of the inputs, named as those of `Environment`.

@@ -29,12 +29,9 @@ class DirectPackedDecoder(wiring.Component):
         parameters: the parameters, see `ParallelDecoder`; at least as many lanes as the longest sequence has units.
 
     Attributes:
-        stages: the stages of registers.
         window, packer: the parts, in the order in which a beat passes them.
 
-    Ports:
-        input: stream of `beat_layout`, code units.
-        output: stream of `beat_layout`, items of `item_layout`, its words contiguous from word 0.
+    Ports: those of `ParallelDecoder`.
 
     Raises:
         TableError: see `ParallelDecoder`.

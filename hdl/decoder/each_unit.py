@@ -229,9 +229,7 @@ class EachUnitDecoder(Chain):
 
     Throughput: one unit per cycle on any input.
 
-    Ports:
-        input: stream of `beat_layout`, code units, one lane.
-        output: stream of `beat_layout`, items of `item_layout`, one lane.
+    Ports: those of `SerialDecoder`.
     """
 
     packed = True

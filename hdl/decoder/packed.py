@@ -20,12 +20,7 @@ class PackedDecoder(Chain):
 
     Throughput: one beat per cycle on any input. Null beats have no effect.
 
-    Args:
-        parameters: the parameters, see `ParallelDecoder`.
-
-    Ports:
-        input: stream of `beat_layout`, code units.
-        output: stream of `beat_layout`, items of `item_layout`, its words contiguous from word 0.
+    Ports: those of `ParallelDecoder`.
     """
 
     packed = True
@@ -50,12 +45,7 @@ class CompactDecoder(Chain):
 
     Throughput: a beat per cycle.
 
-    Args:
-        parameters: the parameters.
-
-    Ports:
-        input: stream of `beat_layout`, code units with any `keep`.
-        output: as of the decoder without `compact_input`.
+    Ports: those of the decoder without `compact_input`.
     """
 
     def __init__(self, parameters: DecoderParameters) -> None:

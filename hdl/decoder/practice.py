@@ -47,9 +47,7 @@ class PracticeDecoder(wiring.Component):
         parameters: the parameters. Under the practices that merge marks there is no `length`, since a mark is valid at
             the output before its length is known.
 
-    Ports:
-        input: stream of `beat_layout`, code units, one lane.
-        output: stream of `beat_layout`, items of `item_layout`, one lane.
+    Ports: those of `SerialDecoder`.
 
     Raises:
         TableError: see `SerialDecoder`.

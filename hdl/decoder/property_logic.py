@@ -22,6 +22,7 @@ from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.minimise import Function, minimise
 from utf8fpga.model import EncodingTable, ErrorKind, Range, Row, TableError
 from utf8fpga.model.properties import CharacterProperty, code_points_of
+from utf8fpga.model.table import outside, runs
 
 _DIGIT = 4
 _ALL = (1 << (1 << _DIGIT)) - 1
@@ -189,7 +190,7 @@ class _Space:
 
     def cover_of(self, points: Sequence[Range]) -> tuple[Term, ...]:
         """The products for the sequences of some code points, among all sequences."""
-        return cover(self._sequences(points), self._sequences(_complement(points)), self._full)
+        return cover(self._sequences(points), self._sequences(outside(points, self._table.last_code_point)), self._full)
 
     def breaks(self) -> tuple[Term, ...]:
         """The products for two units of which the first one begins an encoded surrogate that the second one breaks."""
@@ -214,7 +215,7 @@ class _Space:
 
     def _pairs(self, first: Iterable[int], second: Iterable[int]) -> Iterator[Box]:
         rest = self._full[2 * len(self.lows) :]
-        one, two = ([box for each in _runs(units) for box in _boxes(each, self._width)] for units in (first, second))
+        one, two = ([box for each in runs(units) for box in _boxes(each, self._width)] for units in (first, second))
         for lead, breaking in product(one, two):
             yield (*breaking, *lead, *rest)
 
@@ -235,27 +236,6 @@ class _Space:
         before = self._full[len(row.units) * len(self.lows) :]
         for boxes in product(*(_boxes(each, self._width) for each in reversed(row.units))):
             yield (*(mask for box in boxes for mask in box), *before)
-
-
-def _complement(points: Sequence[Range]) -> list[Range]:
-    """The code points from 0 to the last of any table that are not in ascending ranges."""
-    bounds = [-1, *(bound for each in points for bound in (each.first, each.last)), _END]
-    gaps = zip(bounds[::2], bounds[1::2], strict=True)
-    return [Range(before + 1, after - 1) for before, after in gaps if before + 1 < after]
-
-
-_END = 1 << 31
-
-
-def _runs(units: Iterable[int]) -> list[Range]:
-    """Units as ranges."""
-    found: list[Range] = []
-    for unit in sorted(units):
-        if found and unit == found[-1].last + 1:
-            found[-1] = Range(found[-1].first, unit)
-        else:
-            found.append(Range(unit, unit))
-    return found
 
 
 def _boxes(units: Range, width: int) -> list[Box]:

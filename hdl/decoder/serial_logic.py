@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache, partial
 from amaranth.hdl import Cat, Module, Value
 
 from utf8fpga.hdl.commented import named, spelled_units
-from utf8fpga.hdl.minimise import Function, minimise
+from utf8fpga.hdl.minimise import Function, minimise, minimised, minimised_word
 from utf8fpga.hdl.payloads import code_point_bits
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
 from utf8fpga.model.errors import representatives
@@ -207,15 +207,6 @@ class SerialControl:
     def _of_unit(self, on: Iterable[int], off: Iterable[int]) -> Function:
         return minimise(on, off, self.table.unit_width)
 
-    def _word_of_unit(self, wanted: dict[int, int], bits: int) -> tuple[Function, ...]:
-        return tuple(
-            self._of_unit(
-                [unit for unit, value in wanted.items() if value >> bit & 1],
-                [unit for unit, value in wanted.items() if not value >> bit & 1],
-            )
-            for bit in range(bits)
-        )
-
     @cached_property
     def is_single(self) -> Function:
         """The unit is a complete sequence."""
@@ -239,11 +230,9 @@ class SerialControl:
     @cached_property
     def needs_more_than(self) -> tuple[Function, ...]:
         """Of a unit that `opens`: entry k, it needs more than k further units."""
+        further = {unit: self._remaining(state) for unit, state in self.leads.items()}
         return tuple(
-            self._of_unit(
-                [unit for unit, state in self.leads.items() if self._remaining(state) > k],
-                [unit for unit, state in self.leads.items() if self._remaining(state) <= k],
-            )
+            minimised({unit: n > k for unit, n in further.items()}, self.table.unit_width)
             for k in range(self.longest - 1)
         )
 
@@ -256,7 +245,7 @@ class SerialControl:
         wanted = {unit: self.code_of(state) for unit, state in self.leads.items()}
         if self.reads_lead:
             wanted |= dict.fromkeys(self.trails, 0)
-        return self._word_of_unit(wanted, self.code_bits)
+        return minimised_word(wanted, self.code_bits, self.table.unit_width)
 
     def code_after_unit(self, unit: Value) -> Value:
         """The constraint code of the state that a lead opens and, where `reads_lead`, of any later state."""
@@ -265,7 +254,8 @@ class SerialControl:
     @cached_property
     def _stray_kind(self) -> tuple[Function, ...]:
         strays = self.units - self.allowed[START]
-        return self._word_of_unit({unit: cause(self.table, [unit], None) for unit in strays}, _KIND_BITS)
+        kinds = {unit: cause(self.table, [unit], None) for unit in strays}
+        return minimised_word(kinds, _KIND_BITS, self.table.unit_width)
 
     def stray_kind(self, unit: Value) -> Value:
         """The error kind of a unit that neither starts nor continues a sequence."""
@@ -275,7 +265,8 @@ class SerialControl:
     def _announced(self) -> tuple[Function, ...]:
         patterns = RFC_2279.patterns.items()
         announced = {unit: length for length, pattern in patterns for unit in pattern.blocks[0]}
-        return self._word_of_unit({unit: announced.get(unit, 1) for unit in self.units}, RFC_2279.longest.bit_length())
+        lengths = {unit: announced.get(unit, 1) for unit in self.units}
+        return minimised_word(lengths, RFC_2279.longest.bit_length(), self.table.unit_width)
 
     def announced(self, unit: Value) -> Value:
         """How many bytes a first byte announces by the bit distribution of RFC 2279; 1 for any other byte."""

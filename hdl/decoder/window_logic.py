@@ -65,9 +65,6 @@ class WindowControl:
     A sequence of n units is a lead that opens it, a second unit that the lead allows, and any further trailing units.
     For each n the trailing units fall into classes such that a lead of n units allows all units of a class or none;
     for UTF-8 there are at most two, which differ in one bit.
-
-    Args:
-        serial: the functions of its serial decoder.
     """
 
     table: EncodingTable
@@ -270,7 +267,6 @@ class Window:
     There are steps from units to sequences, each of which may end in registers.
 
     Args:
-        pipeline: the pipeline that has the registers.
         source: the beat at the input, with the values `valid` and `last`.
         cuts: the steps after which there are registers, see `PipelineStages.steps`.
         first: no unit of this packet came before the first lane; None without pauses, where history says so.

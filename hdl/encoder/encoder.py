@@ -40,9 +40,6 @@ class Encoder(Chain):
 
     Structure: `ParallelEncoder`; with one lane and `narrow` a `UnitQueue`.
 
-    Args:
-        parameters: the parameters.
-
     Attributes:
         encoder: the component.
         slots: output units per word, at most.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
@@ -12,8 +12,9 @@ from math import inf
 from amaranth.hdl import Cat, Const, Mux, Value
 
 from utf8fpga.hdl.commented import Namer, unnamed
-from utf8fpga.hdl.minimise import Function, minimise
+from utf8fpga.hdl.minimise import Function, minimised
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, InvalidArgumentError, Range, Replacement
+from utf8fpga.model.table import joined, outside
 
 WORD_BITS = 32
 """The bits of a word."""
@@ -80,7 +81,7 @@ class EncoderLogic:
             source: the form that is decoded: its code points occur, and U+FFFD.
         """
         points = [*(row.code_points for row in source.rows), Range(REPLACEMENT_CHARACTER, REPLACEMENT_CHARACTER)]
-        return EncoderLogic(table, _merged(points), marks, escape)
+        return EncoderLogic(table, tuple(joined(points)), marks, escape)
 
     @staticmethod
     @lru_cache(maxsize=32)
@@ -116,7 +117,7 @@ class EncoderLogic:
     def ranges(self) -> Mapping[int, tuple[Range, ...]]:
         """Per class the code points that occur."""
         escaped = [self.escape.code_points] if self.escape else []
-        others = _intersection(self.given, _complement(escaped))
+        others = _intersection(self.given, outside(escaped, _LAST_WORD))
         found = {}
         for length in self.table.patterns:
             rows = [row.code_points for row in self.table.rows if len(row.units) == length]
@@ -125,7 +126,7 @@ class EncoderLogic:
         if escaped:
             found[ESCAPED] = tuple(escaped)
         known = [row.code_points for row in self.table.rows]
-        if rest := _intersection(others, _complement(known)):
+        if rest := _intersection(others, outside(known, _LAST_WORD)):
             found[REPLACED] = rest
         return found
 
@@ -255,9 +256,9 @@ class EncoderLogic:
             return Function(((1 << number, 1 << number),))
         assert isinstance(steady, int)
         last = max(points.last for each, ranges in self.ranges.items() if each for points in ranges)
-        values = range(base >> steady, (last >> steady) + 1)
-        ones = [value for value in values if value - (base >> steady) >> number - steady & 1]
-        found = minimise(ones, sorted(set(values) - set(ones)), (last >> steady).bit_length())
+        start, end = base >> steady, last >> steady
+        bits = {value: value - start >> number - steady & 1 for value in range(start, end + 1)}
+        found = minimised(bits, end.bit_length())
         return Function(tuple((care << steady, value << steady) for care, value in found.cubes), found.inverted)
 
 
@@ -290,33 +291,11 @@ def _at_least(number: Value, bound: int) -> Value:
     return result
 
 
-def _merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
-    """The same numbers in as few ranges as possible, ascending."""
-    found: list[Range] = []
-    for each in sorted(ranges, key=lambda each: each.first):
-        if found and each.first <= found[-1].last + 1:
-            found[-1] = Range(found[-1].first, max(found[-1].last, each.last))
-        else:
-            found.append(each)
-    return tuple(found)
-
-
 def _intersection(some: Iterable[Range], others: Iterable[Range]) -> tuple[Range, ...]:
-    wanted = _merged(others)
+    wanted = joined(others)
     return tuple(
         Range(max(one.first, other.first), min(one.last, other.last))
-        for one in _merged(some)
+        for one in joined(some)
         for other in wanted
         if one.overlaps(other)
     )
-
-
-def _complement(ranges: Iterable[Range]) -> Iterator[Range]:
-    """The numbers of 32 bits that are in none of the ranges."""
-    first = 0
-    for each in _merged(ranges):
-        if first < each.first:
-            yield Range(first, each.first - 1)
-        first = each.last + 1
-    if first <= _LAST_WORD:
-        yield Range(first, _LAST_WORD)

@@ -39,12 +39,8 @@ class Network:
     a word, see `turns`.
 
     Args:
-        pipeline: the pipeline.
-        lanes: words per beat.
-        keep: per lane whether it holds a word.
         words: per lane the word, one cycle before `keep`. They wait for the settings of the first step.
         base: the lane in which the beat begins, a number with a bit for each step.
-        counts: the numbers of words of the beat.
 
     Attributes:
         group: lanes that share pointers: so many words are in one memory. More lanes make the nets from a pointer

@@ -28,7 +28,6 @@ class WordCounts:
     Blocks are aligned, and of a power of two of lanes.
 
     Args:
-        pipeline: the pipeline.
         keep: per lane of the network whether it holds a word; at least two, a power of two of them.
         valids: duplicates of "there is a beat"; None if no lane holds a word where there is none.
 
@@ -94,10 +93,8 @@ def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Numbe
     the right half has the other destination if there are both; if there is no left word, the rule is the same for it.
 
     Args:
-        pipeline: the pipeline.
         step: the step of the network; the block has 2 to the power of `step` + 1 lanes.
         block: the index of the block, for names.
-        base: the lane in which the beat begins.
         before: the number of words before the block.
         cycle: the cycle in which they are needed. They may be late, but they are not early, since there are more of
             them than of the values that determine them.
@@ -168,7 +165,6 @@ def exceeds(number: Value, bound: int) -> Value:
     Synthesis makes a reset of such a multiplexer in front of a register, which is a long net.
 
     Args:
-        number: the number.
         bound: the constant, less than 2 to the power of the number's bits.
     """
     result: Value = Const(0, 1)
@@ -185,13 +181,6 @@ def copies_of(pipeline: Pipeline, name: str, value: Value, lanes: int, stage: in
     """A bit in a register, or for many lanes in two, of which the second one holds the complement.
 
     So synthesis does not merge them.
-
-    Args:
-        pipeline: the pipeline.
-        name: the prefix of the registers' names.
-        value: the bit.
-        lanes: the lanes that need it.
-        stage: the stage in which it is known.
     """
     found = [pipeline.register(name, value, stage)]
     if are_many(lanes):
@@ -214,10 +203,6 @@ def which_exceeds(
     For many lanes the number's high and low bits are compared by themselves first, in each half of the lanes.
 
     Args:
-        pipeline: the pipeline.
-        name: the prefix of the registers' names.
-        number: the number.
-        lanes: the lanes.
         full: it is greater than all of them, whatever `number` is.
         earliest: the first cycle in which the result is needed.
     """

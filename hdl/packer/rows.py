@@ -30,9 +30,6 @@ class Begin:
     few inputs.
 
     Args:
-        pipeline: the pipeline.
-        lanes: words per row.
-        total: the number of words of the beat.
         leaves: the next beat begins in lane 0 of a row.
 
     Attributes:
@@ -99,9 +96,6 @@ class ClosedRows:
     accumulate.
 
     Args:
-        pipeline: the pipeline.
-        begin: where each beat begins.
-        ends: the beat ends its packet.
         idle: there is no beat, and the row that has words is closed.
 
     Attributes:
@@ -209,9 +203,6 @@ def row_numbers(pipeline: Pipeline, closed: ClosedRows, codes: Sequence[RowCode]
     """Per code a register with feedback: the row in which each beat begins and the next one, see `RowCode.pair`.
 
     Args:
-        pipeline: the pipeline.
-        closed: the rows that the beats close.
-        codes: the codes.
         until: the cycle in which they are needed. The later that is, the more duplicates there are of what they depend
             on.
     """

@@ -29,9 +29,7 @@ class RowMemory:
     More than 16 rows are in banks, which have registers of their own: the multiplexer is behind these.
 
     Args:
-        width: bits of a row.
         depth: rows, a power of two.
-        name: the name of the registers.
         bank: a register with the upper bits of `read` of the preceding cycle; None: registers of other banks than that
             of the row are cleared.
 
@@ -66,10 +64,7 @@ class RowMemory:
         """Add it to a module.
 
         Args:
-            m: the module.
-            name: the name of the memory.
             address, entry: the row that is written, and its address.
-            read: the address of the row that is read.
         """
         for number, (rows, (into, out), held) in enumerate(zip(self.banks, self._ports, self.held, strict=True)):
             is_only = len(self.banks) == 1
@@ -96,11 +91,8 @@ class RowStore:
     Two neighbouring groups share the pointer with which words are written.
 
     Args:
-        pipeline: the pipeline.
-        lanes: words per row.
         depth: rows of each memory, a power of two.
         closed: the rows that the beats close, which have marks.
-        network: delivers the words in their lanes.
 
     Attributes:
         group: lanes that share the pointers with which rows are read. More lanes make the nets from a pointer longer,
@@ -204,7 +196,6 @@ class RowStore:
         """Add memories and pointers to a module.
 
         Args:
-            m: the module.
             reads: duplicates of "a row is read in this cycle".
             resets: duplicates of a reset, one for each `RESET_LANES` lanes at least.
         """

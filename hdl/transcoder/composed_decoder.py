@@ -33,7 +33,6 @@ class ComposedDecoder(Chain):
 
     Args:
         parameters: those of the decoder of the unit table, sparse.
-        replacement: see `DecoderParameters`.
 
     Ports:
         input: stream of `beat_layout`, code units of the unit table.

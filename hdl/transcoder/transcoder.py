@@ -83,9 +83,6 @@ class Transcoder(Chain):
     Structure: a sparse decoder, of a composition a `ComposedDecoder`, and behind it a `ParallelEncoder`; with one
     lane a `UnitQueue`, unless the decoder has its longest pipeline. UTF-32 needs no decoder.
 
-    Args:
-        parameters: the parameters.
-
     Attributes:
         decoder: the decoder; None for UTF-32.
         encoder: the encoder.

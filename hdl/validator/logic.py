@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 
 from utf8fpga.hdl.decoder.window_logic import WindowControl
-from utf8fpga.hdl.minimise import LUT_INPUTS, Function, Network, decompose, minimise
+from utf8fpga.hdl.minimise import LUT_INPUTS, Function, Network, decompose, minimise, minimised, minimised_word
 from utf8fpga.model import EncodingTable, ErrorKind, TableError, cause, spell
 from utf8fpga.model.errors import representatives
 
@@ -45,12 +44,8 @@ class ValidatorControl:
 
     def longer_than(self, length: int) -> Function:
         """Of the lead of a sequence of at least `length` units: it has more."""
-        leads = self._leads.items()
-        return minimise(
-            [unit for unit, found in leads if found > length],
-            [unit for unit, found in leads if found == length],
-            self.table.unit_width,
-        )
+        leads = {unit: found > length for unit, found in self._leads.items() if found >= length}
+        return minimised(leads, self.table.unit_width)
 
     @cached_property
     def is_lead(self) -> Function:
@@ -144,19 +139,17 @@ class ValidatorControl:
     def _is_upper(self, length: int, trail: int) -> bool:
         return bool(self.window.trail_classes(length)[0].compute(trail))
 
-    @cache  # noqa: B019 - few tables
-    def upper_class(self, lengths: frozenset[int]) -> Function:
+    @cached_property
+    def upper_class(self) -> Function:
         """Of a unit that may follow a lead and, above its bits, the lead: the unit is in the first class."""
         width = self.table.unit_width
-        pairs = [
-            (trail | lead << width, self._is_upper(length, trail))
+        pairs = {
+            trail | lead << width: self._is_upper(length, trail)
             for lead, length in self._leads.items()
-            if length in lengths and self.window.trail_classes(length)
+            if self.window.trail_classes(length)
             for trail in self.window.serial.trails
-        ]
-        return minimise(
-            [word for word, is_in in pairs if is_in], [word for word, is_in in pairs if not is_in], 2 * width
-        )
+        }
+        return minimised(pairs, 2 * width)
 
     @property
     def possible_lengths(self) -> frozenset[int]:
@@ -220,7 +213,7 @@ class ValidatorControl:
                 note(subpart[0], 0, cause(self.table, subpart, None))
                 for following in sorted(serial.units - serial.allowed[state]):
                     note(subpart[0], _GOES_ON, cause(self.table, subpart, following))
-        return tuple(minimise(*_split(found, bit), width + 2) for bit in range(max(ErrorKind).bit_length()))
+        return minimised_word(found, max(ErrorKind).bit_length(), width + 2)
 
     @cached_property
     def kind_support(self) -> tuple[int, ...]:
@@ -229,10 +222,3 @@ class ValidatorControl:
         for function in self.kind:
             support |= function.support
         return tuple(bit for bit in range(support.bit_length()) if support >> bit & 1)
-
-
-def _split(found: dict[int, ErrorKind], bit: int) -> tuple[Iterable[int], Iterable[int]]:
-    return (
-        [word for word, kind in found.items() if kind >> bit & 1],
-        [word for word, kind in found.items() if not kind >> bit & 1],
-    )

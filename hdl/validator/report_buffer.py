@@ -39,7 +39,6 @@ class RowBanks(wiring.Component):
     """Rows that are read in the order in which they are written, in banks that are written and read in turn.
 
     Args:
-        width: the bits of a row.
         banks: the number of banks, at least 2.
         number: the index of the component. Neighbouring ones start at different rows, so that synthesis does not merge
             their pointers.
@@ -131,7 +130,6 @@ class ReportBuffer(wiring.Component):
     earlier beat waits. After a reset `ready` is deasserted for `reset_cycles` cycles.
 
     Args:
-        beat, report: the shapes of a beat and of a report.
         delay: upper bound on the cycles from the entry of the last beat of a packet to its report.
         flight: cycles from the acceptance of a beat to its entry, if it waits for no other.
         waiting: upper bound on the beats that have been so long in flight and wait for others.

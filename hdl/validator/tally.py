@@ -54,7 +54,6 @@ def tally_of(
     """Accumulate a number.
 
     Args:
-        first: the beat is the first of its packet.
         amount: what a beat adds, bit 0 first.
         width: the bits of the result, of which all are ones if the number does not fit.
         offset: a number that is added to `start`, in two's complement; not more than `amount`, and the sum is not

@@ -54,7 +54,6 @@ class ValidatorTap(wiring.Component):
     table, and adders have parts of a few bits. A register with a number that overflows is all ones.
 
     Args:
-        parameters: the parameters of the validator.
         flags: there are the ports with flags of each unit.
 
     Ports:

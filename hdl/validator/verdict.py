@@ -62,7 +62,6 @@ class VerdictTap(wiring.Component):
         m = Module()
         control, serial, window = self.control, self.control.window.serial, self.control.window
         unit, keep, last = self.payload.symbols[0], self.payload.keep[0], self.payload.last
-        lengths = frozenset(window.lengths)
 
         # What is known of the unit by itself.
         arrived = Signal()
@@ -83,7 +82,7 @@ class VerdictTap(wiring.Component):
         # The unit before it, and the sequence.
         before = Signal(len(unit), reset_less=True)
         allowed = {name: Signal(name=f"before_{name}", reset_less=True) for name in allows}
-        upper = control.upper_class(lengths)(Cat(current, before))
+        upper = control.upper_class(Cat(current, before))
         fits = Mux(upper, allowed["allows_high"], allowed["allows_low"])
         fails = self.failed | (trail ^ self.needs[0]) | (trail & ~fits)
         needed = [

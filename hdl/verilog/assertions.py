@@ -30,7 +30,6 @@ def axi_assertions(
     Where the macro ``FORMAL`` is defined, as Yosys does with ``-formal``, the contract of the input is assumed.
 
     Args:
-        core: the core.
         name: the name of the core's module; default: see `module_name`.
         options: the options of the ports; default: none.
         command: the arguments of ``utf8fpga generate`` that its comment states; default: those that select the core.

@@ -85,7 +85,6 @@ def fitted(
     """The parameters of a core with the values that suit a family.
 
     Args:
-        parameters: the parameters of the core.
         device: the name of the family, one of `FAMILIES`.
         given: the fields of the parameters that the user has chosen, which remain.
         ram_style: the attribute that the user has chosen; None: that of the family, if the core may have memories.

@@ -33,10 +33,8 @@ def header(
     """The lines of the comment.
 
     Args:
-        name: the name of the top module.
         ports: the direction and the width of each port of the top, in order.
         paths: for each output port the input ports from which there is a combinational path to it.
-        command: the arguments of `utf8fpga generate`.
     """
     parameters = parameters_of(core)
     values = [f"{key} {'none' if value is None else value}" for key, value in parameters.as_dict().items()]

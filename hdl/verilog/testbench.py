@@ -36,7 +36,6 @@ def axi_testbench(
     ``PASS:`` or the first difference. The file is that of `bench_vectors`.
 
     Args:
-        core: the core.
         name: the name of the core's module; default: see `module_name`. That of the bench is this with ``_bench``.
         options: the options of the ports; default: none.
         command: the arguments of ``utf8fpga generate`` that its comment states; default: those that select the core.

@@ -52,8 +52,6 @@ def modules_text(
 
     Args:
         modules: the modules by the path of their instance, the top first.
-        ports: the ports of the top in order.
-        parts: the components by the paths of their modules.
         ram_style: an attribute of each memory and its value, such as ``ram_style=distributed``; default: none.
         attributes: for each port of the top the values of its attributes by name; default: none.
     """

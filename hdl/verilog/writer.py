@@ -75,7 +75,6 @@ def axi_rtlil(core: Core, name: str | None = None, *, options: PortOptions | Non
     """`AxiStreamCore` in Yosys's RTLIL.
 
     Args:
-        core: the core.
         name: the name of the top module; default: see `module_name`.
         options: the options of the ports; default: none.
     """
