@@ -41,7 +41,6 @@ class Verdict:
         proved: True: the output is never 1; False: it is 1 at the end of `frames`; None: not decided in time.
         depth: the number of cycles that were examined; of a proof, the number of frames of its invariant.
         frames: per cycle the value of each input.
-        seconds: the time that the answer took.
     """
 
     proved: bool | None

@@ -64,8 +64,6 @@ class Aig:
 
     Attributes:
         latches: per latch the literal of its next value.
-        outputs: the literals of the outputs.
-        gates: per gate its two literals.
         input_bits: per port the inputs that are its bits; those that select an initial value have no port.
         output_bits: per port the outputs that are its bits.
         packed: the gates in the encoding of the file.

@@ -103,8 +103,6 @@ class _Kind(NamedTuple):
     """What the catalogue must know of a kind of core.
 
     Attributes:
-        name: the name of the configuration.
-        verilog: see `Configuration`.
         reason: what the proofs have no reference for, and what to use; empty if they have one.
     """
 

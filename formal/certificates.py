@@ -50,7 +50,6 @@ class Certificate:
 
     Attributes:
         text: a few words about it, or the reason.
-        files: its files by name; empty if there is none.
     """
 
     text: str

@@ -25,8 +25,6 @@ class Counterexample:
     """A trace, and the result of its replay in simulation.
 
     Attributes:
-        configuration: the name of the decoder.
-        call: the expression that makes the decoder.
         cycles: per cycle the values of the ports.
         texts: the units of each text since the last reset; the last one may be incomplete.
         input_pauses: per cycle since then, whether the input was not valid.

@@ -40,8 +40,6 @@ class Cycles:
         fixed: per cycle the inputs that have a fixed value, 0 or 1, by number.
 
     Attributes:
-        inputs: per cycle the literals of the inputs.
-        outputs: per cycle the literals of the outputs.
         states: per cycle the literals of the latches at its beginning, and those after the last one.
     """
 

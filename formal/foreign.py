@@ -32,7 +32,6 @@ class ForeignProof:
 
     Attributes:
         proved: whether it holds; None if it is undecided.
-        depth: the number of cycles examined.
         texts: the texts since the last reset of a trace in which it does not hold; the last one may be incomplete.
     """
 

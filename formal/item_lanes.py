@@ -25,7 +25,6 @@ class ItemLanes(Top):
 
     Attributes:
         units, begins: inputs with arbitrary values: units, and whether each is the first one of its packet.
-        wrong: two bits, whether each of the claims fails.
     """
 
     def __init__(self, table: EncodingTable) -> None:

@@ -27,7 +27,6 @@ class Joints(Top):
         offer, beat, ready: inputs with arbitrary values: `valid` and the payload of the producer, and `ready` of the
             consumer.
         shown: `valid` and the payload of the output.
-        bad: something is not connected.
     """
 
     def __init__(self, core: Any) -> None:

@@ -51,16 +51,10 @@ class PackerProof(Top):
         packer: the packer. Its memories are given more read ports, so it must not be part of another design.
 
     Attributes:
-        packer, monitors, invariant: the packer, its monitors and its invariant.
-        reset: an input: the reset.
         offer, fresh, ready, pick: inputs with arbitrary values: `valid` and the payload of the producer, `ready` of the
             consumer, and the number of the event that is watched, see `PackerMonitors`.
         lent: an input with arbitrary values, see `PackerMonitors`.
-        holds: per part of the invariant, whether it holds.
-        wrong: the bits of all monitors.
         seen: per property of `MONITORED`, it is violated.
-        covered: per `PACKER_COVERS`, whether it is reached.
-        packed_valid, packed_payload, sparse_ready: the outputs of the packer.
     """
 
     def __init__(self, packer: Packer) -> None:
@@ -164,7 +158,6 @@ class _Design:
     """A `PackerProof` for the engines.
 
     Attributes:
-        aig: as a graph.
         claims: the invariant: by name of a part or of a cycle of the pipeline the output that is 1 if it holds.
         bad: per property the outputs that must never be 1.
         after: the number of cycles after which a reset, or power-up, ends.

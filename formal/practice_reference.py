@@ -107,11 +107,7 @@ class PracticeReference(DecoderReference):
 
 @dataclass(frozen=True)
 class Practised:
-    """Makes a decoder with this reference.
-
-    Attributes:
-        build_from: makes the decoder from a table.
-    """
+    """Makes a decoder with this reference."""
 
     build_from: Callable[[Any], Any]
 

@@ -28,9 +28,7 @@ class _Twins(Elaboratable):
     """The windows of two decoders, which receive the same.
 
     Attributes:
-        arrives: `valid` at the input.
         run: in front of registers: all stages move on.
-        differs: their outputs do.
     """
 
     def __init__(self, build: Callable[[], ParallelDecoder]) -> None:
@@ -78,9 +76,6 @@ class WindowRecovery(Top):
 
     Args:
         units: units after which the outputs are compared; default: as many as the longest sequence has.
-
-    Attributes:
-        bad: the bit.
     """
 
     def __init__(self, build: Callable[[], ParallelDecoder], *, units: int | None = None) -> None:

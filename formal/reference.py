@@ -22,11 +22,7 @@ _MOST_BITS = 8
 
 
 class Event:
-    """An event that a beat causes, or does not.
-
-    Attributes:
-        word: the event, of `CoreReference.word`.
-    """
+    """An event that a beat causes, or does not."""
 
     def __init__(self, word: data.StructLayout) -> None:
         self.valid = Signal()

@@ -101,7 +101,6 @@ class Question:
     """A property of a circuit: of a core, or of a stage of one.
 
     Attributes:
-        seconds: time limit for one question to a solver.
         whole: the core that the circuit is a stage of, of which traces are shown.
     """
 

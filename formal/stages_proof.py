@@ -69,7 +69,6 @@ class StagesProof(Top):
     Attributes:
         offer, fresh: inputs with arbitrary values: whether there is a beat, and from what its payload is made. There is
             none in the cycle after a reset.
-        run: an input: the stages move on.
         wrong: per output lane whether it differs from the reference; then whether two units are in one place, a unit
             is too far from its lane, `valid` or `last` differs, a lent unit is in a beat with the end of a packet, and
             whether the stages accept a beat although they must not, or the other way round.

@@ -27,12 +27,6 @@ class ItemEncoder(wiring.Component):
     Args:
         transcoder: the transcoder, with a decoder and one lane. It must not be part of another design.
 
-    Attributes:
-        encoding: the encoding of the output.
-        source: the table of the decoder.
-        has_plain_marks: see `TranscoderParameters`.
-        escape: the escape that is undone; None: none.
-
     Ports:
         input: stream of items, as at the output of the decoder.
         output: stream of code units, as at the output of the transcoder.

@@ -48,7 +48,6 @@ class ReceiverProof(Top):
         holds: there is a frame with the byte, half a bit, rounded down, and nine bits after the receiver sees its
             start, and none at another time; and it does not see the start of the next one before.
         consistent: the registers are where they should be; without a meaning of its own.
-        depth: the cycles of an induction.
     """
 
     depth = _SYNCHRONISER + 1

@@ -41,11 +41,7 @@ def is_wide(core: Any) -> bool:
 
 
 class EncoderJoints(Joints):
-    """Whether a `ParallelEncoder` connects its stages and its packer as the proof by parts assumes.
-
-    Attributes:
-        accepts: `ready` of its input.
-    """
+    """Whether a `ParallelEncoder` connects its stages and its packer as the proof by parts assumes."""
 
     def __init__(self, core: ParallelEncoder) -> None:
         super().__init__(core)

@@ -103,7 +103,6 @@ class SymbolPorts:
 
     Attributes:
         field: the field of the symbol with its data; None if the symbol is not a structure.
-        bits: the width of the data.
         size: the number of bytes of ``tdata`` for the data, a power of two; unused upper bits are 0.
         users: the fields of the symbol that are its part of ``tuser``, the first in the low bits, with their widths.
         flags: the place of the error flag, see `PortOptions`.

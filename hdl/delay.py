@@ -26,7 +26,6 @@ class DelayMemory(wiring.Component):
 
     Attributes:
         depth: rows in use, one fewer than `cycles`.
-        pointer: register, the row that is read and written.
 
     Ports:
         entry: a word.

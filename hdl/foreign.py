@@ -45,8 +45,6 @@ class ForeignModule:
     Attributes:
         where: the name of its first file, for error messages.
         sources: names of our own and contents of its files; the suffix is one of `_READERS`.
-        inputs: names and widths of its inputs.
-        outputs: names and widths of its outputs.
         rtlil: the module, flat and without asynchronous resets, as the module ``foreign``; empty if not requested.
         cells: the cells of `rtlil`, as in Yosys's JSON.
         bits: by name of a port its bits there.

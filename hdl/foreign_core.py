@@ -67,9 +67,7 @@ class ForeignCore(wiring.Component):
 
     Attributes:
         ports: the description, with all names.
-        lanes: symbols per input beat.
         symbol_bits: bits of an input symbol that its ports have.
-        words: words per output beat.
         module: the module that this circuit instantiates by the name ``foreign``.
 
     Raises:

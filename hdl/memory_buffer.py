@@ -308,7 +308,6 @@ class MemoryBuffer(RowBuffer):
     Attributes:
         behind: the count of complete beats that have not reached the front.
         arrive, near: a beat reaches the front (duplicate registers, kept apart so that synthesis does not merge them).
-        front: the count of beats at the front.
     """
 
     latency = 4

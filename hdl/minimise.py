@@ -121,7 +121,6 @@ class Gate:
     """A look-up table of a network.
 
     Attributes:
-        inputs: the numbers of its input signals.
         function: its function of them, the first one as bit 0.
     """
 
@@ -134,9 +133,7 @@ class Network:
     """A function as a network of gates. The signals are the bits of the input word, and after them the inner gates.
 
     Attributes:
-        width: the number of bits of the input word.
         inner: the inner gates, each of which depends only on signals with lower numbers than its own.
-        last: the gate whose value is that of the function.
     """
 
     width: int
@@ -191,7 +188,6 @@ class _Partial:
 
     Attributes:
         signals: the numbers of the signals that it depends on; bit k of an input is the signal number k of these.
-        on, off: its inputs for 1 and for 0.
     """
 
     signals: tuple[int, ...]

@@ -135,9 +135,6 @@ class RefreshedDecoder(wiring.Component):
         InvalidArgumentError: `refresh.still` is too small for the decoder: not more than its `reset_cycles`, and than
             the cycles without a beat in which items may be pending.
 
-    Attributes:
-        decoder, refresh: the components.
-
     Ports:
         input: as of the decoder; `ready` is deasserted while the input is closed.
         output: as of the decoder.

@@ -26,8 +26,6 @@ class Pin(NamedTuple):
 
     Attributes:
         inverted: whether the port is the complement.
-        low: the lowest bit.
-        high: the highest bit.
     """
 
     inverted: bool

@@ -31,8 +31,6 @@ class RegisterBuffer(wiring.Component):
         valid: a beat is at the output: `output.valid`.
         full: two beats are held.
         second: the beat at the output is in the second register; the first one is loaded next, unless `full`.
-        words: the two registers.
-        runs: the registers of `run`.
 
     Ports:
         entry: the payload of a beat.

@@ -142,7 +142,6 @@ class Remover(wiring.Component):
         parameters: the parameters that it is built from, if it is a core by itself.
 
     Attributes:
-        lanes, flushes, parameters: as given.
         accepts_gaps: an input beat may have gaps.
         closer: the component that closes gaps.
 

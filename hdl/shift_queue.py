@@ -26,7 +26,6 @@ class ShiftQueue(wiring.Component):
 
     Attributes:
         valid: bit n: there are more than n beats.
-        runs: the registers of `run`.
 
     Ports:
         entry: the payload of a beat.

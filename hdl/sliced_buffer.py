@@ -30,9 +30,6 @@ class SliceControl(wiring.Component):
     the reset of another. Therefore a row that is removed is counted one cycle later.
 
     Attributes:
-        arrives: a row is complete.
-        was_ready, was_valid: `ready` and `valid` in the preceding cycle.
-        moved: a row was removed in the preceding cycle.
         rows: the count of complete rows, those included that were removed in the preceding cycle, as a thermometer: bit
             k is set while there are more than k.
         more, kept: in the preceding cycle there was a row besides the one at the front, or a row arrived; there was one
@@ -94,7 +91,6 @@ class SlicedBuffer(RowBuffer):
 
     Attributes:
         tree: the first stages of the tree that announces complete beats.
-        slices: the control of each slice.
         port: the control of `output.valid` and of `inside`.
     """
 

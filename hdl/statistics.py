@@ -17,7 +17,6 @@ class Register(NamedTuple):
 
     Attributes:
         access: ``read`` or ``read, write``.
-        meaning: what is read, and what writing does.
     """
 
     name: str

@@ -94,8 +94,6 @@ class UartReceiver(wiring.Component):
     Attributes:
         line: the line as the receiver sees it, synchronised to the clock.
         waiting, idle, receiving: the receiver waits until the line is high; for a start bit; it receives a frame.
-        timer: the cycles until the next sample.
-        bit: the number of the bit that is sampled next.
         received: the data bits so far, the latest one in the most significant position.
 
     Ports:
@@ -166,7 +164,6 @@ class UartTransmitter(wiring.Component):
         divisor: cycles per bit, at least `MINIMUM_DIVISOR`.
 
     Attributes:
-        timer: the cycles until the next bit.
         bits_left: the number of bits to send after the one on the line.
         rest: these bits, the next one in the least significant position.
 

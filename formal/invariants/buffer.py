@@ -50,8 +50,6 @@ class _Bench(Elaboratable):
     Attributes:
         offer: an input: `valid` at the input of the decoder.
         calm: an input: no beat from before a reset is in flight.
-        free: inputs with arbitrary values.
-        ready: the decoder is ready for a beat.
         remaining: beats that are determined and have not been transferred at the output of the buffer.
         adopts: for a buffer in registers: the ghost registers agree with the beat at the output, the only one.
         invariant: the parts of what always holds, by name.
@@ -485,8 +483,6 @@ class BufferProof(Top):
         never: the properties to be proved.
         questions: `never`, and the parts of the invariant, which fail one cycle after all held, or at the end of the
             reset.
-        frames: per question the number of cycles to examine.
-        asked: the bits, in the order of `questions`.
         cycles: the latency that is proved, from a beat at the output of the window.
     """
 

@@ -63,11 +63,7 @@ _STATES = CAPACITY + 1
 
 
 class _Slot(GhostBeat):
-    """A beat in a cycle of the pipeline.
-
-    Attributes:
-        pending, later_start, later_rest, later_full, later_last: see `_LATER`.
-    """
+    """A beat in a cycle of the pipeline."""
 
     FIELDS = (*GhostBeat.FIELDS, *_LATER)
 
@@ -134,7 +130,6 @@ class PackerInvariant:
         covers: by name of `PACKER_COVERS`, whether it is so in this cycle.
         slots: per cycle of the pipeline its slot; that of cycle 0 is the input.
         states: the registers with feedback of the pipeline, bit by bit.
-        cycles: per bit of `states` its cycle.
         expected: per slot the bits that `states` would have if they belonged to it.
     """
 

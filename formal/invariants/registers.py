@@ -22,10 +22,8 @@ class Registers:
     Attributes:
         port: the port whose bits are the registers without feedback. Those of cycle 1 are known only if they are among
             `roots`.
-        cycles: the cycle of each bit of `port`.
         roots: the port whose bits are the registers that hold the beat itself, in cycle 1.
         states: the port whose bits are registers with feedback.
-        state_cycles: the cycle of each bit of `states`.
         slots: per cycle the ports with the bits of `roots`, and with those of `states`, as they are for the beat in
             that cycle.
     """

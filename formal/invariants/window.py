@@ -43,8 +43,6 @@ class _Context:
     Attributes:
         units: first those before, the oldest first, then those of the beat.
         present: for those before, whether they are of the same packet; for those of the beat, whether they are present.
-        last: the packet ends after the beat.
-        past: the number of units before.
     """
 
     units: list[Value]
@@ -145,9 +143,7 @@ class _Held:
     Attributes:
         after: the unit after it, and whether there is one in its packet.
         slot: the expected item of its last lane.
-        waiting: there is such a beat.
         settled: it does not depend on the next one.
-        leaves: it is output.
     """
 
     beat: _Context

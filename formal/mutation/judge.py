@@ -150,7 +150,6 @@ class Judge:
 
     Attributes:
         simulation: of the core, for its golden function and its beats.
-        plain: the graph of the core.
     """
 
     def __init__(self, subject: CoreParameters | Configuration, *, monitored: bool = False) -> None:

@@ -30,7 +30,6 @@ class _Expected:
     """What the golden function says about a round.
 
     Attributes:
-        packets: the symbols of each output packet.
         known: by number of transferred beats the number of symbols and ends of packets that they determine.
         due: the same without those that a core may keep until the next beat: all of a beat that ends within a sequence,
             if there are several lanes, and those that do not fill a packed output beat.

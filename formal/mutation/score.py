@@ -57,9 +57,7 @@ class Score:
     """The results of mutants.
 
     Attributes:
-        core: the name of the core or configuration.
         source: ``netlist`` or ``table``.
-        monitored: whether monitors judge them, too.
     """
 
     core: str

@@ -57,11 +57,6 @@ class ParallelDecoder(wiring.Component):
         keeps_empty: beats that hold no item are output too, empty, so that a packer behind does not take them for a
             pause of the input.
 
-    Attributes:
-        stages: the stages of registers.
-        window: the window.
-        item_buffer: the buffer.
-
     Ports:
         input: stream of `beat_layout`, code units.
         output: stream of `beat_layout`, items of `item_layout`.

@@ -35,7 +35,6 @@ class Digit:
     """A condition on a digit of a unit.
 
     Attributes:
-        low: the lowest bit of the digit.
         function: the condition, a function of the bits of the digit.
     """
 

@@ -37,8 +37,6 @@ class WindowState:
     Attributes:
         beat: the window; the beat in its last stage is compared with the beat before it.
         held: the held values of the preceding beat, by name.
-        waiting: a beat is held.
-        valid: the item of the last lane is valid.
         items: the output item of each lane; of a `RowWindow` and a `HeldWindow` without the last lane.
         tail: whether the packet ends; of these two with the item of the last lane in front.
     """
@@ -56,9 +54,6 @@ class ItemWindow(wiring.Component):
 
     Args:
         ports: by name the other ports, from the layout of a beat of `slots_layout`.
-
-    Attributes:
-        slots_layout: the layout of its output beats.
     """
 
     def __init__(

@@ -41,7 +41,6 @@ class Source:
 
     Attributes:
         back: the number of units between it and the end of the sequence.
-        place: the bit of that unit.
         above, up_to: it applies in sequences of more than `above` and up to `up_to` units. Where the bit is 0 anyway
             the bounds are wider, so that fewer inputs are needed.
         sum: the bit of the unit with what is added to its payload, as a function of the unit; None if nothing is.
@@ -246,10 +245,6 @@ class Stage:
     """The registers of a window in one stage, or its input.
 
     Attributes:
-        name: the name of the stage.
-        valid: a beat is in this stage.
-        last: the packet ends after this beat.
-        values: the values, by lane.
         history: values of beats before, by lane and the number of beats in between. Unless stages pause, those other
             than units are 0 at the start of a packet, so that no unit continues a sequence before it.
     """
@@ -277,7 +272,6 @@ class Window:
     Attributes:
         stages: the stages, that at the input first.
         made: all values, in the order in which they were made.
-        unit, keep: the unit, and whether it is present.
         trail: the unit may continue a sequence.
         continued: it continues a sequence that was open before it.
         completed: it completes a sequence; with `resets_words` instead of it:

@@ -41,7 +41,6 @@ class Encoder(Chain):
     Structure: `ParallelEncoder`; with one lane and `narrow` a `UnitQueue`.
 
     Attributes:
-        encoder: the component.
         slots: output units per word, at most.
 
     Ports:

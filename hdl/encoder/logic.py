@@ -33,7 +33,6 @@ class UnitSlot:
     """One code unit of an encoded code point.
 
     Attributes:
-        keep: the unit is present.
         bits: the bits of the code unit, bit 0 first, undefined where it is not present; constants are `Const`.
     """
 

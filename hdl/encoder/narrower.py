@@ -31,7 +31,6 @@ class Narrower(wiring.Component):
             together.
 
     Attributes:
-        buffer: the buffer at the output.
         parts: upper bound on the beats that are made of one.
         valid: a beat is held, of which the first lanes are output next.
         more: a further beat is made of it after that one.

@@ -65,7 +65,6 @@ class Packer(wiring.Component):
         lends: of such a pipeline, `sparse.valid` may also be asserted one cycle earlier.
 
     Attributes:
-        lanes, flushes, ahead, lends: as given.
         pipeline: the registers up to the memories. The cycle of a value in it is counted from that in which its beat
             was accepted.
         valids: registers of the first cycle: duplicates of "there is a beat".
@@ -80,7 +79,6 @@ class Packer(wiring.Component):
             deasserted.
         capacity: upper bound on the rows that hold words of accepted beats, or that such a beat closes, and that have
             not been transferred.
-        latency, stall_cycles, reset_cycles: see above.
         inside, behind: the counts of closed rows that have not been transferred, and of complete rows that have not
             been read.
         ready, paused: registers, `sparse.ready` and its complement (kept apart so that synthesis does not merge them).

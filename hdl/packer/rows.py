@@ -33,7 +33,6 @@ class Begin:
         leaves: the next beat begins in lane 0 of a row.
 
     Attributes:
-        base: the lane in which the beat begins.
         rest: the words in the last row that it reaches, those of earlier beats included; 0 if the row before that is
             just full.
         overflow: values of which one is 1 if the beat fills the row in which it begins.
@@ -103,7 +102,6 @@ class ClosedRows:
         closes, closes_next: the beat closes a row; it closes two.
         pending: register with feedback, a row that an earlier beat closed has not been announced.
         later: register, the contents of that row, as in `filled`.
-        closed: a row is announced.
         filled: its contents: the number of its words modulo the lanes, then whether it is full and whether its packet
             ends with it, a bit each.
     """

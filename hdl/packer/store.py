@@ -36,7 +36,6 @@ class RowMemory:
     Attributes:
         banks: the memories, of up to 16 rows each. The upper bits of an address are the index of the bank.
         held: registers, per bank the row that was read.
-        output: the row that was read.
     """
 
     def __init__(self, width: int, depth: int, name: str, bank: Value | None = None) -> None:

@@ -85,7 +85,6 @@ class Transcoder(Chain):
 
     Attributes:
         decoder: the decoder; None for UTF-32.
-        encoder: the encoder.
         slots: output units per input unit, at most.
 
     Ports:

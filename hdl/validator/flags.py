@@ -48,12 +48,7 @@ def flags_layout(table: EncodingTable, lanes: int) -> data.StructLayout:
 
 
 class UnitFlags:
-    """The registers of these flags.
-
-    Attributes:
-        stage: the stage of the flags.
-        strobe: a beat is in this stage.
-    """
+    """The registers of these flags."""
 
     def __init__(self, circuit: TapCircuit, control: ValidatorControl, table: EncodingTable) -> None:
         pipeline, lanes, reach = circuit.pipeline, len(circuit.units), circuit.reach

@@ -26,7 +26,6 @@ class TapPipeline(Pipeline):
 
     Attributes:
         valid: `valid`; a reset discards only beats that are accepted in its cycle.
-        last: `last`.
     """
 
     def __init__(self, valid: Value, last: Value) -> None:
@@ -197,12 +196,7 @@ def ones_of_prefix(pipeline: Pipeline, name: str, bits: Sequence[Staged]) -> lis
 
 
 class Leaf(NamedTuple):
-    """A value among those of which `first_of` finds the first.
-
-    Attributes:
-        number: its number, in two's complement.
-        payload: bits that belong to it.
-    """
+    """A value among those of which `first_of` finds the first."""
 
     found: Staged
     number: int

@@ -136,7 +136,6 @@ class ReportBuffer(wiring.Component):
 
     Attributes:
         capacity: upper bound on the beats that have been accepted and not read.
-        banks: the number of banks.
 
     Ports:
         beat, last, beat_valid: a beat, whether its packet ends, and whether there is one.

@@ -121,7 +121,6 @@ class Lanes(NamedTuple):
     """A value of each lane as seen from another lane.
 
     Attributes:
-        values: the values, by lane.
         away: the distance to the lane of the value.
         bit: the bit of it; None for all bits.
     """
@@ -145,13 +144,10 @@ class TapCircuit:
     A place is the number of a unit relative to lane 0 of the beat in a stage; it is negative in beats before.
 
     Attributes:
-        units, keep: the beat, by lane.
         starts: by lane, whether the unit starts an item.
         members: by number and lane, whether the unit is the one of that number, 2 at least, in its sequence.
         reach: upper bound on the units after the first one of a sequence.
         bad: by place, from -`reach`, whether an ill-formed item starts there; 0 if that depends on the next beat.
-        stage: the stage of the report.
-        fields: the fields of the report.
         strobe, next_strobe: the report is valid in this cycle; in the next one, unless there is a reset.
     """
 

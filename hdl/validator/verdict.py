@@ -28,7 +28,6 @@ class VerdictTap(wiring.Component):
 
     Attributes:
         needs: bit k: the open sequence needs more than k units.
-        failed: there was an error in this packet.
 
     Ports: those of `ValidatorTap`.
 

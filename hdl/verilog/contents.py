@@ -46,7 +46,6 @@ class Contents:
 
     Attributes:
         cells: its cells, with the names of bits.
-        instances: the cells that are instances of modules.
         live: the bits that an output, an instance or a memory depends on.
         divided: the names of cells that are not inserted in expressions, since these read only some of their bits.
     """

@@ -35,9 +35,7 @@ class Expression:
     Attributes:
         operator: as it is written; empty: the bits themselves; ``[]``: the bit `index` of the operand; ``{}``: the
             operands side by side, the lowest first; a backslash and the name of a memory: the row at the operand.
-        bits: the bits, without an operator.
         index: the index of a bit of an operand that is no vector with a name.
-        width: the width of the result.
         cell: the name of the cell whose result is a vector.
     """
 

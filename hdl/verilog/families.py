@@ -51,7 +51,6 @@ class Fitted:
     """The options for a family.
 
     Attributes:
-        ram_style: the attribute of memories; None: none.
         command: the options of the command line that select the core, together with that of the family.
         notes: lines that state what was selected, and why.
     """
@@ -63,12 +62,7 @@ class Fitted:
 
 
 class Pipeline(NamedTuple):
-    """A setting of the pipeline that suits a family.
-
-    Attributes:
-        setting: the value of the field `pipeline`.
-        reason: why it was selected.
-    """
+    """A setting of the pipeline that suits a family."""
 
     setting: int
     reason: str

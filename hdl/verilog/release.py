@@ -50,9 +50,6 @@ class Released:
 
     Attributes:
         name: the name of its module and its files.
-        verilog: the text of its Verilog.
-        bench: that of its test bench.
-        vectors: that of the vectors of the bench.
         vectors_name: the name of their file, which the decoders share.
     """
 

@@ -107,10 +107,7 @@ class Module:
     """A module.
 
     Attributes:
-        name: its name, the path of its instance.
         signals: its wires by name; ports are in order.
-        memories: width and number of words of each memory.
-        processes: the statements of each process.
         connections: bits and their drivers.
     """
 
