@@ -147,7 +147,8 @@ class PackerInvariant:
         self._claim_network()
         self._claim_waiting()
         self._claim_counts()
-        self._claim_stores()
+        self._claim_marks()
+        self._claim_buffered_rows()
         self._claim_numbers()
         self._claim_watched()
         self._claim_flow()
@@ -452,9 +453,9 @@ class PackerInvariant:
         """Per lane whether there is a word, and whether the packet ends."""
         return Cat(*(lane < words for lane in range(self._lanes)), last)
 
-    def _claim_stores(self) -> None:
-        """The rows in the memories, on their way and in the buffer are the remembered ones."""
-        packer, here, depth, lanes = self._packer, self._here, self._packer.depth, self._lanes
+    def _claim_marks(self) -> None:
+        """The rows in the memories, and on their way to the buffer, are the remembered ones."""
+        packer, here, depth = self._packer, self._here, self._packer.depth
         memories = packer.store.mark_memories
         marked = self.slots[packer.store.marked].announced
         waiting = self._name("marked_rows", marked - self._moved, len(marked))
@@ -478,7 +479,10 @@ class PackerInvariant:
                 self._claim("banks", *((bank == number) | (held == 0) for number, held in enumerate(memory.held)))
         self._claim("marks on their way", ~here[-1] | (Cat(packer.store.kept) == self._remembered(self._entered)))
 
-        buffer, reading, held = packer.buffer, self._in_buffer.reading, self._in_buffer.tails
+    def _claim_buffered_rows(self) -> None:
+        """The rows in the buffer are the remembered ones."""
+        here, lanes, buffer = self._here, self._lanes, self._packer.buffer
+        reading, held = self._in_buffer.reading, self._in_buffer.tails
         self._slot_rows = [Signal.like(self._out, name=f"ghost_slot_row_{n}") for n in range(_STATES)]
         self._slot_words: list[list[Value]] = []
         self._slot_held: list[Value] = []

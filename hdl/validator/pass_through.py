@@ -117,23 +117,10 @@ class PassThrough(wiring.Component):
         determined = commented(Signal(ages, name="determined", reset_less=True), "Bit k: its flags are certain.")
 
         # Of each beat, from the latest, with what the arriving beat says.
-        known: list[Value] = []
-        certain: list[Value] = [flags.ends]
-        for age, beat in enumerate(waiting, 1):
-            here = [lane - age * lanes + reach for lane in range(lanes)]
-            says = strobe & ~determined[age - 1]
-            ill_formed = [
-                Mux(says, flags.ill_formed[place], beat.ill_formed[lane]) if place >= 0 else beat.ill_formed[lane]
-                for lane, place in enumerate(here)
-            ]
-            # The first unit beyond the limit says which ones are dropped, whatever follows.
-            keep = [
-                beat.keep[lane] & ~(says & dropped[place]) if place >= 0 else beat.keep[lane]
-                for lane, place in enumerate(here)
-            ]
-            is_cut = [] if self.limit is None else [beat.is_cut]
-            known.append(Cat(beat.units, *keep, *ill_formed, beat.last, *is_cut))
-            certain.append(determined[age - 1] | flags.ends | flags.starts[reach:].any())
+        known = [
+            self._updated(beat, age, strobe & ~determined[age - 1], dropped) for age, beat in enumerate(waiting, 1)
+        ]
+        certain = [flags.ends, *(bit | flags.ends | flags.starts[reach:].any() for bit in determined)]
 
         # The earliest beat that waits is entered if its flags are certain, unless it is cut and its packet goes on.
         goes_on = commented(Signal(name="goes_on"), "The packet of a beat that is cut goes on.")
@@ -176,6 +163,16 @@ class PassThrough(wiring.Component):
                     m.d.sync += [occupied[-1].eq(1), determined[-1].eq(1), waiting[-1].eq(known[-1])]
         with m.Else():
             m.d.sync += occupied.eq(remaining)
+
+    def _updated(self, beat: Any, age: int, says: Value, dropped: Value) -> Value:
+        """A beat that waits, after which as many came as its `age` says, with what the arriving beat `says` of it."""
+        ill_formed, keep = [*beat.ill_formed], [*beat.keep]
+        for lane in range(self.lanes):
+            if (place := lane - age * self.lanes + self._reach) >= 0:
+                ill_formed[lane] = Mux(says, self._tap.flags.ill_formed[place], ill_formed[lane])
+                # The first unit beyond the limit says which ones are dropped, whatever follows.
+                keep[lane] = keep[lane] & ~(says & dropped[place])
+        return Cat(beat.units, *keep, *ill_formed, beat.last, [] if self.limit is None else beat.is_cut)
 
 
 class _Limit:

@@ -96,37 +96,14 @@ class Released:
 
     def _fusesoc(self) -> str:
         """The description for FuseSoC."""
-        lines = [
-            "CAPI=2:",
-            "# SPDX-License-Identifier: BSD-2-Clause",
-            f"# Written by: {self.command}",
-            f"name: utf8fpga:verilog:{self.name}:{version('utf8fpga')}",
-            f"description: {' '.join(self.parameters.title.split())}",
-            "license: BSD-2-Clause",
-            "",
-            "filesets:",
-            f"  rtl: {{files: [{self.name}.v], file_type: verilogSource}}",
-            "  bench:",
-            "    file_type: verilogSource",
-            "    files:",
-            f"      - {self.name}_bench.v",
-            f"      - {self.vectors_name}: {{file_type: user, copyto: {self.vectors_name}}}",
-            "",
-            "targets:",
-            "  default: {filesets: [rtl]}",
-            "  lint:",
-            "    flow: lint",
-            "    flow_options: {tool: verilator, verilator_options: [-Wall]}",
-            "    filesets: [rtl]",
-            f"    toplevel: {self.name}",
-            "  sim:",
-            "    flow: sim",
-            "    flow_options: {tool: icarus, iverilog_options: [-g2005]}",
-            "    filesets: [rtl, bench]",
-            f"    toplevel: {self.name}_bench",
-        ]
-
-        return "\n".join(lines) + "\n"
+        return _filled(
+            "release.yaml",
+            command=self.command,
+            name=self.name,
+            version=version("utf8fpga"),
+            title=" ".join(self.parameters.title.split()),
+            vectors=self.vectors_name,
+        )
 
 
 def release_files(
@@ -174,8 +151,8 @@ def _readme(cores: Sequence[Released], summary: str | None) -> str:
     ]
     (as_json,) = [f"utf8fpga vectors --format {form} -o {name}" for form, name in _VECTORS.items() if form == "json"]
     reports = "The reports that these figures are from are in `figures/`."
-    text = files("utf8fpga.hdl.verilog").joinpath("release.md").read_text(encoding="utf-8")
-    return Template(text).substitute(
+    return _filled(
+        "release.md",
         version=version("utf8fpga"),
         rows="\n".join(rows),
         tools=f"Amaranth {version('amaranth')} and Yosys {present_version('yosys')}",
@@ -184,3 +161,8 @@ def _readme(cores: Sequence[Released], summary: str | None) -> str:
         other=cores[-1].name,
         figures="This archive has no figures." if summary is None else f"{summary}\n\n{reports}",
     )
+
+
+def _filled(template: str, **values: str) -> str:
+    """A text from a template beside this file."""
+    return Template(files("utf8fpga.hdl.verilog").joinpath(template).read_text(encoding="utf-8")).substitute(values)
