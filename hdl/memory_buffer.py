@@ -230,17 +230,10 @@ class RowBuffer(wiring.Component):
     """
 
     latency: int
-    """Cycles from the entry of a tail to the output."""
-
     stall_cycles = 8
-    """Cycles without a beat that waits, after which `ready` is asserted."""
-
     capacity = CAPACITY
-    """Beats held, in-flight beats included."""
-
     drained = 2
     """Cycles in which neither a row nor a tail may be valid: the one after a late reset, and the last ones of it."""
-
     reset: LateReset
 
     def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1, group: int = GROUP) -> None:
@@ -274,8 +267,7 @@ class RowBuffer(wiring.Component):
 
     @property
     def reset_cycles(self) -> int:
-        """Cycles after a reset in which `ready` is deasserted."""
-        return 1 + int(self.reset.cycles)
+        return 1 + self.reset.cycles
 
     def _accept(self, m: Module, leaves: Value) -> None:
         """Accept beats while there are free rows for all in-flight beats."""

@@ -39,17 +39,8 @@ class RegisterBuffer(wiring.Component):
         output: stream of `shape`, the beats that were entered, in their order.
     """
 
-    latency = 1
-    """Cycles from the entry of a beat to the output."""
-
-    stall_cycles = 1
-    """Cycles without a beat that waits, after which `run` is asserted."""
-
-    reset_cycles = 1
-    """Cycles after a reset in which `run` is not asserted."""
-
+    latency = stall_cycles = reset_cycles = 1
     capacity = 2
-    """Beats held."""
 
     def __init__(self, shape: Any, copies: int) -> None:
         super().__init__(

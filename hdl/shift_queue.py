@@ -34,14 +34,8 @@ class ShiftQueue(wiring.Component):
         output: stream of `shape`, the beats that were entered, in their order.
     """
 
-    latency = 1
-    """Cycles from the entry of a beat to the output."""
-
-    stall_cycles = 1
-    """Cycles after the transfer of a beat, after which `run` is asserted."""
-
+    latency = stall_cycles = 1
     reset_cycles = 0
-    """Cycles after a reset in which `run` is not asserted."""
 
     def __init__(self, shape: Any, capacity: int, copies: int) -> None:
         super().__init__(

@@ -110,9 +110,7 @@ class EncoderParameters(UnitParameters):
         to: the name of the encoding of the output, one of `ENCODINGS`.
         lanes: words per beat, 1 to 64.
         packed: see `UnitParameters`; with one lane True.
-        narrow: see `UnitParameters`.
         items: words are the items of a decoder, with the flag `error` in ``s_axis_tuser``.
-        unescape: see `UnitParameters`.
 
     Raises:
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.

@@ -173,7 +173,7 @@ class Packer(wiring.Component):
         # The store has a duplicate for each part of it, and the three other parts have one each.
         copies = -(-self.lanes // RESET_LANES) + 3
         self.reset = LateReset(-(-copies // 2), flight)
-        self.reset_cycles = 1 + int(self.reset.cycles)
+        self.reset_cycles = 1 + self.reset.cycles
         self.behind, self.inside = Level(self.depth), Level(self.capacity)
         self.reads = FanOut(_READ_CYCLES)
         was_read = Signal(name="was_read", reset_less=True)

@@ -36,7 +36,6 @@ class TranscoderParameters(UnitParameters):
         lanes: input units per beat, 1 to 256.
         packed: see `UnitParameters`; with one lane True.
         narrow: see `UnitParameters`; with one lane True.
-        unescape: see `UnitParameters`.
         pipeline: register stages of the decoder, see `DecoderParameters`; None for UTF-32, which needs none. With one
             lane and 2 the encoder has register stages, too.
         replace_with: what each ill-formed code unit is replaced by; default: one U+FFFD for each maximal subpart.

@@ -39,7 +39,6 @@ class TappedStream(wiring.Component):
     packed = True
     reset_cycles = 0
     stall_cycles = 2
-    """Cycles without a waiting report, after which `input.ready` is asserted."""
 
     def __init__(self, parameters: ValidatorParameters) -> None:
         self.tap = tap = parameters.tap()
@@ -51,26 +50,22 @@ class TappedStream(wiring.Component):
             }
         )
 
+    # No attributes, since the registers of the tap are made at their first use.
+
     @property
     def latency(self) -> int:
-        """Upper bound on the cycles from the last beat of a packet to its report, while none waits."""
         return self.tap.latency + 2
 
     @property
     def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all reports have been transferred."""
-        return self._depth
-
-    @property
-    def _depth(self) -> int:
-        """Reports that the buffer holds."""
+        """As many as the reports that the buffer holds."""
         return self.tap.latency + _SLACK
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.tap = tap = self.tap
         report = Value.cast(tap.report)
-        m.submodules.buffer = buffer = fifo.SyncFIFOBuffered(width=len(report), depth=self._depth)
+        m.submodules.buffer = buffer = fifo.SyncFIFOBuffered(width=len(report), depth=self.drain_cycles)
         source, output = self.input, self.output
         ready = Signal(init=1)
         pending = Signal(range(buffer.depth + 1))
