@@ -77,6 +77,7 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
 
     Args:
         wanted: one of `PROPERTIES`.
+        seconds: time limit for one question.
 
     Raises:
         ToolError: Yosys is missing. A property for which it fails is undecided.
