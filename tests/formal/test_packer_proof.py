@@ -29,6 +29,7 @@ from utf8fpga.formal.packer_proof import (
 )
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import fan_out
+from utf8fpga.hdl.packer import packer as packer_module
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.hdl.pipeline import Pipeline
@@ -336,6 +337,14 @@ def test_beats_of_the_pipeline_in_front_need_room() -> None:
     """No run loses a beat, since rows are freed earlier than the bounds allow for; but the bounds do not hold."""
     (result,) = prove_packer(2, "equivalence", ahead=2, packer=ForgetfulPacker)
     assert (result.proved, result.note) == (None, "not inductive: room")
+
+
+@pytest.mark.exhaustive
+def test_a_packer_without_room_for_the_beats_in_front_of_it_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packer_module, "_MIN_DEPTH", 8)
+    monkeypatch.setattr(packer_module, "_MORE_ROWS", -5)
+    (result,) = prove_packer(4, "equivalence", ahead=5, lends=True)
+    assert not result.proved
 
 
 class DroppingPacker(Packer):

@@ -1,31 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The proofs of parallel decoders: they succeed, and they reject decoders with a fault."""
+"""The proofs of parallel decoders and of packed ones without a buffer: they succeed, and reject decoders with a fault.
+
+Those of packed decoders are about 4 lanes.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
 import pytest
 from amaranth.hdl import Const, Module, ResetSignal, Value
-from support.decoders import sparse_decoder
+from support.decoders import SMALL, sparse_decoder
 from support.faults import Fault, combinational, inject, mute_errors, registered
 from support.tiers import tiered
 
+from utf8fpga.formal import runner
 from utf8fpga.formal.abc import decide
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES
-from utf8fpga.formal.parallel_proof import HALVES, prove_halves, prove_recovery
+from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves, prove_recovery
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.recovery_proof import WindowRecovery
 from utf8fpga.formal.runner import prove
-from utf8fpga.hdl import ParallelDecoder, memory_buffer
-from utf8fpga.hdl.decoder.window import ItemWindow
-from utf8fpga.hdl.decoder.window_logic import Window, any_of
+from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder, decoder_core, memory_buffer
+from utf8fpga.hdl.decoder.window import HeldWindow, ItemWindow
+from utf8fpga.hdl.decoder.window_logic import Lanes, Window, any_of
 from utf8fpga.hdl.fan_out import LateReset
 from utf8fpga.hdl.memory_buffer import Front, LaneMemory, Level, MemoryBuffer, step_pointer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.sliced_buffer import SliceControl, SlicedBuffer
-from utf8fpga.model import DFA, START, TABLE_3_7
+from utf8fpga.model import DFA, START, TABLE_3_7, EncodingTable
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 
 QUICK = [("parallel-1", wanted) for wanted in ("steady", "stall", "latency")]
@@ -66,6 +72,30 @@ def test_proved_with_the_marker_proof(name: str, wanted: str) -> None:
     assert [result.verdict for result in prove(CONFIGURATIONS[name], wanted) if not result.proved] == []
 
 
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"pipeline": 0}, {"kind": True, "length": True}, {"pipeline": 6, "buffer": "packer", "replacement": False}],
+    ids=str,
+)
+def test_the_window_of_a_packed_decoder_is_accepted(options: dict[str, Any]) -> None:
+    for wanted in HALVES:
+        assert failed_packed(wanted, **options) == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("wanted", [*HALVES, Property.INDEPENDENCE, Property.COVER])
+def test_a_packed_decoder_is_proved(wanted: Property) -> None:
+    assert [result.verdict for result in prove(CONFIGURATIONS["packed-4"], wanted) if not result.proved] == []
+
+
+def test_without_a_proof_of_its_window_nothing_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "prove_direct", lambda *_, **__: Induction(asked=1, undecided=["window step"]))
+    monkeypatch.delattr(runner, "prove_packer")  # It would take minutes.
+    (result,) = prove(CONFIGURATIONS["packed-4"], Property.STEADY)
+    assert (result.proved, result.parts) == (None, ("window-4",))
+
+
 def test_the_state_depends_on_no_more_units_than_a_sequence_has() -> None:
     """The window relies on it: after that many units the state does not depend on the state before them."""
     for table in (TABLE_3_7, RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS):
@@ -93,10 +123,18 @@ def _after(dfa: DFA, state: int, unit: int) -> int:
 
 
 def failed_questions(wanted: str, *, lanes: int, pipeline: int = 0, **options: Any) -> list[str]:
-    """The questions of the induction that fail for the decoder with these parameters."""
-    found = prove_halves(
-        lambda: sparse_decoder(lanes=lanes, pipeline=pipeline, **options), TABLE_3_7, Property(wanted), seconds=1200
-    )
+    """The questions of the induction that fail for the parallel decoder with these parameters."""
+    build = partial(sparse_decoder, lanes=lanes, pipeline=pipeline, **options)
+    return failures(prove_halves(build, TABLE_3_7, Property(wanted), seconds=1200))
+
+
+def failed_packed(wanted: str, table: EncodingTable = TABLE_3_7, **options: Any) -> list[str]:
+    """The questions about the window that fail for the packed decoder with these parameters."""
+    build = partial(decoder_core, table, lanes=4, **options)
+    return failures(prove_direct(build, table, Property(wanted), seconds=1200))
+
+
+def failures(found: Induction) -> list[str]:
     assert found.asked
     assert not found.undecided
     return found.failed
@@ -125,6 +163,18 @@ def never_continues(self: ItemWindow, contents: Any, goes_on: Value, *rest: Any)
     return CORRECT_ITEM(self, contents, Const(0, 1), *rest)
 
 
+CORRECT_BEFORE = Window._before
+
+
+def keeps_the_last_packet(self: Window, value: Lanes, lane: int, beats: int) -> Any:
+    """The values of a beat are kept although it ends its packet."""
+    stage = self.stage
+    self.stages[-1] = replace(stage, last=Const(0, 1))
+    kept = CORRECT_BEFORE(self, value, lane, beats)
+    self.stages[-1] = stage
+    return kept
+
+
 REPLACED: dict[str, tuple[Any, str, Any, str, dict[str, Any], str]] = {
     "open": (Window, "_is_open", not_open_after_two_units, "equivalence", {"lanes": 1}, "window step"),
     "second": (Window, "_second", any_trail_after_any_lead, "equivalence", {"lanes": 1}, "window step"),
@@ -133,6 +183,11 @@ REPLACED: dict[str, tuple[Any, str, Any, str, dict[str, Any], str]] = {
         *({"lanes": 1, "buffer": "registers"}, "window step"),
     ),
     "broken at the end of a beat": (ItemWindow, "item", never_continues, "equivalence", {"lanes": 2}, "window step"),
+    "packed: broken at the end of a beat": (ItemWindow, "item", never_continues, "equivalence", {}, "window step"),
+    "packed: no late reset": (
+        *(ItemWindow, "_reset_late", lambda self, m, late_reset: None, "equivalence", {}, "window reset"),
+    ),
+    "packed: continues across packets": (Window, "_before", keeps_the_last_packet, "equivalence", {}, "window step"),
     "room for a fourth beat at the front": (
         *(Front, "room", lambda front, arrives: ~front.two | ~front.odd, "steady", {"lanes": 4}, "buffer "),
     ),
@@ -144,7 +199,10 @@ REPLACED: dict[str, tuple[Any, str, Any, str, dict[str, Any], str]] = {
     )
     for uncounted in (7, 9)
 }
-"""What is replaced by what, the property, the decoder, and the beginning of the name of a question that fails."""
+"""What is replaced by what, the property, the decoder, and the beginning of the name of a question that fails.
+
+Without parameters, the decoder is the packed one.
+"""
 
 
 @pytest.mark.proof
@@ -152,7 +210,8 @@ REPLACED: dict[str, tuple[Any, str, Any, str, dict[str, Any], str]] = {
 def test_a_decoder_with_a_replaced_part_is_rejected(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     where, name, wrong, wanted, options, question = REPLACED[case]
     monkeypatch.setattr(where, name, wrong)
-    assert any(failed.startswith(question) for failed in failed_questions(wanted, **options))
+    found = failed_questions(wanted, **options) if options else failed_packed(wanted)
+    assert any(failed.startswith(question) for failed in found)
 
 
 @pytest.mark.proof
@@ -173,10 +232,21 @@ def test_a_latency_that_is_too_low_is_rejected(monkeypatch: pytest.MonkeyPatch, 
     assert failed_questions("latency", lanes=lanes, pipeline=5)[0] == f"{latency} cycles, not {latency - 1}"
 
 
+def test_a_latency_of_a_packed_decoder_that_is_too_low_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    core = decoder_core(SMALL, lanes=4)
+    assert isinstance(core, DirectPackedDecoder)
+    assert failed_packed("latency", SMALL) == []
+    too_low = core.latency - 1
+    monkeypatch.setattr(DirectPackedDecoder, "latency", too_low)
+    found = f"{core.packer.ahead} + {core.packer.latency} cycles, not {too_low}"
+    assert failed_packed("latency", SMALL) == [found]
+
+
 @pytest.mark.proof
 def test_a_decoder_of_another_table_is_rejected() -> None:
-    found = prove_halves(lambda: sparse_decoder(GENERALISED_UTF_8, lanes=1), TABLE_3_7, Property.EQUIVALENCE)
-    assert found.failed
+    wrong, wanted = GENERALISED_UTF_8, Property.EQUIVALENCE
+    assert prove_halves(lambda: sparse_decoder(wrong, lanes=1), TABLE_3_7, wanted).failed
+    assert prove_direct(lambda: decoder_core(wrong, lanes=4), TABLE_3_7, wanted, seconds=1200).failed
 
 
 def too_many_move_to_the_front(m: Module, buffer: Any) -> None:
@@ -273,6 +343,22 @@ def test_a_buffer_with_a_fault_is_rejected(
     assert any(question.startswith("buffer ") for question in failed)
 
 
+HELD = {
+    "the last lane does not wait": registered(lambda window: window.state.waiting.eq(0)),
+    "beats are output at once": combinational(lambda window: window.state.valid.eq(window.state.waiting)),
+    "items are not held": registered(lambda window: window.state.items[0].eq(window.inner_item(window.state.beat, 0))),
+    "a beat remains after a reset": registered(lambda window: window.state.waiting.eq(window.state.beat.valid)),
+}
+"""Faults in the window of a packed decoder."""
+
+
+@pytest.mark.parametrize("fault", tiered(HELD, ["items are not held"], tier=pytest.mark.proof))
+def test_a_held_window_with_a_fault_is_rejected(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
+    inject(monkeypatch, HeldWindow, fault)
+    question = "window reset" if fault is HELD["a beat remains after a reset"] else "window step"
+    assert any(failed.startswith(question) for failed in failed_packed("equivalence", SMALL))
+
+
 SLICE_FAULTS: dict[str, tuple[type[Any], Fault]] = {
     "a row behind the front is ignored": (
         SliceControl,
@@ -303,32 +389,42 @@ def test_slices_with_a_fault_are_rejected(monkeypatch: pytest.MonkeyPatch, compo
     assert any(question.startswith("buffer ") for question in failed)
 
 
-CONNECTION_FAULTS: dict[str, tuple[Fault, int]] = {
+NO_LATE_RESET = combinational(lambda decoder: decoder.window.late_reset.eq(0))
+ACCEPTED_WITHOUT_ROOM = combinational(lambda decoder: decoder.window.input.valid.eq(decoder.input.valid))
+CONNECTION_FAULTS: dict[str, tuple[Fault, int | None]] = {
     "row_valid is that of the tail": (
         combinational(lambda decoder: decoder.item_buffer.row_valid.eq(decoder.window.tail_valid)),
         4,
     ),
-    "no late reset of the window": (combinational(lambda decoder: decoder.window.late_reset.eq(0)), 4),
+    "no late reset of the window": (NO_LATE_RESET, 4),
     "null beats are counted": (
         combinational(lambda decoder: decoder.item_buffer.accepted.eq(decoder.window.input.valid)),
         4,
     ),
-    "a beat is accepted while there is no room": (
-        combinational(lambda decoder: decoder.window.input.valid.eq(decoder.input.valid)),
-        4,
-    ),
+    "a beat is accepted while there is no room": (ACCEPTED_WITHOUT_ROOM, 4),
     "one stage does not pause": (combinational(lambda decoder: decoder.window.run.eq(decoder.item_buffer.run | 2)), 2),
     "no beat enters the buffer": (combinational(lambda decoder: decoder.item_buffer.entry_valid.eq(0)), 2),
+    "packed: no late reset of the window": (NO_LATE_RESET, None),
+    "packed: a beat is accepted while there is no room": (ACCEPTED_WITHOUT_ROOM, None),
+    "no beat enters the packer": (combinational(lambda decoder: decoder.packer.sparse.valid.eq(0)), None),
+    "lanes are exchanged": (
+        combinational(
+            lambda decoder: decoder.packer.sparse.payload.symbols[0].eq(decoder.packer.sparse.payload.symbols[1])
+        ),
+        None,
+    ),
 }
-"""Faults between a window and its buffer, and the number of lanes of the decoder."""
+"""Faults between a window and its buffer or packer, and the number of lanes of the decoder; None: the packed one."""
 
 
 @pytest.mark.parametrize(
-    ("fault", "lanes"), tiered(CONNECTION_FAULTS, ["no beat enters the buffer"], tier=pytest.mark.proof)
+    ("fault", "lanes"),
+    tiered(CONNECTION_FAULTS, ["no beat enters the buffer", "no beat enters the packer"], tier=pytest.mark.proof),
 )
-def test_a_wrong_connection_is_rejected(monkeypatch: pytest.MonkeyPatch, fault: Fault, lanes: int) -> None:
-    inject(monkeypatch, ParallelDecoder, fault)
-    assert failed_questions("steady", lanes=lanes) == ["connections"]
+def test_a_wrong_connection_is_rejected(monkeypatch: pytest.MonkeyPatch, fault: Fault, lanes: int | None) -> None:
+    inject(monkeypatch, ParallelDecoder if lanes else DirectPackedDecoder, fault)
+    found = failed_questions("steady", lanes=lanes) if lanes else failed_packed("steady", SMALL)
+    assert found == ["connections"]
 
 
 @pytest.mark.proof
