@@ -13,19 +13,25 @@ import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 from support.command import COMMAND, utf8fpga
 from support.engines import requires_compiler
 from support.processes import run, started, wait_until
+from support.tiers import tiered
+
+from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort
+from utf8fpga.hdl import CoreParameters, TranscoderParameters, ValidatorParameters
 
 pytestmark = requires_compiler
 
 TEXT = b"h\xc3\xa9llo \xf0\x9f\x98\x80 \xff \xe2\x82"
 VIRTUAL = "virtual:icebreaker"
-BAUD = ("--baud", "3000000")
+SPEED = 3_000_000
 """The speed at which test_virtual.py, too, simulates boards, so that their models are compiled once."""
+BAUD = ("--baud", f"{SPEED}")
 PATIENT = (*BAUD, "--timeout", "300")
 
 
@@ -61,7 +67,7 @@ def test_a_check_of_other_cores(file: Path) -> None:
     assert talk(VIRTUAL, file, "--check", "--form", "utf-16-le").stdout.decode().startswith(counts)
     done = talk(VIRTUAL, file, "--check", "--core", "validator", "--report", "verdict")
     assert done.stdout.decode().startswith("16 bytes, 1 report, 1 ill-formed, all equal to the model")
-    with running("--core", "validator", "--report", "verdict") as port:
+    with running(ValidatorParameters(report="verdict")) as port:
         done = talk(port, file)
         assert done.stdout == b"ill-formed\n"
         message = (
@@ -96,15 +102,16 @@ def test_a_check_without_difference(form: str, file: Path) -> None:
 
 
 @contextmanager
-def running(*options: str) -> Iterator[str]:
-    """The port of a virtual board in another process."""
-    with board_process(*options) as (port, _):
+def running(core: CoreParameters | None = None, form: str | None = None, **faults: Any) -> Iterator[str]:
+    """The port of a virtual board in another thread."""
+    board = VirtualBoard("icebreaker", baud=SPEED, core=core, form=form, faults=Faults(**faults))
+    with VirtualPort(board).running() as port:
         yield port
 
 
 @contextmanager
 def board_process(*options: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """The same, and the process."""
+    """The port of a virtual board in another process, and the process."""
     command = [*COMMAND, "boards", "run", "icebreaker", "--rtl", *BAUD, *options]
     with started(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         yield process.stdout.readline().decode().strip(), process
@@ -123,11 +130,11 @@ def test_differences_and_faults_are_one_line(file: Path) -> None:
         message = failure(port, file, "--baud", "115200", "--timeout", "0.5")
         assert re.fullmatch(f"{port}: (no answer within 0.5 s|the answer '.*' is not that of a board).*--baud", message)
     file.write_bytes(b"A" * 3000)
-    with running("--framing", "0.01") as port:
+    with running(framing=0.01) as port:
         assert re.search(
             "the board lost bytes, at \\d+ places, the first after \\d+ items", failure(port, file, "-o", file)
         )
-    with running("--disconnect", "1000") as port:
+    with running(disconnect=1000) as port:
         assert failure(port, file, "--check") == f"{port}: the connection was lost: the cable may be unplugged"
 
 
@@ -139,7 +146,7 @@ def test_a_difference_from_the_model(file: Path) -> None:
         assert failure(port, file, "--check", "--practice", "each-unit") == message
 
 
-@pytest.mark.parametrize("is_removed", [False, True])
+@pytest.mark.parametrize("is_removed", tiered({"kept": False, "removed": True}, ["kept"]))
 def test_a_link_to_the_port(is_removed: bool, tmp_path: Path, file: Path) -> None:
     link = tmp_path / "board"
     link.symlink_to("of a board that was killed")
@@ -192,7 +199,7 @@ def shown_until(primary: int, text: str) -> str:
 
 
 def test_what_is_typed_is_shown_and_the_terminal_is_restored() -> None:
-    with running("--form", "lines") as port, typing(port) as (primary, secondary, process):
+    with running(form="lines") as port, typing(port) as (primary, secondary, process):
         before = termios.tcgetattr(secondary)
         shown_until(primary, "Ctrl-D ends the text")
         wait_until(lambda: termios.tcgetattr(secondary) != before, expected="a terminal without echo")
@@ -212,7 +219,10 @@ def test_what_is_typed_is_shown_and_the_terminal_is_restored() -> None:
         assert termios.tcgetattr(secondary) == before
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    tiered({"SIGTERM": (signal.SIGTERM, -signal.SIGTERM), "SIGINT": (signal.SIGINT, 130)}, ["SIGTERM"]),
+)
 def test_a_signal_leaves_the_terminal_as_it_was(number: signal.Signals, status: int) -> None:
     with running() as port, typing(port) as (primary, secondary, process):
         before = termios.tcgetattr(secondary)
@@ -224,13 +234,13 @@ def test_a_signal_leaves_the_terminal_as_it_was(number: signal.Signals, status: 
         assert termios.tcgetattr(secondary) == before
 
 
-@pytest.mark.parametrize(
-    ("number", "reason"),
-    [
-        (signal.SIGKILL, "the connection was lost: the cable may be unplugged"),
-        (signal.SIGSTOP, r"no answer within 2 s after 1 byte: check the cable"),
-    ],
-)
+ENDS = {
+    "SIGKILL": (signal.SIGKILL, "the connection was lost: the cable may be unplugged"),
+    "SIGSTOP": (signal.SIGSTOP, r"no answer within 2 s after 1 byte: check the cable"),
+}
+
+
+@pytest.mark.parametrize(("number", "reason"), tiered(ENDS, ["SIGKILL"]))
 def test_a_board_that_ends_or_falls_silent_during_a_session(number: signal.Signals, reason: str) -> None:
     with board_process() as (port, board), typing(port, "--timeout", "2") as (primary, secondary, process):
         before = termios.tcgetattr(secondary)
@@ -262,7 +272,7 @@ def test_ctrl_c_while_a_file_is_sent(tmp_path: Path) -> None:
 def test_a_board_does_not_command_a_terminal(tmp_path: Path) -> None:
     text = "A\x1b]0;title\x07 \x9b2J\x7f\tB\r\n\N{EURO SIGN}Z"
     (tmp_path / "text").write_bytes(text.encode())
-    with running("--form", "utf-8") as port:
+    with running(form="utf-8") as port:
         with typing(port, str(tmp_path / "text"), stderr=subprocess.DEVNULL) as (primary, _, process):
             shown = shown_until(primary, "Z")
             assert process.wait() == 0
@@ -272,8 +282,10 @@ def test_a_board_does_not_command_a_terminal(tmp_path: Path) -> None:
 
 def test_units_that_no_terminal_shows(file: Path) -> None:
     # U+5B1B in UTF-16 is ESC [ for a terminal.
-    options = ("--core", "transcoder", "--to", "utf-16-le")
-    with running(*options) as port, typing(port, str(file), "--units") as (primary, _, process):
+    with (
+        running(TranscoderParameters(to="utf-16-le")) as port,
+        typing(port, str(file), "--units") as (primary, _, process),
+    ):
         assert process.wait(60) == 2
         shown = click.unstyle(shown_until(primary, "--output"))
     assert "utf8fpga: --units is utf-16-le here, which no terminal shows: name a file with --output" in shown

@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from support.icarus import requires_icarus
@@ -95,47 +96,32 @@ def test_wrong_arguments() -> None:
         pauses(1, 1)
 
 
-def run_tests(tests: str, folder: Path, *, verilog: str | None = None, **environment: str) -> tuple[int, str]:
-    """Run cocotb tests in Icarus with the example's runner: the exit status and what is printed.
+def run_tests(tests: str, folder: Path, *, verilog: str | None = None, **environment: str) -> dict[str, str]:
+    """Run cocotb tests in Icarus with the example's runner: by test the message of its failure, or nothing.
 
     Args:
         tests: the tests.
         folder: the folder for all files.
-        verilog: a file with the decoder; default: the runner generates it.
+        verilog: the circuit; default: the runner generates a decoder.
         environment: variables of the runner.
     """
     runner = (CHECKOUT / "examples" / "cocotb" / "run.py").read_text(encoding="utf-8")
     if verilog is not None:
-        runner = runner.replace("axi_verilog(decoder_core(lanes=lanes))", f"Path({verilog!r}).read_text()")
+        (folder / "core.v").write_text(verilog, encoding="utf-8")
+        runner = runner.replace("axi_verilog(decoder_core(lanes=lanes))", "Path('core.v').read_text()")
     (folder / "run.py").write_text(runner, encoding="utf-8")
     (folder / "test_decoder.py").write_text(tests, encoding="utf-8")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = run(
-        [sys.executable, "run.py"],
-        cwd=folder,
-        env=os.environ | environment | {"PATH": path},
-        capture_output=True,
-        text=True,
-    )
-    return done.returncode, done.stdout + done.stderr
-
-
-@requires_icarus
-@pytest.mark.parametrize(
-    ("options", "flags"), [({}, "item"), ({"kind": True, "length": True}, "byte"), ({"kind": True}, "word")], ids=str
-)
-def test_the_bench_passes_with_options_of_the_ports(options: dict[str, bool], flags: str, tmp_path: Path) -> None:
-    page = (CHECKOUT / "docs" / "integration.md").read_text(encoding="utf-8")
-    [block] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    core = DecoderParameters(lanes=2, **options).build()
-    verilog = axi_verilog(core, options=PortOptions(flags=flags, reset_low=True, tuser=4))
-    (tmp_path / "decoder.v").write_text(verilog, encoding="utf-8")
-    tests = block.replace("DecoderBench(dut)", f"DecoderBench(dut, flags={flags!r}, tuser=4)")
-    # An ill-formed item also in lane 1.
-    tests = tests.replace('"\\xf0\\x9f"', '"a\\xff"').replace("== 3", "== 4")
-    assert "a\\xff" in tests
-    status, printed = run_tests(tests, tmp_path, verilog="decoder.v")
-    assert status == 0, printed
+    variables = os.environ | environment | {"PATH": path}
+    done = run([sys.executable, "run.py"], cwd=folder, env=variables, capture_output=True, text=True)
+    results = folder / "build" / "results.xml"
+    assert results.exists(), done.stdout + done.stderr
+    failures = {
+        case.attrib["name"]: "".join(failure.attrib["message"] for failure in case.findall("failure"))
+        for case in ElementTree.parse(results).iter("testcase")
+    }
+    assert done.returncode == int(any(failures.values())), done.stdout
+    return failures
 
 
 def test_the_example_rejects_a_verilator_that_is_too_old(tmp_path: Path) -> None:
@@ -152,16 +138,17 @@ def test_the_example_rejects_a_verilator_that_is_too_old(tmp_path: Path) -> None
     assert (done.returncode, done.stderr) == (1, message)
 
 
-@requires_icarus
-def test_the_test_of_the_documentation_passes(tmp_path: Path) -> None:
+def documented() -> str:
+    """The test of the documentation."""
     page = (CHECKOUT / "docs" / "integration.md").read_text(encoding="utf-8")
     [block] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    status, printed = run_tests(block + RESET, tmp_path, LANES="1")
-    assert status == 0, printed
-    assert "PASS=2 FAIL=0" in printed
+    return block
 
 
-RESET = """
+ONE_LANE = """
+from utf8fpga.model import RFC_2279, decode
+from utf8fpga.sim.cocotb import assert_utf8_core
+
 @cocotb.test()
 async def packets_before_a_reset_are_forgotten(dut):
     bench = DecoderBench(dut)
@@ -172,33 +159,10 @@ async def packets_before_a_reset_are_forgotten(dut):
     bench.sink.pause = False
     await bench.send(b"c")
     assert await bench.check() == 1
-"""
-
-ASSERTION = """
-import cocotb
-from utf8fpga.sim.cocotb import assert_utf8_core
 
 @cocotb.test()
 async def conforms(dut):
     assert await assert_utf8_core(dut) > 1000
-"""
-
-
-@requires_icarus
-def test_the_assertion_passes_for_a_decoder_and_sees_a_fault(tmp_path: Path) -> None:
-    status, printed = run_tests(ASSERTION, tmp_path, LANES="1")
-    assert status == 0, printed
-    faulty = axi_verilog(DecoderParameters(practice=Practice.EACH_UNIT).build())
-    (tmp_path / "faulty.v").write_text(faulty, encoding="utf-8")
-    status, printed = run_tests(ASSERTION, tmp_path, verilog="faulty.v", LANES="1")
-    assert status == 1
-    assert "packet 0, word 1: U+FFFD (ill-formed), expected the end; bytes: E0 A0" in printed
-
-
-WRONG = """
-import cocotb
-from utf8fpga.model import RFC_2279, decode
-from utf8fpga.sim.cocotb import DecoderBench
 
 @cocotb.test()
 async def other_golden_decoder(dut):
@@ -218,12 +182,14 @@ async def nothing_arrives(dut):
 
 
 @requires_icarus
-def test_a_difference_is_an_assertion_with_packet_word_and_bytes(tmp_path: Path) -> None:
-    status, printed = run_tests(WRONG, tmp_path, LANES="1")
-    assert status == 1
-    assert "packet 1, word 1: U+FFFD (ill-formed), expected U+D800; bytes: 62 ED A0 80" in printed
-    assert "packet 0 did not arrive within 1 us: 61" in printed
-    assert "PASS=0 FAIL=2" in printed
+def test_a_decoder_of_one_lane_passes_and_a_difference_has_packet_word_and_bytes(tmp_path: Path) -> None:
+    assert run_tests(documented() + ONE_LANE, tmp_path, LANES="1") == {
+        "accents": "",
+        "packets_before_a_reset_are_forgotten": "",
+        "conforms": "",
+        "other_golden_decoder": "packet 1, word 1: U+FFFD (ill-formed), expected U+D800; bytes: 62 ED A0 80",
+        "nothing_arrives": "packet 0 did not arrive within 1 us: 61",
+    }
 
 
 def test_the_example_is_short() -> None:
@@ -231,33 +197,39 @@ def test_the_example_is_short() -> None:
     assert len((CHECKOUT / "examples" / "cocotb" / "test_decoder.py").read_text(encoding="utf-8").splitlines()) <= 60
 
 
-OTHERS = """
-import cocotb
+SEVERAL = """
 from utf8fpga.hdl import EncoderParameters, RemoverParameters, TranscoderParameters, ValidatorParameters
 from utf8fpga.model import TABLE_3_7
-from utf8fpga.sim.cocotb import CoreBench, pauses
-
-PARAMETERS = {parameters}
-PACKETS = {packets}
+from utf8fpga.sim.cocotb import CoreBench, assert_utf8_core
 
 @cocotb.test()
-async def packets(dut):
-    bench = CoreBench(dut, PARAMETERS)
+async def each_unit(dut):
+    await assert_utf8_core(dut.each_unit)
+
+CORES =
+
+@cocotb.test()
+@cocotb.parametrize(name=list(CORES))
+async def packets(dut, name):
+    parameters, given, count = CORES[name]
+    bench = CoreBench(getattr(dut, name), parameters)
     bench.source.set_pause_generator(pauses(1, 0.3))
     if bench.sink:
         bench.sink.set_pause_generator(pauses(2))
     else:
         bench.ready_pauses = pauses(2)
     await bench.reset()
-    await bench.send(*PACKETS)
-    assert await bench.check() == {count}
+    await bench.send(*given)
+    assert await bench.check() == count
 
 @cocotb.test()
-async def wrong_packet(dut):
-    bench = CoreBench(dut, PARAMETERS)
+@cocotb.parametrize(name=list(CORES))
+async def wrong_packet(dut, name):
+    parameters, given, _ = CORES[name]
+    bench = CoreBench(getattr(dut, name), parameters)
     await bench.reset()
-    await bench.send(PACKETS[-1])
-    bench._sent[0] = PACKETS[0]
+    await bench.send(given[-1])
+    bench._sent[0] = given[0]
     await bench.check()
 """
 
@@ -270,26 +242,44 @@ WORDS = [[ord(each) for each in TEXT.decode()], [], [0x41, 0xD800]]
 UTF_8_BYTES = len(TEXT) + len("A\ufffd".encode())
 SYMBOLS = [[0x12345, 0xFFFFF, 0], [], [1, 2, 3, 4, 5]]
 
+CORES: dict[str, tuple[CoreParameters, list[Any], int]] = {
+    "transcoder": (TranscoderParameters(to="utf-16-be", lanes=2), PACKETS, UTF_16_UNITS),
+    "sanitizer": (TranscoderParameters(narrow=True), PACKETS, SANITIZED_BYTES),
+    "encoder": (EncoderParameters(), WORDS, UTF_8_BYTES),
+    "validator": (ValidatorParameters(lanes=2, report="verdict"), PACKETS, len(PACKETS)),
+    "pass_through": (ValidatorParameters(pass_through=True, report="offset"), PACKETS, sum(map(len, PACKETS))),
+    "remover": (RemoverParameters(lanes=2, width=12, user=8), SYMBOLS, sum(map(len, SYMBOLS))),
+}
+"""By name the core, packets, and the number of its output symbols."""
+
 
 @requires_icarus
-@pytest.mark.parametrize(
-    ("parameters", "packets", "count"),
-    [
-        (TranscoderParameters(to="utf-16-be", lanes=2), PACKETS, UTF_16_UNITS),
-        (TranscoderParameters(narrow=True), PACKETS, SANITIZED_BYTES),
-        (EncoderParameters(lanes=2), WORDS, UTF_8_BYTES),
-        (ValidatorParameters(lanes=2), PACKETS, len(PACKETS)),
-        (ValidatorParameters(pass_through=True, report="offset"), PACKETS, sum(map(len, PACKETS))),
-        (RemoverParameters(lanes=2, width=12, user=8), SYMBOLS, sum(map(len, SYMBOLS))),
-    ],
-    ids=lambda value: value.name if hasattr(value, "name") else "",
-)
-def test_the_bench_of_every_core_passes_and_rejects_another_packet(
-    parameters: CoreParameters, packets: list[Any], count: int, tmp_path: Path
-) -> None:
-    (tmp_path / "core.v").write_text(axi_verilog(parameters.build(), "utf8_decoder"), encoding="utf-8")
-    expression = parameters.expression().removesuffix(".build()")
-    tests = OTHERS.format(parameters=expression, packets=packets, count=count)
-    status, printed = run_tests(tests, tmp_path, verilog="core.v", COCOTB_RESOLVE_X="random")
-    assert (status, "PASS=1 FAIL=1" in printed) == (1, True), printed
-    assert re.search(r"AssertionError: packet 0(, symbol|, word|: report)", printed)
+def test_the_bench_passes_with_every_core_and_options_of_the_ports_and_rejects_others(tmp_path: Path) -> None:
+    options = PortOptions(flags="byte", reset_low=True, tuser=4)
+    decoder = DecoderParameters(lanes=2, packed=False, kind=True, length=True)
+    each_unit = DecoderParameters(practice=Practice.EACH_UNIT)
+    circuits = {
+        "decoder": axi_verilog(decoder.build(), "decoder_core", options=options),
+        "each_unit": axi_verilog(each_unit.build(), "each_unit_core"),
+        **{name: axi_verilog(parameters.build(), f"{name}_core") for name, (parameters, _, _) in CORES.items()},
+    }
+    instances = "".join(f"  {name}_core {name}();\n" for name in circuits)
+    block = documented().replace("DecoderBench(dut)", "DecoderBench(dut.decoder, flags='byte', tuser=4)")
+    # An ill-formed item also in lane 1.
+    block = block.replace('"\\xf0\\x9f"', '"a\\xff"').replace("== 3", "== 4")
+    assert "a\\xff" in block
+    cores = ", ".join(
+        f"{name!r}: ({parameters.expression().removesuffix('.build()')}, {packets}, {count})"
+        for name, (parameters, packets, count) in CORES.items()
+    )
+    failures = run_tests(
+        block + SEVERAL.replace("CORES =", f"CORES = {{{cores}}}"),
+        tmp_path,
+        verilog="".join(circuits.values()) + f"module utf8_decoder;\n{instances}endmodule\n",
+        COCOTB_RESOLVE_X="random",
+    )
+    passed = [test for test, message in failures.items() if not message]
+    assert passed == ["accents", *(f"packets/name={number}" for number in range(len(CORES)))]
+    assert failures.pop("each_unit") == "packet 0, word 1: U+FFFD (ill-formed), expected the end; bytes: E0 A0"
+    for message in failures.values():
+        assert re.match(r"packet 0(, symbol 0|, word 0|: report)|$", message)

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from io import TextIOWrapper
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from io import RawIOBase, TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO
 from unittest.mock import patch
@@ -42,28 +44,57 @@ def utf8fpga(*arguments: str | Path, data: bytes = b"", **options: Any) -> subpr
 
 
 def _here(words: list[str], data: bytes, environment: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
-    from utf8fpga.cli.main import main
-
     with ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
         files[0].write(data)
         files[0].seek(0)
-        stack.enter_context(patch.dict(os.environ, dict(environment), clear=True))
-        stack.enter_context(patch.object(sys, "argv", ["utf8fpga", *words]))
-        status: Any = 1
-        with _standard_files(files), warnings.catch_warnings():
-            try:
-                main(words)
-            except SystemExit as end:
-                status = end.code
-            except BaseException:
-                traceback.print_exc()
+        status = _run_here(words, files, environment)
         out, err = (_content(file) for file in files[1:])
-    return subprocess.CompletedProcess([*COMMAND, *words], status or 0, out, talk(err.decode()).encode())
+    return subprocess.CompletedProcess([*COMMAND, *words], status, out, talk(err.decode()).encode())
+
+
+def on_terminal(*arguments: str | Path, **environment: str) -> str:
+    """Run the command in this process: what a terminal shows that is standard output and standard error."""
+    variables = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    variables |= {"TERM": "xterm", "COLUMNS": "80", **environment}
+    primary, secondary = pty.openpty()
+    with ThreadPoolExecutor(1) as reader, open(primary, "rb", buffering=0) as terminal, open(os.devnull, "rb") as empty:
+        shown = reader.submit(_read_terminal, terminal)
+        with open(secondary, "wb", buffering=0) as output:
+            _run_here(list(map(str, arguments)), [empty, output, output], variables)
+        return shown.result().decode().replace("\r\n", "\n")
+
+
+def _read_terminal(terminal: RawIOBase) -> bytes:
+    found = b""
+    with suppress(OSError):  # On Linux the read fails when no process has the terminal open any more.
+        while piece := terminal.read(10_000):
+            found += piece
+    return found
+
+
+def _run_here(words: list[str], files: Sequence[Any], environment: Mapping[str, str]) -> int:
+    """The exit status of the command with these standard files."""
+    from utf8fpga.cli.main import main
+
+    status: Any = 1
+    with (
+        patch.dict(os.environ, dict(environment), clear=True),
+        patch.object(sys, "argv", ["utf8fpga", *words]),
+        _standard_files(files),
+        warnings.catch_warnings(),
+    ):
+        try:
+            main(words)
+        except SystemExit as end:
+            status = end.code
+        except BaseException:
+            traceback.print_exc()
+    return status or 0
 
 
 @contextmanager
-def _standard_files(files: list[BinaryIO]) -> Iterator[None]:
+def _standard_files(files: Sequence[Any]) -> Iterator[None]:
     """Redirect standard input, output and error of the block to these files, by descriptor and in `sys`."""
     names = ("stdin", "stdout", "stderr")
     before = [(os.dup(number), getattr(sys, name)) for number, name in enumerate(names)]
