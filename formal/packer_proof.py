@@ -91,11 +91,6 @@ class PackerProof(Top):
         return slot.keep & masks.replicate(len(slot.keep))
 
     @property
-    def after(self) -> int:
-        """Cycles after a reset in which the invariant need not hold."""
-        return self.packer.reset_cycles
-
-    @property
     def given(self) -> Registers:
         """The registers of the pipeline."""
         slots = [(f"see_slot_{n}", f"see_states_{n}") for n in range(len(self.invariant.slots))]
@@ -183,7 +178,7 @@ class _Design:
         found = iter(aig.output_bits["wrong"])
         bad = {wanted: [next(found) for _ in range(len(each))] for wanted, each in proof.monitors.bad.items()}
         aig = replace(aig, outputs=[*aig.outputs, *registers.values()])
-        return _Design(aig, claims, bad, proof.after if free else _AFTER_POWER_UP)
+        return _Design(aig, claims, bad, proof.packer.reset_cycles if free else _AFTER_POWER_UP)
 
     def cycles(self, *resets: int | None) -> Cycles:
         """Some cycles, each with the value of the reset; None: with any value."""

@@ -67,6 +67,7 @@ class StagesProof(Top):
         source: the table of the decoder in front; None: each code point may have any lane, and is any number.
 
     Attributes:
+        cycles: the number of them until nothing of arbitrary flip-flop contents is left.
         offer, fresh: inputs with arbitrary values: whether there is a beat, and from what its payload is made. There is
             none in the cycle after a reset.
         wrong: per output lane whether it differs from the reference; then whether two units are in one place, a unit
@@ -81,14 +82,8 @@ class StagesProof(Top):
         self.fresh = Signal(len(Value.cast(stages.input.payload)), name="fresh")
         self.names = [*(f"output lane {lane}" for lane in range(stages.lanes * stages.slots)), *_WHOLE]
         self.wrong = Signal(len(self.names), name="wrong")
-
-    @property
-    def cycles(self) -> int:
-        """Cycles until nothing of arbitrary flip-flop contents is left.
-
-        A beat that waits makes room in the cycle after.
-        """
-        return self._stages.latency + 2
+        # A beat that waits makes room in the cycle after.
+        self.cycles = stages.latency + 2
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

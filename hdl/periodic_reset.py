@@ -26,11 +26,6 @@ MAX_EVERY = (1 << 48) - 1
 """Upper bound on the cycles from one reset to the next; at 300 MHz ten days."""
 
 
-def _needed(decoder: Core) -> int:
-    """Upper bound on the cycles without a beat after which a decoder has drained and is ready."""
-    return max(int(getattr(decoder, "silent_cycles", decoder.drain_cycles)), decoder.reset_cycles)
-
-
 class Refresh(wiring.Component):
     """The control of a periodic reset: when the input of a decoder is closed, and when the decoder is reset.
 
@@ -70,15 +65,6 @@ class Refresh(wiring.Component):
     Raises:
         InvalidArgumentError: `every` is not in 1 to `MAX_EVERY`.
     """
-
-    @classmethod
-    def of(cls, decoder: Core, every: int) -> Refresh:
-        """The control for a decoder, with a `still` of more than `STILL` if the decoder needs it.
-
-        Args:
-            every: lower bound on the cycles from one reset to the next, 1 to `MAX_EVERY`.
-        """
-        return cls(every, still=max(STILL, _needed(decoder) + 1))
 
     def __init__(self, every: int, *, still: int = STILL, most: int = MOST) -> None:
         if not 1 <= every <= MAX_EVERY:
@@ -143,10 +129,12 @@ class RefreshedDecoder(wiring.Component):
     """
 
     def __init__(self, decoder: Core, refresh: Refresh | int) -> None:
-        self.decoder = decoder
-        self.refresh = refresh = Refresh.of(decoder, refresh) if isinstance(refresh, int) else refresh
+        # Cycles without a beat after which the decoder has drained and is ready, at most.
+        needed = max(int(getattr(decoder, "silent_cycles", decoder.drain_cycles)), decoder.reset_cycles)
+        if isinstance(refresh, int):
+            refresh = Refresh(refresh, still=max(STILL, needed + 1))
+        self.decoder, self.refresh = decoder, refresh
         self.parameters = replace(cast("DecoderParameters", decoder.parameters), refresh=refresh.every)
-        needed = _needed(decoder)
         if refresh.still <= needed:
             raise InvalidArgumentError(
                 f"{refresh.still} cycles without a beat are too few for this decoder: more than {needed} are needed"

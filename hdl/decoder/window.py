@@ -54,13 +54,20 @@ class ItemWindow(wiring.Component):
 
     Args:
         ports: by name the other ports, from the layout of a beat of `slots_layout`.
+
+    Attributes:
+        spans: the position of each unit in its sequence must be known.
+        resets_words: U+FFFD and upper bits of a code point that are 0 are resets of registers, see `Window.resets`.
     """
+
+    resets_words = False
 
     def __init__(
         self, parameters: DecoderParameters, *, always_ready: bool, ports: Callable[[data.StructLayout], dict[str, Any]]
     ) -> None:
         self.parameters, self.lanes, self.stages = parameters, parameters.lanes, parameters.stages
         self.control = WindowControl.of(parameters.table)
+        self.spans = parameters.kind or parameters.length
         if parameters.kind:
             self.control.serial.check_kinds()
         self.flags = PropertyLogic.of(parameters.table, parameters.properties)
@@ -72,16 +79,6 @@ class ItemWindow(wiring.Component):
     def state(self) -> WindowState:
         """The registers, created at first use, since a wide window has many."""
         raise NotImplementedError
-
-    @property
-    def spans(self) -> bool:
-        """Whether the position of each unit in its sequence must be known."""
-        return self.parameters.kind or self.parameters.length
-
-    @property
-    def resets_words(self) -> bool:
-        """Whether U+FFFD and upper bits of a code point that are 0 are resets of registers, see `Window.resets`."""
-        return False
 
     def contents(self, beat: Window, lane: int, *, by_reset: bool = False) -> dict[str, Value]:
         """The values of a lane, by name, if no unit follows its unit; `by_reset` as in `Window.word`."""
@@ -320,7 +317,10 @@ class RowWindow(ItemWindow):
     """
 
     def __init__(self, parameters: DecoderParameters) -> None:
-        self.advance = FanOut(parameters.stages.row_cycles)
+        stages = parameters.stages
+        self.advance = FanOut(stages.row_cycles)
+        # With as many lanes as slices are for, the nets to the resets are too long for the clock.
+        self.resets_words = stages.words and parameters.replacement and stages.buffer == "memory"
 
         def ports(slots: data.StructLayout) -> dict[str, Any]:
             item = slots["slots"].shape.elem_shape
@@ -333,11 +333,6 @@ class RowWindow(ItemWindow):
             }
 
         super().__init__(parameters, always_ready=True, ports=ports)
-
-    @property
-    def resets_words(self) -> bool:
-        # With as many lanes as slices are for, the nets to the resets are too long for the clock.
-        return self.stages.words and self.parameters.replacement and self.stages.buffer == "memory"
 
     @cached_property
     def state(self) -> WindowState:
