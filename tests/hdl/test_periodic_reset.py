@@ -67,7 +67,7 @@ def test_no_parallel_decoder_drains_later_or_holds_more_beats_than_the_bounds(la
         if lanes > 1:
             packed = decoder_core(lanes=lanes, pipeline=pipeline, buffer=buffer)
             packer = packed.packer
-            RefreshedDecoder(packed, Refresh.of(packed, 1))  # which checks the bound
+            RefreshedDecoder(packed, 1)  # which checks the bound
             # Each beat that the packer accepts begins at most one row.
             assert packer.capacity + 1 + max(CAPACITY, sparse.latency) < MOST
 
