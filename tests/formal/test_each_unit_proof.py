@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from amaranth.hdl import Const, Value
-from support.faults import combinational, inject, registered
+from support.faults import combinational, inject, promise, registered
 from support.tiers import tiered
 
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
@@ -96,6 +96,6 @@ def test_faults_are_refuted(
 
 @pytest.mark.slow
 def test_a_latency_that_is_too_low_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(UnitMarker, "latency", 3)
+    promise(monkeypatch, UnitMarker, latency=3)
     (result,) = prove(Configuration.of(SANITIZER), Property.LATENCY)
     assert result.proved is False

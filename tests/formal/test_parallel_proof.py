@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const, Module, ResetSignal, Value
 from support.decoders import SMALL, sparse_decoder
-from support.faults import Fault, combinational, inject, mute_errors, registered
+from support.faults import Fault, combinational, inject, mute_errors, promise, registered
 from support.tiers import tiered
 
 from utf8fpga.formal import runner
@@ -228,7 +228,7 @@ def test_a_window_with_a_fault_gives_a_counterexample(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("lanes", [2, 4])
 def test_a_latency_that_is_too_low_is_rejected(monkeypatch: pytest.MonkeyPatch, lanes: int) -> None:
     latency = sparse_decoder(lanes=lanes).latency
-    monkeypatch.setattr(ParallelDecoder, "latency", latency - 1)
+    promise(monkeypatch, ParallelDecoder, latency=latency - 1)
     assert failed_questions("latency", lanes=lanes, pipeline=5)[0] == f"{latency} cycles, not {latency - 1}"
 
 
@@ -237,7 +237,7 @@ def test_a_latency_of_a_packed_decoder_that_is_too_low_is_rejected(monkeypatch: 
     assert isinstance(core, DirectPackedDecoder)
     assert failed_packed("latency", SMALL) == []
     too_low = core.latency - 1
-    monkeypatch.setattr(DirectPackedDecoder, "latency", too_low)
+    promise(monkeypatch, DirectPackedDecoder, latency=too_low)
     found = f"{core.packer.ahead} + {core.packer.latency} cycles, not {too_low}"
     assert failed_packed("latency", SMALL) == [found]
 

@@ -72,6 +72,17 @@ def inject(monkeypatch: pytest.MonkeyPatch, component: type[Any], *faults: Fault
     monkeypatch.setattr(component, "elaborate", _elaborate_with(component, faults))
 
 
+def promise(monkeypatch: pytest.MonkeyPatch, component: type[Any], **promises: int) -> None:
+    """Let all components of this type state other values, such as of `latency`."""
+    initialise = component.__init__
+
+    def changed(self: Any, *args: Any, **kwargs: Any) -> None:
+        initialise(self, *args, **kwargs)
+        vars(self).update(promises)
+
+    monkeypatch.setattr(component, "__init__", changed)
+
+
 def with_registers(component: type[Any], **changes: dict[str, Any]) -> type[Any]:
     """A type of components like this one, in which some registers differ in, say, `init` or `reset_less`.
 
