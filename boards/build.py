@@ -26,7 +26,7 @@ from utf8fpga.boards.ssh_build import Host, find_paramiko, run_on_host
 from utf8fpga.boards.top import DIVIDED_CLOCK, BoardTop
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl import CoreParameters, DecoderParameters
-from utf8fpga.hdl.toolchain import ToolError, find_tool, present_version, run_tool, tool_version
+from utf8fpga.hdl.toolchain import ToolError, find_tool, present_version, run_tool
 from utf8fpga.hdl.uart import uart_divisor
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.sim.engines.native import find_compiler
@@ -398,7 +398,7 @@ class _Job:
                 run_tool(tool, arguments, directory=folder.work)
             except ToolError as error:
                 raise ToolError(f"{error}; see {folder.existing(log) or folder.path}") from None
-        return {tool: tool_version(tool) for tool in self.flow.tools[:2]}
+        return {tool: present_version(tool) for tool in self.flow.tools[:2]}
 
     def _run_there(self, folder: _WorkingFolder, plan: BuildPlan) -> dict[str, str]:
         """Run the tools on the host, where one script runs all of them; returns the same."""

@@ -175,18 +175,8 @@ def stop_tools() -> None:
         process.terminate()
 
 
-def tool_version(tool: str) -> str:
-    """The version that a tool reports, such as ``0.11.1``.
-
-    Raises:
-        ToolError: it is not installed or does not run.
-    """
-    printed = run_tool(tool, ["--version"], directory=Path.cwd())
-    return version_in(printed)
-
-
 def present_version(tool: str) -> str:
-    """`tool_version`, cached for each installed program.
+    """The version that a tool reports, such as ``0.11.1``; cached for each installed program.
 
     Raises:
         ToolError: it is not installed or does not run.
@@ -198,7 +188,7 @@ def present_version(tool: str) -> str:
 @functools.cache
 def _version(tool: str, path: str, changed: int) -> str:
     del path, changed  # They identify the program in the cache.
-    return tool_version(tool)
+    return version_in(run_tool(tool, ["--version"], directory=Path.cwd()))
 
 
 def version_in(printed: str) -> str:

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from support.programs import write_program
 
-from utf8fpga.hdl.toolchain import ToolError, find_tool, run_tool, tool_version
+from utf8fpga.hdl.toolchain import ToolError, find_tool, present_version, run_tool
 
 
 def test_the_environment_chooses_a_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = write_program(tmp_path / "mine", "print('mine 1.2.3+4')")
     monkeypatch.setenv("NEXTPNR_ICE40", str(chosen))
     assert find_tool("nextpnr-ice40") == str(chosen)
-    assert tool_version("nextpnr-ice40") == "1.2.3+4"
+    assert present_version("nextpnr-ice40") == "1.2.3+4"
 
 
 def test_an_environment_that_names_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +39,7 @@ def test_a_missing_tool(tool: str, package: str, tmp_path: Path, monkeypatch: py
 
 @pytest.mark.smoke
 def test_yosys_is_found_and_runs(tmp_path: Path) -> None:
-    assert re.match(r"0\.\d+", tool_version("yosys"))
+    assert re.match(r"0\.\d+", present_version("yosys"))
     (tmp_path / "a.v").write_text("module a(input x, output y); assign y = x; endmodule")
     run_tool("yosys", ["-q", "-p", "read_verilog a.v; write_json a.json"], directory=tmp_path)
     assert '"a"' in (tmp_path / "a.json").read_text()
