@@ -73,14 +73,10 @@ def inject(monkeypatch: pytest.MonkeyPatch, component: type[Any], *faults: Fault
 
 
 def promise(monkeypatch: pytest.MonkeyPatch, component: type[Any], **promises: int) -> None:
-    """Let all components of this type state other values, such as of `latency`."""
-    initialise = component.__init__
-
-    def changed(self: Any, *args: Any, **kwargs: Any) -> None:
-        initialise(self, *args, **kwargs)
-        vars(self).update(promises)
-
-    monkeypatch.setattr(component, "__init__", changed)
+    """Let all components of this type state other values, such as of `latency`, whatever they set themselves."""
+    for name, value in promises.items():
+        other = property(lambda _, value=value: value, lambda *_: None)
+        monkeypatch.setattr(component, name, other, raising=False)
 
 
 def with_registers(component: type[Any], **changes: dict[str, Any]) -> type[Any]:
