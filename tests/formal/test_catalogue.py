@@ -372,16 +372,6 @@ def test_each_result_is_printed_when_it_is_known(
     assert captured.err.startswith("utf8fpga: pipeline")
 
 
-def test_a_folder_that_cannot_be_written_is_reported(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(CONFIGURATIONS, "broken", broken(valid_is_deasserted_while_waiting))
-    (tmp_path / "file").touch()
-    where = str(tmp_path / "file" / "folder")
-    assert run("broken", "--property", "steady", "--directory", where) == 2
-    assert capfd.readouterr().err == f"utf8fpga: cannot write {where!r}: Not a directory\n"
-
-
 def test_the_command_gives_json(capfd: pytest.CaptureFixture[str]) -> None:
     assert run("serial-0", "--property", "stall", "--json") == 0
     (result,) = json.loads(capfd.readouterr().out)
@@ -392,11 +382,15 @@ def test_a_failure_is_reported_and_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(CONFIGURATIONS, "broken", broken(valid_is_deasserted_while_waiting))
-    assert run("broken", "--property", "steady", "--directory", str(tmp_path)) == 1
+    command = ("broken", "--property", "steady", "--directory")
+    assert run(*command, str(tmp_path)) == 1
     err = capfd.readouterr().err.splitlines()
     assert err[0].startswith("broken: steady fails in ")
     assert err[-1] == "utf8fpga: 1 of 1 not proved, the first: broken steady"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken_steady.vcd", "test_broken_steady.py"]
+    file = tmp_path / "broken_steady.vcd"
+    assert run(*command, str(file / "folder")) == 2
+    assert capfd.readouterr().err == f"utf8fpga: cannot write '{file / 'folder'}': Not a directory\n"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The proofs of transcoders."""
+"""The proofs of transcoders, and of encoders with several lanes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,35 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from amaranth.hdl import Module
 from support.faults import combinational, delay_bounds, inject, lose_flags
 from support.tiers import tiered
 
-from utf8fpga.formal import runner
+from utf8fpga.formal import item_lanes, runner
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
+from utf8fpga.formal.item_lanes import prove_item_lanes
 from utf8fpga.formal.mark_proof import prove_marks
+from utf8fpga.formal.packer_proof import prove_packer
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
-from utf8fpga.hdl import DecoderParameters, Transcoder, TranscoderParameters
+from utf8fpga.formal.wide_proof import is_wide, prove_joints, prove_units
+from utf8fpga.hdl import CoreParameters, DecoderParameters, EncoderParameters, Packer, Transcoder, TranscoderParameters
+from utf8fpga.hdl.encoder import parallel_encoder
+from utf8fpga.hdl.encoder.stages import EncoderStages
 from utf8fpga.hdl.shift_queue import ShiftQueue
 from utf8fpga.hdl.transcoder import transcoder
 from utf8fpga.hdl.transcoder.byte_order_mark import MarkRemover
-from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable, InvalidArgumentError
 from utf8fpga.model.forms import GENERALISED_UTF_8
 
+LENDS = TranscoderParameters(to="utf-16-le", lanes=4)
+"""Units are lent, and no beat waits."""
+COLLIDES = TranscoderParameters(to="utf-16-le", lanes=2)
+"""A beat waits where the last lane of the one before is not empty."""
+
+WIDE = [name for name, each in CONFIGURATIONS.items() if name.startswith(("encoder", "transcoder")) and each.on_request]
 TRANSCODERS = [name for name, each in CONFIGURATIONS.items() if name.startswith("transcoder") and not each.on_request]
 PROVED = {f"{name}-{wanted}": (name, wanted) for name in TRANSCODERS for wanted in TRANSCODER_PROPERTIES}
 QUICK = ["transcoder-utf-8-to-utf-16-le-steady"]
@@ -40,14 +52,14 @@ def test_other_properties_are_not_proved() -> None:
     assert prove(CONFIGURATIONS[TRANSCODERS[0]], Property.STALL) == []
 
 
-UTF_16 = TranscoderParameters(to="utf-16-le")
+TO_UTF_16 = TranscoderParameters(to="utf-16-le")
 
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("fault", [delay_bounds, pytest.param(lose_flags, marks=pytest.mark.proof)])
 def test_an_encoder_with_a_fault_is_refuted(fault: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     fault(monkeypatch)
-    proved, note = prove_encoder(UTF_16.build, Property.EQUIVALENCE)
+    proved, note = prove_encoder(TO_UTF_16.build, Property.EQUIVALENCE)
     assert proved is False
     assert note.startswith("step: monitor 0")
 
@@ -80,14 +92,37 @@ def bytes_are_not_swapped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcoder, "in_byte_order", lambda unit, _: unit)
 
 
-@pytest.mark.parametrize("fault", [pytest.param(bytes_are_not_swapped, marks=pytest.mark.proof), ends_are_lost])
+class ShortPacker(Packer):
+    """A packer for a pipeline in front that is one cycle shorter."""
+
+    def __init__(self, *args: Any, ahead: int, **kwargs: Any) -> None:
+        super().__init__(*args, ahead=ahead - 1, **kwargs)
+
+
+def a_short_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel_encoder, "Packer", ShortPacker)
+
+
+def another_packer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel_encoder, "Packer", lambda *args, **kwargs: Packer(*args, flushes=False, **kwargs))
+
+
+FROM_UTF_16 = TranscoderParameters(from_="utf-16-be", to="utf-8")
+JOINTS = {
+    "ends are lost": (ends_are_lost, FROM_UTF_16, "it is not its decoder and its encoder"),
+    "short pipeline": (a_short_pipeline, COLLIDES, "it is not its parts"),
+    "bytes are not swapped": (bytes_are_not_swapped, FROM_UTF_16, "it is not its decoder and its encoder"),
+    "another packer": (another_packer, COLLIDES, "it is not its parts"),
+}
+
+
+@pytest.mark.parametrize(("fault", "given", "note"), tiered(JOINTS, 2))
 def test_parts_that_are_joined_in_another_way_are_rejected(
-    fault: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    fault: Callable[..., None], given: CoreParameters, note: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = TranscoderParameters(from_="utf-16-be", to="utf-8")
     fault(monkeypatch)
     (result,) = prove(Configuration.of(given), Property.EQUIVALENCE)
-    assert (result.proved, result.note) == (None, "it is not its decoder and its encoder")
+    assert (result.proved, result.note) == (None, note)
 
 
 DETECTING = TranscoderParameters(from_="utf-16-be", to="utf-8", bom="detect")
@@ -123,15 +158,12 @@ def test_a_transcoder_is_not_proved_without_its_stages_for_marks(monkeypatch: py
     assert (result.proved, result.parts) == (False, ("remover",))
 
 
-WIDE = TranscoderParameters(to="utf-16-le", lanes=2)
-
-
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        *((UTF_16, each) for each in TRANSCODER_PROPERTIES if each not in (Property.STEADY, Property.INDEPENDENCE)),
-        (WIDE, Property.EQUIVALENCE),
-        (WIDE, Property.POWER_UP),
+        *((TO_UTF_16, each) for each in TRANSCODER_PROPERTIES if each not in (Property.STEADY, Property.INDEPENDENCE)),
+        (COLLIDES, Property.EQUIVALENCE),
+        (COLLIDES, Property.POWER_UP),
     ],
     ids=lambda each: getattr(each, "name", None),
 )
@@ -150,7 +182,7 @@ def test_without_a_proof_of_its_decoder_nothing_is_proved(
     assert (result.proved, asked) == (None, [wanted])
 
 
-@pytest.mark.parametrize("given", [UTF_16, WIDE], ids=lambda each: each.name)
+@pytest.mark.parametrize("given", [TO_UTF_16, COLLIDES], ids=lambda each: each.name)
 def test_with_another_decoder_nothing_is_proved(given: TranscoderParameters, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "is_same_decoder", lambda _: False)
     for name in ("prove_encoder", "prove_packer"):  # They would take minutes.
@@ -160,7 +192,7 @@ def test_with_another_decoder_nothing_is_proved(given: TranscoderParameters, mon
 
 
 def test_a_decoder_of_another_table_is_rejected() -> None:
-    core = UTF_16.build()
+    core = TO_UTF_16.build()
     assert is_same_decoder(core)
     core.decoder = DecoderParameters(table=GENERALISED_UTF_8, replacement=False).build()
     assert not is_same_decoder(core)
@@ -184,3 +216,118 @@ def test_others_have_no_reference(given: dict[str, Any]) -> None:
         f"the proofs have no reference for {parameters.name}: use a source other than UTF-32; with several lanes"
         " also packed wide output beats, bom keep, and a source other than CESU-8 and Modified UTF-8"
     )
+
+
+# Several lanes.
+
+
+STAGES = {
+    each.name: each
+    for each in (
+        EncoderParameters(to="utf-16-le", lanes=2),
+        EncoderParameters(to="utf-16-le", lanes=2, packed=False),
+        EncoderParameters(lanes=4),
+        EncoderParameters(to="cesu-8", lanes=2, items=True),
+        LENDS,
+        COLLIDES,
+        TranscoderParameters(lanes=4),
+        TranscoderParameters(to="utf-16-be", lanes=4, packed=False),
+        TranscoderParameters(from_="utf-16-le", lanes=3),
+        TranscoderParameters(to="utf-16-le", lanes=16),
+    )
+}
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("given", tiered(STAGES, 1, tier=pytest.mark.proof))
+def test_the_stages_make_the_units_of_the_rows(given: CoreParameters) -> None:
+    assert prove_units(given.build, Property.POWER_UP) == (True, "")
+
+
+def the_wrong_lane_lends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lane 1 of the beat itself lends its units to the last lane, in place of lane 0 of the next one."""
+    encode = EncoderStages._encode
+
+    def wrong(self: EncoderStages, m: Module, beat: Any, valid: Any, follows: Any, lends: Any) -> None:
+        encode(self, m, beat, valid, beat.lanes[1], lends)
+
+    monkeypatch.setattr(EncoderStages, "_encode", wrong)
+
+
+def units_are_lent_to_the_wrong_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the lane before has to have is in the lane itself, and the other way round."""
+    coded = EncoderStages._coded
+
+    def wrong(self: EncoderStages, lane: Any, present: Any) -> Any:
+        one, other, *rest = coded(self, lane, present)
+        return [other, one, *rest]
+
+    monkeypatch.setattr(EncoderStages, "_coded", wrong)
+
+
+def absent_beats_have_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lanes of a beat that is not there are not emptied."""
+    monkeypatch.setattr(EncoderStages, "_only_valid", lambda self, m, taken: taken)
+
+
+def nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Units are lent to a lane that is not empty, and to a packet that has ended."""
+    elaborate = EncoderStages.elaborate
+
+    def wrong(self: EncoderStages, platform: object) -> Module:
+        collides, self.collides = self.collides, False
+        m = elaborate(self, platform)
+        self.collides = collides
+        return m
+
+    monkeypatch.setattr(EncoderStages, "elaborate", wrong)
+
+
+FAULTS = {
+    "class": (delay_bounds, LENDS, "any contents: output lane 0 in cycle 6"),
+    "flags": (lose_flags, LENDS, "any contents: output lane 0 in cycle 6"),
+    "wrong lane lends": (the_wrong_lane_lends, LENDS, "any contents: output lane 3 in cycle 6"),
+    "lent to the wrong lane": (units_are_lent_to_the_wrong_lane, LENDS, "any contents: output lane 0 in cycle 6"),
+    "absent beats": (absent_beats_have_lanes, LENDS, "any contents: output lane 0 in cycle 6"),
+    "nothing waits": (nothing_waits, COLLIDES, "any contents: output lane 1 in cycle 4"),
+}
+
+
+@pytest.mark.parametrize(("fault", "given", "note"), tiered(FAULTS, 0))
+def test_faults_of_the_stages_are_refuted(
+    fault: Callable[..., None], given: CoreParameters, note: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault(monkeypatch)
+    assert prove_units(given.build, Property.EQUIVALENCE) == (False, note)
+
+
+@pytest.mark.parametrize("table", tiered({each.name: each for each in (UTF_16, TABLE_3_7)}, 1, tier=pytest.mark.proof))
+def test_the_lane_before_an_item_of_several_units_is_empty(table: EncodingTable) -> None:
+    assert prove_item_lanes(table) == (True, "")
+
+
+def test_the_lane_before_other_items_may_have_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(item_lanes, "needs_two_lanes", lambda item, _: ~item.error)
+    assert prove_item_lanes(UTF_16) == (False, "an item in the lane before")
+
+
+@pytest.mark.parametrize("given", tiered({each.name: each for each in (COLLIDES, LENDS)}, 1))
+def test_parts_are_joined(given: CoreParameters) -> None:
+    assert is_wide(given.build())
+    assert prove_joints(given.build) == (True, False)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("wanted", [*TRANSCODER_PROPERTIES, Property.STALL])
+@pytest.mark.parametrize("name", WIDE)
+def test_wide_cores_are_proved(name: str, wanted: Property) -> None:
+    found = prove(CONFIGURATIONS[name], wanted)
+    assert len(found) == (wanted is not Property.STALL or name.startswith("encoder"))
+    assert [result.note for result in found if not result.proved] == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("wanted", [Property.STALL, Property.LATENCY])
+def test_a_packer_behind_a_pipeline_that_lends(wanted: Property) -> None:
+    (result,) = prove_packer(4, wanted, ahead=5, lends=True)
+    assert result.proved, result.note
