@@ -259,7 +259,7 @@ def test_the_input_may_pause_for_longer_than_a_core_may_be_stuck(engine: str) ->
     assert simulation.run([b"AB"], input_pauses=[False, *pause]).texts == [simulation.expected(b"AB")]
 
 
-@pytest.mark.parametrize("seed", tiered({f"{seed}": seed for seed in range(8)}, 4))
+@pytest.mark.parametrize("seed", tiered({f"{seed}": seed for seed in range(8)}, 2))
 def test_random_circuits_are_simulated_alike(seed: int) -> None:
     draw = random.Random(seed)
     text = bytes(draw.randrange(256) for _ in range(200))
@@ -500,7 +500,7 @@ def test_a_damaged_library_is_built_again(tmp_path: Path, monkeypatch: pytest.Mo
     built = []
     monkeypatch.setattr(native, "build", lambda *arguments: built.append(1) or build(*arguments))
     damages: list[Callable[[Path], None]] = [
-        *(lambda path, size=size: rewrite(path, lambda whole: whole[:size]) for size in (0, 1000, 5000, 9000)),
+        *(lambda path, size=size: rewrite(path, lambda whole: whole[:size]) for size in (0, 5000)),
         lambda path: rewrite(path, lambda whole: whole[:7000] + bytes(8) + whole[7008:]),
         replace_by_folder,
     ]
@@ -521,7 +521,7 @@ exec "$2" -c "$3" "$1"
 
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="util-linux's unshare is not installed")
-@pytest.mark.parametrize("size", ["16k", "100k", "130k"])
+@pytest.mark.parametrize("size", tiered({size: size for size in ("16k", "100k", "130k")}, ["16k", "130k"]))
 def test_a_full_disk_is_one_line_with_the_path(size: str, tmp_path: Path) -> None:
     command = ["unshare", "-m", "sh", "-c", ON_A_SMALL_DISK, "sh"]
     command += [str(tmp_path), sys.executable, PROGRAM, size]
