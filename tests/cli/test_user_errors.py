@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.command import utf8fpga
 from support.oracle import refusal
 from support.processes import run
 
@@ -26,28 +27,19 @@ from utf8fpga.model.table import bit_distribution
 
 CHECKOUT = Path(__file__).parents[2]
 
-DEFECT = """
-import utf8fpga.cli.main
-import utf8fpga.cli.table
-
-def defective(table, form):
-    return {error}
-
-utf8fpga.cli.table.render = defective
-utf8fpga.cli.main.main(["table"])
-"""
+DEFECTS: dict[str, Callable[[], object]] = {
+    "ValueError: invalid literal for int() with base 10: 'x1'": lambda: int("x1"),
+    "KeyError: 'row'": lambda: {}["row"],
+    "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff in position 0": b"\xff".decode,
+}
 
 
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        ("int('x1')", "ValueError: invalid literal for int() with base 10: 'x1'"),
-        ("{}['row']", "KeyError: 'row'"),
-        ("b'\\xff'.decode()", "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff in position 0"),
-    ],
-)
-def test_defect_has_a_traceback_and_exit_status_70(error: str, said: str) -> None:
-    done = run([sys.executable, "-c", DEFECT.format(error=error)], capture_output=True)
+@pytest.mark.parametrize(("said", "fail"), DEFECTS.items(), ids=DEFECTS)
+def test_defect_has_a_traceback_and_exit_status_70(
+    said: str, fail: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("utf8fpga.cli.table.render", lambda _table, _form: fail())
+    done = utf8fpga("table")
     lines = done.stderr.decode().splitlines()
     assert (done.returncode, done.stdout) == (70, b"")
     assert lines[0] == "Traceback (most recent call last):"
