@@ -214,8 +214,6 @@ def test_what_is_not_possible(core: object, form: str | None, message: str) -> N
     [
         (["--core", "sanitizer", "--to", "utf-16-le"], "--to is an option of the core transcoder: "),
         (["--core", "remover"], "'remover' is not one of 'decoder', 'transcoder', 'sanitizer', 'validator'"),
-        (["--core", "validator", "--form", "lines"], "form lines is not one of the core validator: leave out the form"),
-        (["--core=transcoder", "--lanes", "2"], "lanes is 2, but a UART transfers one byte at a time: use 1"),
         (["--core"], "Option '--core' requires an argument"),
     ],
 )

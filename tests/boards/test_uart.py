@@ -250,10 +250,6 @@ def test_texts_are_decoded_as_in_the_model(core: DecoderParameters) -> None:
     assert found == expected
 
 
-def test_an_item_does_not_wait_for_the_end_of_the_text() -> None:
-    assert run(frames(b"A\xc3\xb1\x80\xe2\x82")).words == [ord("A"), 0xF1, 0x8000FFFD]
-
-
 @pytest.mark.parametrize("core", [DecoderParameters(pipeline=0), DecoderParameters(pipeline=2), CORES["parallel"]])
 def test_latency_from_the_last_byte_to_the_word(core: DecoderParameters) -> None:
     segments: list[Segment] = []

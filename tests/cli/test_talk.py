@@ -63,8 +63,6 @@ def test_the_encoding_of_the_board(file: Path) -> None:
 
 
 def test_a_check_of_other_cores(file: Path) -> None:
-    counts = "16 bytes, 11 items, 2 ill-formed, all equal to the model"
-    assert talk(VIRTUAL, file, "--check", "--form", "utf-16-le").stdout.decode().startswith(counts)
     done = talk(VIRTUAL, file, "--check", "--core", "validator", "--report", "verdict")
     assert done.stdout.decode().startswith("16 bytes, 1 report, 1 ill-formed, all equal to the model")
     with running(ValidatorParameters(report="verdict")) as port:
@@ -92,7 +90,7 @@ def test_items_are_lines(file: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("form", ["words", "lines", "utf-8"])
+@pytest.mark.parametrize("form", ["words", "lines", "utf-8", "utf-16-le"])
 def test_a_check_without_difference(form: str, file: Path) -> None:
     done = talk(VIRTUAL, file, "--check", "--form", form)
     assert done.returncode == 0, done.stderr
@@ -158,20 +156,6 @@ def test_a_link_to_the_port(is_removed: bool, tmp_path: Path, file: Path) -> Non
         process.terminate()
         assert process.wait() == -signal.SIGTERM
         assert not link.is_symlink()
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["/nonexistent/port", "-"], "port '/nonexistent/port': there is no such port"),
-        (["virtual:abacus", "-"], "unknown board 'abacus' (utf8fpga boards lists them)"),
-    ],
-)
-def test_bad_use_is_one_line(words: list[str], message: str) -> None:
-    done = talk(*words)
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.decode().startswith(f"utf8fpga: {message}")
-    assert done.stderr.count(b"\n") == 1
 
 
 # The interactive mode

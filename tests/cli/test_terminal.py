@@ -95,9 +95,7 @@ def test_output_symbols_of_other_cores_are_a_table(words: str, row: str) -> None
     assert lines[0].startswith("offset  ")
 
 
-def test_numbers_agree_with_their_nouns(tmp_path: Path) -> None:
-    (tmp_path / "text").write_bytes(b"\xff")
-    assert in_pipe("decode", "--summary", tmp_path / "text").stdout.splitlines()[1] == b"1 byte, 1 item, 1 ill-formed"
+def test_numbers_agree_with_their_nouns() -> None:
     assert in_pipe("decode", "--strict", "--hex", "FF").stderr == b"utf8fpga: 'FF' is ill-formed: 1 of 1 item\n"
     assert b"\n1 symbol in, 1 symbol out\n" in in_pipe("simulate", "remover", "--lanes", "1", "--hex", "07").stdout
 

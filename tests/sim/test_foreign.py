@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support.engines import requires_compiler
-from support.foreign_cores import CORES, FOLDER, core_of, report_of, row_of, use_few_texts, variant_of
+from support.foreign_cores import CORES, FOLDER, core_of, report_of, row_of, spelt, use_few_texts, variant_of
 from support.oracle import refusal
 from support.tiers import tiered
 
@@ -31,11 +31,6 @@ pytestmark = requires_compiler
 
 Variant = Callable[..., ForeignCore]
 CORRECT = ("strobe", "resend", "validator")
-
-
-def spelt(text: bytes) -> tuple[str, ...]:
-    """What CPython decodes, in the form of a failure; in these texts each U+FFFD is a mark."""
-    return tuple("!FFFD" if point == "\ufffd" else f"{ord(point):04X}" for point in text.decode("utf-8", "replace"))
 
 
 @pytest.mark.smoke

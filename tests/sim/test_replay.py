@@ -18,7 +18,6 @@ from utf8fpga.hdl import DecoderParameters, PackedDecoder, ParallelDecoder, Seri
 from utf8fpga.hdl.decoder import parameters as decoders
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.model import EncodingTable, decode
-from utf8fpga.model.practices import Practice
 from utf8fpga.sim import Mismatch, Simulation, compare
 
 TEXT = b"A sentence, and nothing but. \xe2\x82" + "Then é€😀 and so on; no end in sight now, as it is known!.".encode()
@@ -230,20 +229,6 @@ WIDE_UNITS = EncodingTable.parse(
 WIDE_CHANGED = EncodingTable.parse(
     "pairs and more", "400..7FFFF D801..D9FF DC00..DFFF\n0..3FF 0..3FF", source="made for this test", unit_width=16
 )
-
-
-# Practices.
-
-
-@pytest.mark.parametrize("practice", MARK_PRACTICES)
-def test_the_command_simulates_every_practice(practice: Practice, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["simulate", "--hex", "F0 90 80 FF FF 41 E0", "--practice", practice.value, "--no-replacement"]
-    status, printed, said = run_command(words, capsys)
-    assert (status, said) == (0, "")
-    marks = {"maximal-subparts": 4, "each-unit": 6, "whole-subsequence": 2, "malformed-sequence": 4, "first-error": 1}
-    well_formed = practice != Practice.FIRST_ERROR
-    items = marks[practice] + well_formed
-    assert f"{items} item{'s' if items > 1 else ''}, {marks[practice]} ill-formed" in printed
 
 
 # Symbols that come too early.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 from jsonschema import Draft202012Validator
 from support.engines import requires_compiler
-from support.foreign_cores import report_of, use_few_texts, variant_of
+from support.foreign_cores import report_of, spelt, use_few_texts, variant_of
 from support.icarus import run_icarus
 from support.tiers import tiered
 
@@ -26,7 +26,7 @@ from utf8fpga.sim.causes import check_foreign_core
 from utf8fpga.sim.foreign import ERROR, Outcome
 from utf8fpga.sim.foreign_bench import foreign_testbench
 from utf8fpga.sim.judgement import Output, Run
-from utf8fpga.sim.report import Defect, Failure, Finding
+from utf8fpga.sim.report import Defect, Finding
 
 SCHEMA = json.loads(files("utf8fpga.cli").joinpath("check.schema.json").read_text(encoding="utf-8"))
 
@@ -94,7 +94,7 @@ def test_fault_has_one_defect_which_the_bench_shows(name: str, tmp_path: Path) -
     assert (found.defect, found.shortest.input) == (fault.defect, fault.shortest)
     assert report.conforms_to is None
     if core.ports.kind == "decoder":
-        assert found.shortest.expected == spelt(found.shortest)
+        assert found.shortest.expected == tuple(word for text in found.shortest.texts for word in spelt(text))
     assert_shown(core, found, fault, tmp_path)
 
 
@@ -117,12 +117,6 @@ def run_bench(name: str, folder: Path) -> tuple[int, str]:
     """The exit status of the test bench of a core in Icarus Verilog, and what it prints."""
     done = run_icarus(folder, ["core.v", "bench.v"], "-Wall", "-Wno-timescale", top=f"{name}_bench")
     return done.returncode, done.stdout
-
-
-def spelt(failure: Failure) -> tuple[str, ...]:
-    """What CPython decodes, in the form of a failure; in these texts each U+FFFD is a mark."""
-    points = "".join(text.decode("utf-8", "replace") for text in failure.texts)
-    return tuple("!FFFD" if point == "\ufffd" else f"{ord(point):04X}" for point in points)
 
 
 @requires_compiler

@@ -56,6 +56,11 @@ def variant_of(
     return ForeignCore([folder / "core.v"], None, read_checked_ports(folder / "ports.toml"))
 
 
+def spelt(text: bytes) -> tuple[str, ...]:
+    """What CPython decodes, in the form of a failure; in texts of which each U+FFFD is a mark."""
+    return tuple("!FFFD" if point == "\ufffd" else f"{ord(point):04X}" for point in text.decode("utf-8", "replace"))
+
+
 def row_of(report: Report, cause: str) -> Row:
     """The row of a report for a cause."""
     (row,) = (row for row in report.rows if row.cause == cause)
