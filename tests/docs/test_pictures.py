@@ -140,14 +140,6 @@ def test_the_page_has_the_table_and_the_lines_of_the_verilog_as_they_are_generat
     assert all(each in verilog for each in extracts)
 
 
-def test_the_sentences_of_the_page_are_short() -> None:
-    page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
-    prose = re.sub(r"```.*?```|!\[.*?\]\(.*?\)|^#.*?$", "\n\n", page, flags=re.DOTALL | re.MULTILINE)
-    sentences = [each for part in re.split(r"\n\n|\n[-\d]", prose) for each in re.split(r"[.:?;](?:\*\*)?\s", part)]
-    assert len(sentences) > 60
-    assert not [each for each in sentences if len(each.split()) > 30]
-
-
 def test_every_picture_is_on_the_page() -> None:
     page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"\]\(pictures/(\w+)\.svg\)", page)) == PICTURES

@@ -129,11 +129,3 @@ def test_the_stages_that_a_decoder_has_by_default() -> None:
     assert PipelineStages.of(TABLE_3_7, 32) == PipelineStages(5, "slices")
     assert PipelineStages.of(RFC_2279, 5, pipeline=0) == PipelineStages(0, "registers")
     assert PipelineStages.of(TABLE_3_7, 16, buffer="registers") == PipelineStages(5, "registers")
-
-
-@pytest.mark.parametrize("buffer", ["memory", "slices"])
-@pytest.mark.parametrize("lanes", [1, 3])
-def test_a_memory_for_too_few_lanes_is_rejected(lanes: int, buffer: str) -> None:
-    message = rf"^a buffer in {buffer} is for 4 lanes or more, not {lanes}: use registers$"
-    with pytest.raises(ValueError, match=message):
-        PipelineStages.of(TABLE_3_7, lanes, buffer=buffer)

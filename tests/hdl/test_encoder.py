@@ -117,15 +117,6 @@ def test_a_wide_encoder_takes_a_beat_in_each_cycle(name: str) -> None:
     assert accepted == list(range(accepted[0], accepted[0] + len(words) // core.lanes))
 
 
-@pytest.mark.parametrize("name", ["utf-8-narrow", "utf-16-be-narrow", "cesu-8-narrow"])
-def test_a_narrow_encoder_outputs_a_unit_in_each_cycle(name: str) -> None:
-    simulation = simulation_of(name)
-    words = [0x10FFFF, 0x41, 0x20AC, 0xD800] * 50
-    found = simulation.run([words])
-    cycles = found.valid_since
-    assert cycles == list(range(cycles[0], cycles[0] + len(found.texts[0])))
-
-
 def test_a_file_of_items_has_five_bytes_per_word() -> None:
     """As docs/transcoder.md states: the word, and a byte with the flag."""
     given_ = "41 00 00 00 00  41 00 20 00 00  41 00 00 80 00  FD FF 00 00 00  FD FF 00 00 01"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.calls import alone, call_or_use_tool, fail, meet, say, square, wait_for, where
+from support.calls import alone, call_or_use_tool, fail, meet, say, wait_for, where
 from support.processes import LIMIT_SECONDS, is_running, started, wait_until
 from support.tiers import tiered
 
@@ -70,10 +70,6 @@ def outcomes(function: Any, *calls: tuple[Any, ...], jobs: int = 1) -> list[Futu
 
 def results(function: Any, *calls: tuple[Any, ...], jobs: int = 1) -> list[Any]:
     return [outcome.result() for outcome in outcomes(function, *calls, jobs=jobs)]
-
-
-def test_results_are_those_of_the_calls() -> None:
-    assert results(square, (3,), (4,), (5,), jobs=2) == [9, 16, 25]
 
 
 def test_as_many_calls_as_jobs_run_at_the_same_time(tmp_path: Path) -> None:

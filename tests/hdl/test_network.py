@@ -62,12 +62,3 @@ def test_each_step_moves_the_words_of_a_block_to_their_destinations(step: int) -
             # A switch with a word on the left exchanges its lanes if that word turns, and otherwise if it would not.
             crosses = bool(turned >> place & 1) == (place in before)
             assert (lane ^ half if crosses else lane) == destination
-
-
-def test_the_fold_moves_each_word_to_its_destination_modulo_the_lanes() -> None:
-    for lanes in range(2, 65):
-        size = 1 << (lanes - 1).bit_length()
-        for base in range(lanes):
-            # A lane before `base` takes the word with its own number plus the lanes.
-            taken = [(lane + lanes * (lane < base)) % size for lane in range(lanes)]
-            assert all(taken[(base + word) % lanes] == (base + word) % size for word in range(lanes))

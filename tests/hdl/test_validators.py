@@ -481,16 +481,6 @@ def test_golden_functions_in_parts() -> None:
             assert [unit.value for unit in golden.process(b"ok", final=True)] == [*b"ok"]
 
 
-def test_what_is_cut_is_the_start_of_the_text_and_as_long_as_possible() -> None:
-    """By CPython's codec for texts that are well-formed: the longest start within the limit that it decodes."""
-    rng = random.Random(6)
-    for _ in range(200):
-        text = "".join(rng.choice("aé€😀") for _ in range(9)).encode()
-        limit = rng.randint(4, 20)
-        found = bytes(unit.value for unit in GoldenPassThrough(limit=limit).process(text, final=True))
-        assert found == text[:limit].decode("utf-8", "ignore").encode()
-
-
 def test_the_flags_are_those_of_the_stage_that_is_stated() -> None:
     core = ValidatorParameters(lanes=3, pass_through=True).build()
     assert isinstance(core._tap.state.flags, UnitFlags)

@@ -17,7 +17,6 @@ from support.processes import run
 
 from utf8fpga.hdl import PIPELINES, AxiStreamCore, axi_verilog, decoder_core
 from utf8fpga.hdl.beats import beat_layout
-from utf8fpga.hdl.toolchain import run_tool
 
 
 @pytest.fixture(scope="module", params=PIPELINES, ids=lambda pipeline: f"pipeline{pipeline}")
@@ -74,11 +73,6 @@ NAMES = {
 def test_a_name_that_is_no_identifier_or_a_keyword_is_rejected(name: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(f'{name!r} {NAMES[name]}')}$"):
         axi_verilog(decoder_core(), name)
-
-
-def test_yosys_reads_it_as_verilog_2005(verilog: str, tmp_path: Path) -> None:
-    (tmp_path / "core.v").write_text(verilog)
-    run_tool("yosys", ["-q", "-p", "read_verilog core.v; hierarchy -check -top utf8_decoder"], directory=tmp_path)
 
 
 def test_the_module_has_its_own_clock_domain_within_a_larger_design() -> None:

@@ -69,7 +69,7 @@ def is_well_formed(lead: int, length: int) -> Any:
     return fits & is_scalar & (value >= FIRST_OF_LENGTH[length])
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 4])
+@pytest.mark.parametrize("length", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_sequences_are_complete_if_they_are_encodings_of_scalar_values(length: int) -> None:
     count = 0
     for lead in range(BYTES):

@@ -21,7 +21,6 @@ from utf8fpga.model.codecs import python_codecs
 
 PRACTICES = [f"utf-8-{practice}" for practice in Practice if practice is not Practice.FIRST_ERROR]
 OTHERS = ["generalised-utf-8", "cesu-8", "modified-utf-8"]
-TEXT = "Aé€😀\n\u0300\U0010ffff"
 
 texts = st.lists(st.sampled_from(PIECES), max_size=8).map(b"".join)
 
@@ -48,13 +47,6 @@ def test_maximal_subparts_are_those_of_cpython() -> None:
             if len(expected) > 1:
                 expected = (*expected[:-1], "utf-8-maximal-subparts")
             assert result(data, "utf-8-maximal-subparts", errors) == expected
-
-
-@pytest.mark.parametrize("name", PRACTICES)
-def test_well_formed_text_is_utf_8(name: str) -> None:
-    assert TEXT.encode(name) == TEXT.encode()
-    assert TEXT.encode().decode(name) == TEXT
-    assert codecs.lookup(name).name == name
 
 
 EXAMPLES = {

@@ -103,12 +103,6 @@ def test_any_string_is_encoded_as_by_cpython(text: str) -> None:
         assert encode_escaped(text, Replacement.SURROGATE_ESCAPE) == expected
 
 
-@pytest.mark.parametrize("replacement", [Replacement.QUESTION_MARK, Replacement.SUBSTITUTE])
-@given(text=texts)
-def test_a_replacement_of_one_byte_keeps_the_length(replacement: Replacement, text: bytes) -> None:
-    assert len(decoded(text, replacement).encode()) == len(text)
-
-
 @by_escape
 @given(text=texts)
 def test_a_table_with_surrogates_is_escaped_without_loss(escape: Replacement, text: bytes) -> None:

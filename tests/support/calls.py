@@ -13,10 +13,6 @@ from support.processes import LIMIT_SECONDS
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 
-def square(number: int) -> int:
-    return number**2
-
-
 def where(_call: int) -> tuple[int, bool]:
     """The number of the process, and whether this is its main thread."""
     return os.getpid(), threading.current_thread() is threading.main_thread()

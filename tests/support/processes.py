@@ -95,15 +95,6 @@ def wait_until(condition: Callable[[], object], process: subprocess.Popen[Any] |
         time.sleep(0.02)
 
 
-def has_left_processes(process: subprocess.Popen[Any]) -> bool:
-    """Whether a process of the child's process group exists; the child itself counts until it has been waited for."""
-    try:
-        os.killpg(process.pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 def is_running(process: int) -> bool:
     """Whether the process with a number runs."""
     try:
