@@ -16,8 +16,8 @@ from support.tiers import tiered
 from utf8fpga.hdl.toolchain import run_tool
 
 CORES = {
-    "serial": ["--lanes", "1"],
-    "sparse": ["--lanes", "2", "--sparse", "--pipeline", "0", "--reset-low"],
+    "serial": ["--lanes", "1", "--reset-low"],
+    "sparse": ["--lanes", "2", "--sparse"],
     "memory": ["--lanes", "4", "--sparse", "--device", "xilinx"],
     "packed": ["--lanes", "4"],
     "remover": ["remover", "--lanes", "2", "--user", "3"],
@@ -31,7 +31,7 @@ def generated(words: list[str]) -> str:
     return done.stdout.decode()
 
 
-@pytest.mark.parametrize("name", tiered({name: name for name in CORES}, ["serial", "sparse", "remover", "additions"]))
+@pytest.mark.parametrize("name", tiered({name: name for name in CORES}, ["serial", "remover", "additions"]))
 def test_vivado_finds_two_streams_a_clock_and_a_reset(name: str, tmp_path: Path) -> None:
     text = generated([*CORES[name], "--attributes", "vivado"])
     (tmp_path / "top.v").write_text(text, encoding="utf-8")
@@ -75,6 +75,6 @@ def test_vivado_finds_two_streams_a_clock_and_a_reset(name: str, tmp_path: Path)
 
 
 @requires_linters
-@pytest.mark.parametrize("name", tiered({name: name for name in CORES}, ["sparse"]))
+@pytest.mark.parametrize("name", tiered({name: name for name in CORES}, ["serial"]))
 def test_attributes_give_no_warnings(name: str, tmp_path: Path) -> None:
     assert warnings_of(generated([*CORES[name], "--attributes", "vivado"]), tmp_path) == []

@@ -91,7 +91,7 @@ def test_each_violation_is_reported(lanes: int, beats: str, message: str, tmp_pa
     [
         "--lanes 1 --registered --reset-low --checks --kind --length --flags byte",
         "--lanes 1 --checks --tid 3 --tuser 2 --statistics axi-lite",
-        "--lanes 2 --pipeline 0 --sparse --checks --kind --flags word --tdest 64 --statistics wishbone",
+        "--lanes 2 --sparse --checks --kind --flags word --tdest 64 --statistics wishbone",
         pytest.param("--lanes 3 --checks --kind --flags word", marks=pytest.mark.slow),
         pytest.param("--lanes 4 --sparse --checks --length --reset-low --flags byte", marks=pytest.mark.slow),
     ],

@@ -18,7 +18,7 @@ from utf8fpga.hdl.toolchain import run_tool
 
 CORES = [
     "decoder",
-    "decoder --lanes 2 --sparse --pipeline 0 --kind --flags byte --reset-low",
+    "decoder --lanes 2 --sparse --kind --flags byte --reset-low",
     "encoder",
     "transcoder --to utf-16-le --registered",
     "validator --report verdict --reset-low",

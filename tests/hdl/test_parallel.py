@@ -30,7 +30,7 @@ from utf8fpga.hdl import (
     axi_verilog,
     decoder_core,
 )
-from utf8fpga.model import TABLE_3_7, EncodingTable, Item
+from utf8fpga.model import EncodingTable, Item
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_units
@@ -382,7 +382,7 @@ def test_decoder_picks_the_architecture() -> None:
     buffers = {"memory": [{"lanes": 4, "packed": False}, {"lanes": 9}], "packer": [{"lanes": 4}]}
     for buffer, choices in {**buffers, "registers": [{"table": RFC_2279, "lanes": 4}]}.items():
         assert [DecoderParameters(**choice).buffer for choice in choices] == [buffer] * len(choices)
-    assert decoder_core(TABLE_3_7, lanes=256).lanes == 256
+    assert DecoderParameters(lanes=256).lanes == 256
 
 
 # The generated Verilog.
