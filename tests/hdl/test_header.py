@@ -32,35 +32,25 @@ from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.hdl.verilog.header import header as header_lines
 from utf8fpga.model import decode
-from utf8fpga.model.practices import Practice
 from utf8fpga.sim import Simulation
 
-DECODERS: dict[str, dict[str, Any]] = {
-    "serial": {},
-    "each-unit": {"practice": Practice.EACH_UNIT, "pipeline": 1},
-    "whole-subsequence": {"practice": Practice.WHOLE_SUBSEQUENCE},
-    "parallel-1": {"architecture": "parallel"},
-    "parallel-2-pipeline-0": {"lanes": 2, "pipeline": 0, "packed": False},
-    "parallel-5-pipeline-3": {"lanes": 5, "pipeline": 3, "packed": False},
-    "parallel-4-registers": {"lanes": 4, "buffer": "registers", "packed": False},
-    "packed-2": {"lanes": 2},
-    "packed-4": {"lanes": 4},
-    "refresh": {"lanes": 4, "refresh": 1000, "packed": False},
-}
+DECODERS = [
+    DecoderParameters(),
+    DecoderParameters(practice="each-unit", pipeline=1),
+    DecoderParameters(architecture="parallel"),
+    DecoderParameters(lanes=4),
+    DecoderParameters(lanes=4, refresh=1000, packed=False),
+    DecoderParameters(practice="whole-subsequence"),
+    DecoderParameters(lanes=2, pipeline=0, packed=False),
+    DecoderParameters(lanes=5, pipeline=3, packed=False),
+    DecoderParameters(lanes=4, buffer="registers", packed=False),
+    DecoderParameters(lanes=2),
+]
 
 
-_LONGER = ("whole-subsequence", "parallel-2-pipeline-0", "parallel-5-pipeline-3", "packed-2", "parallel-4-registers")
-
-
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(parameters, id=name, marks=[pytest.mark.slow] * (name in _LONGER))
-        for name, parameters in DECODERS.items()
-    ],
-)
+@pytest.fixture(scope="module", params=tiered({each.name: each for each in DECODERS}, 5))
 def decoder(request: pytest.FixtureRequest) -> Core:
-    return decoder_core(**request.param)
+    return request.param.build()
 
 
 def header(core: Core, options: PortOptions | None = None) -> str:
@@ -170,52 +160,42 @@ def test_the_throughput_is_the_measured_one_on_the_best_and_the_worst_input(
 
 
 PAYLOAD = "s_axis_tdata, s_axis_tkeep, s_axis_tlast, s_axis_tvalid"
-PATHS = {
-    "serial": {"s_axis_tready": f"{PAYLOAD}, m_axis_tready", "m_axis_tvalid": PAYLOAD},
-    "serial-1": {"s_axis_tready": "m_axis_tready"},
-    "serial-2": {"s_axis_tready": "m_axis_tready"},
-    "each-unit-0": {"s_axis_tready": PAYLOAD},
-    "malformed-sequence-0": {
-        "s_axis_tready": f"{PAYLOAD}, m_axis_tready",
-        "m_axis_tvalid": PAYLOAD,
-        "m_axis_tkeep": "s_axis_tdata, s_axis_tkeep",
-        "m_axis_tuser": "s_axis_tdata, s_axis_tkeep",
-    },
-    "first-error-1": {"s_axis_tready": "m_axis_tready"},
-    "parallel-1": {},
-    "packed-2": {},
-    "encoder": {"s_axis_tready": "m_axis_tready"},
-    "encoder-2": {},
-    "transcoder": {"s_axis_tready": f"{PAYLOAD}, m_axis_tready"},
-    "transcoder-1": {"s_axis_tready": "m_axis_tready"},
-    "transcoder-utf-32": {"s_axis_tready": "s_axis_tdata, s_axis_tkeep, m_axis_tready"},
-    "transcoder-2": {},
-}
+MOVES = {"s_axis_tready": "m_axis_tready"}
+PATHS: list[tuple[CoreParameters, dict[str, str]]] = [
+    (DecoderParameters(), {"s_axis_tready": f"{PAYLOAD}, m_axis_tready", "m_axis_tvalid": PAYLOAD}),
+    (DecoderParameters(pipeline=1), MOVES),
+    (DecoderParameters(pipeline=2), MOVES),
+    (DecoderParameters(practice="each-unit"), {"s_axis_tready": PAYLOAD}),
+    (
+        DecoderParameters(practice="malformed-sequence"),
+        {
+            "s_axis_tready": f"{PAYLOAD}, m_axis_tready",
+            "m_axis_tvalid": PAYLOAD,
+            **dict.fromkeys(("m_axis_tkeep", "m_axis_tuser"), "s_axis_tdata, s_axis_tkeep"),
+        },
+    ),
+    (DecoderParameters(practice="first-error", pipeline=1), MOVES),
+    (DecoderParameters(architecture="parallel"), {}),
+    (DecoderParameters(lanes=2), {}),
+    (EncoderParameters(), MOVES),
+    (TranscoderParameters(), {"s_axis_tready": f"{PAYLOAD}, m_axis_tready"}),
+    (TranscoderParameters(pipeline=1), MOVES),
+    (
+        TranscoderParameters(from_="utf-32-le"),
+        {"s_axis_tready": "s_axis_tdata, s_axis_tkeep, m_axis_tready"},
+    ),
+    (EncoderParameters(lanes=2), {}),
+    (TranscoderParameters(lanes=2), {}),
+]
 """The paths that docs/verilog-reference.md states, per output."""
 
-TRACED: dict[str, dict[str, Any]] = {
-    **DECODERS,
-    **{f"serial-{pipeline}": {"pipeline": pipeline} for pipeline in (1, 2)},
-    **{f"{each.value}-0": {"practice": each} for each in (Practice.EACH_UNIT, Practice.MALFORMED_SEQUENCE)},
-    "first-error-1": {"practice": Practice.FIRST_ERROR, "pipeline": 1},
-}
 
-CONVERTERS: dict[str, CoreParameters] = {
-    "encoder": EncoderParameters(),
-    "encoder-2": EncoderParameters(lanes=2),
-    "transcoder": TranscoderParameters(),
-    "transcoder-1": TranscoderParameters(pipeline=1),
-    "transcoder-utf-32": TranscoderParameters(from_="utf-32-le"),
-    "transcoder-2": TranscoderParameters(lanes=2),
-}
-
-
-@pytest.mark.parametrize("name", tiered({name: name for name in PATHS}, set(PATHS) - {"encoder-2", "transcoder-2"}))
-def test_the_combinational_paths_are_the_documented_ones(name: str) -> None:
-    verilog = axi_verilog(CONVERTERS[name].build() if name in CONVERTERS else decoder_core(**TRACED[name]))
+@pytest.mark.parametrize(("parameters", "paths"), tiered({case[0].name: case for case in PATHS}, 12))
+def test_the_combinational_paths_are_the_documented_ones(parameters: CoreParameters, paths: dict[str, str]) -> None:
+    verilog = axi_verilog(parameters.build())
     lines = re.findall(r"^//   (.+) -> (.+)$", verilog, re.MULTILINE)
-    assert {output: inputs for inputs, outputs in lines for output in outputs.split(", ")} == PATHS[name]
-    assert ("// Combinational paths from input ports to output ports: none.\n" in verilog) == (not PATHS[name])
+    assert {output: inputs for inputs, outputs in lines for output in outputs.split(", ")} == paths
+    assert ("// Combinational paths from input ports to output ports: none.\n" in verilog) == (not paths)
 
 
 BYTES = re.compile(r"\b([C-F][0-9A-F])(?:\.\.([C-F][0-9A-F]))?\b")
