@@ -13,12 +13,19 @@ from typing import Any
 import pytest
 from amaranth.hdl import ClockDomain, Module, Value
 from support.benches import run_benches
+from support.tiers import tiered
 
-from utf8fpga.hdl import CoreParameters
+from utf8fpga.hdl import (
+    CoreParameters,
+    DecoderParameters,
+    EncoderParameters,
+    RemoverParameters,
+    TranscoderParameters,
+    ValidatorParameters,
+)
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.cores import CORES
 from utf8fpga.model import TABLE_3_7
-from utf8fpga.model.practices import Practice
 from utf8fpga.sim.beats import Beat, BeatEncoder, text_beats
 
 _FULL = 20
@@ -227,83 +234,58 @@ def measured(parameters: CoreParameters) -> tuple[Any, Player]:
     return core, players[0]
 
 
-CASES: dict[str, list[tuple[dict[str, Any], Cycles]]] = {
-    "decoder": [
-        ({}, Cycles()),
-        ({"pipeline": 1}, Cycles()),
-        ({"pipeline": 2}, Cycles()),
-        ({"architecture": "parallel"}, Cycles(drain=3)),
-        ({"architecture": "parallel", "pipeline": 0}, Cycles(drain=3)),
-        ({"practice": Practice.EACH_UNIT}, Cycles(drain=5)),
-        ({"practice": Practice.EACH_UNIT, "pipeline": 1}, Cycles(drain=5)),
-        ({"practice": Practice.WHOLE_SUBSEQUENCE}, Cycles()),
-        ({"practice": Practice.EACH_UNIT, "replace_with": "private-use-escape"}, Cycles()),
-        ({"lanes": 2, "packed": False}, Cycles(drain=3)),
-        ({"lanes": 2, "packed": False, "pipeline": 0}, Cycles(drain=3)),
-        ({"lanes": 5, "packed": False, "pipeline": 3}, Cycles(0, 1, 11)),
-        ({"lanes": 4, "packed": False}, Cycles(drain=12)),
-        ({"lanes": 4, "packed": False, "buffer": "registers", "pipeline": 2}, Cycles(drain=3)),
-        ({"lanes": 4}, Cycles(1, 2, 21)),
-        ({"lanes": 8, "packed": False, "buffer": "slices"}, Cycles(drain=12)),
-        ({"lanes": 2}, Cycles(1, 2, 14)),
-        ({"lanes": 2, "compact_input": True}, Cycles(2, 5, 30)),
-        ({"lanes": 4, "packed": False, "compact_input": True}, Cycles(1, 7, 26)),
-        ({"lanes": 4, "packed": False, "refresh": 60}, Cycles(0, 25, 12)),
-    ],
-    "encoder": [
-        ({}, Cycles(drain=1)),
-        ({"to": "utf-16-le", "narrow": True}, Cycles()),
-        ({"lanes": 2}, Cycles(0, 2, 14)),
-        ({"lanes": 2, "packed": False}, Cycles(drain=2)),
-        ({"lanes": 2, "to": "utf-16-le", "narrow": True}, Cycles(4, 2, 2)),
-    ],
-    "transcoder": [
-        ({"to": "utf-16-le"}, Cycles(drain=1)),
-        ({"from_": "utf-16-le"}, Cycles(1)),
-        ({"replace_with": "question-mark"}, Cycles()),
-        ({"to": "utf-8", "pipeline": 2}, Cycles(13, 1, 14)),
-        ({"to": "utf-16-le", "pipeline": 2}, Cycles(8, 1, 10)),
-        ({"from_": "utf-32-le", "to": "utf-16-le"}, Cycles()),
-        ({"to": "utf-8", "lanes": 2, "narrow": True}, Cycles(16, 5, 15)),
-        ({"to": "utf-16-le", "lanes": 4, "packed": False}, Cycles(0, 1, 14)),
-        ({"from_": "cesu-8", "to": "utf-16-le", "lanes": 2, "packed": False}, Cycles(1, 6, 26)),
-    ],
-    "validator": [
-        ({"report": "verdict"}, Cycles(stall=1)),
-        ({"lanes": 3}, Cycles(stall=1)),
-        ({"pass_through": True, "lanes": 2, "report": "verdict"}, Cycles(stall=2, drain=2)),
-    ],
-    "remover": [
-        ({"lanes": 1}, Cycles(drain=1)),
-        ({"lanes": 3}, Cycles(1, 0, 16)),
-        ({"lanes": 4, "flush": True}, Cycles(0, 0, 16)),
-    ],
-}
-"""By core: fields of the parameters, and the slack. A drain is bounded by all that parts hold and all their latencies,
-of which a run has only a part at the same time; stalls of several parts also rarely add up."""
+EVERY_RUN: list[tuple[CoreParameters, Cycles]] = [
+    (DecoderParameters(), Cycles()),
+    (DecoderParameters(pipeline=1), Cycles()),
+    (DecoderParameters(pipeline=2), Cycles()),
+    (DecoderParameters(architecture="parallel"), Cycles(drain=3)),
+    (DecoderParameters(architecture="parallel", pipeline=0), Cycles(drain=3)),
+    (DecoderParameters(practice="each-unit"), Cycles(drain=5)),
+    (DecoderParameters(practice="each-unit", pipeline=1), Cycles(drain=5)),
+    (DecoderParameters(practice="whole-subsequence"), Cycles()),
+    (DecoderParameters(practice="each-unit", replace_with="private-use-escape"), Cycles()),
+    (DecoderParameters(lanes=2, packed=False), Cycles(drain=3)),
+    (DecoderParameters(lanes=5, packed=False, pipeline=3), Cycles(0, 1, 11)),
+    (DecoderParameters(lanes=4, packed=False), Cycles(drain=12)),
+    (DecoderParameters(lanes=4), Cycles(1, 2, 21)),
+    (DecoderParameters(lanes=8, packed=False, buffer="slices"), Cycles(drain=12)),
+    (DecoderParameters(lanes=2), Cycles(1, 2, 14)),
+    (DecoderParameters(lanes=2, compact_input=True), Cycles(2, 5, 30)),
+    (DecoderParameters(lanes=4, packed=False, refresh=60), Cycles(0, 25, 12)),
+    (EncoderParameters(), Cycles(drain=1)),
+    (EncoderParameters(to="utf-16-le", narrow=True), Cycles()),
+    (EncoderParameters(lanes=2), Cycles(0, 2, 14)),
+    (EncoderParameters(lanes=2, packed=False), Cycles(drain=2)),
+    (TranscoderParameters(to="utf-16-le"), Cycles(drain=1)),
+    (TranscoderParameters(replace_with="question-mark"), Cycles()),
+    (TranscoderParameters(to="utf-8", pipeline=2), Cycles(13, 1, 14)),
+    (ValidatorParameters(report="verdict"), Cycles(stall=1)),
+    (ValidatorParameters(pass_through=True, lanes=2, report="verdict"), Cycles(stall=2, drain=2)),
+    (RemoverParameters(lanes=1), Cycles(drain=1)),
+    (RemoverParameters(lanes=3), Cycles(1, 0, 16)),
+    (RemoverParameters(lanes=4, flush=True), Cycles(0, 0, 16)),
+]
+"""Cores, and the slack. A drain is bounded by all that parts hold and all their latencies, of which a run has only a
+part at the same time; stalls of several parts also rarely add up."""
 
-
-LONGER = {
-    *("transcoder-narrow-2", "transcoder-utf-16-le-sparse-from-cesu-8-2", "transcoder-utf-16-le-from-utf-32-le"),
-    *("transcoder-utf-16-le-pipeline-2", "decoder-4-sparse-compact-input", "decoder-2-pipeline-0-sparse"),
-    *("decoder-4-pipeline-2-sparse-registers", "transcoder-from-utf-16-le", "transcoder-utf-16-le-sparse-4"),
-    *("validator-3", "encoder-utf-16-le-narrow-2"),
-}
-"""Those whose parts or whose contract another case has, too."""
+LONGER: list[tuple[CoreParameters, Cycles]] = [
+    (DecoderParameters(lanes=2, packed=False, pipeline=0), Cycles(drain=3)),
+    (DecoderParameters(lanes=4, packed=False, buffer="registers", pipeline=2), Cycles(drain=3)),
+    (DecoderParameters(lanes=4, packed=False, compact_input=True), Cycles(1, 7, 26)),
+    (EncoderParameters(lanes=2, to="utf-16-le", narrow=True), Cycles(4, 2, 2)),
+    (TranscoderParameters(from_="utf-16-le"), Cycles(1)),
+    (TranscoderParameters(to="utf-16-le", pipeline=2), Cycles(8, 1, 10)),
+    (TranscoderParameters(from_="utf-32-le", to="utf-16-le"), Cycles()),
+    (TranscoderParameters(to="utf-8", lanes=2, narrow=True), Cycles(16, 5, 15)),
+    (TranscoderParameters(to="utf-16-le", lanes=4, packed=False), Cycles(0, 1, 14)),
+    (TranscoderParameters(from_="cesu-8", to="utf-16-le", lanes=2, packed=False), Cycles(1, 6, 26)),
+    (ValidatorParameters(lanes=3), Cycles(stall=1)),
+]
+"""Those whose parts or whose contract another one has, too."""
 
 
 @pytest.mark.parametrize(
-    ("parameters", "slack"),
-    [
-        pytest.param(
-            parameters := CORES[core](**fields),
-            slack,
-            id=parameters.name,
-            marks=[pytest.mark.slow] * (parameters.name in LONGER),
-        )
-        for core, cases in CASES.items()
-        for fields, slack in cases
-    ],
+    ("parameters", "slack"), tiered({case[0].name: case for case in EVERY_RUN + LONGER}, len(EVERY_RUN))
 )
 def test_the_cycles_are_at_most_those_stated_and_reach_them_up_to_the_slack(
     parameters: CoreParameters, slack: Cycles
@@ -316,4 +298,4 @@ def test_the_cycles_are_at_most_those_stated_and_reach_them_up_to_the_slack(
 
 
 def test_every_core_is_measured() -> None:
-    assert set(CASES) == set(CORES)
+    assert {type(parameters) for parameters, _ in EVERY_RUN} == set(CORES.values())
