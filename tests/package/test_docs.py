@@ -559,9 +559,9 @@ def test_every_diagram_is_drawn_by_a_block() -> None:
     assert all(f"--wave {name}" in texts or f'Path("{name}")' in texts for name in recorded)
 
 
-def top_module(instance: str, lanes: int) -> str:
+def top_module(instance: str) -> str:
     """A module around an instance of the decoder, which declares the signals that the instance connects."""
-    members = axi_signature(decoder_core(lanes=lanes)).members
+    members = axi_signature(decoder_core()).members
     signals = dict(re.findall(r"\.(\w+)\((\w+)\)", instance))
     assert set(signals) == set(members), "not exactly the ports of the module"
     wires = [f"  wire [{members[port].shape - 1}:0] {signal};" for port, signal in signals.items()]
@@ -570,9 +570,8 @@ def top_module(instance: str, lanes: int) -> str:
 
 @pytest.mark.parametrize("block", blocks_in("verilog"), ids=lambda block: block.name)
 def test_verilog_blocks_elaborate_with_the_generated_module(block: Block, tmp_path: Path) -> None:
-    lanes = 4
-    (tmp_path / "utf8_decoder.v").write_text(axi_verilog(decoder_core(lanes=lanes)), encoding="utf-8")
-    (tmp_path / "top.v").write_text(top_module(block.text, lanes), encoding="utf-8")
+    (tmp_path / "utf8_decoder.v").write_text(axi_verilog(decoder_core()), encoding="utf-8")
+    (tmp_path / "top.v").write_text(top_module(block.text), encoding="utf-8")
     script = "read_verilog utf8_decoder.v top.v; hierarchy -check -top top"
     printed = run_tool("yosys", ["-q", "-p", script], directory=tmp_path)
     assert "Warning" not in printed
