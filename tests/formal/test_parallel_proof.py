@@ -249,14 +249,6 @@ def test_a_decoder_of_another_table_is_rejected() -> None:
     assert prove_direct(lambda: decoder_core(wrong, lanes=4), TABLE_3_7, wanted, seconds=1200).failed
 
 
-def too_many_move_to_the_front(m: Module, buffer: Any) -> None:
-    """A second beat moves to the front although only one is behind it."""
-    front, more = buffer.front, buffer.behind.more_than[0]
-    moves = front.room(buffer.near) & more
-    m.d.comb += buffer.behind.down.eq(moves)
-    m.d.sync += [buffer.arrive.eq(front.room(buffer.arrive) & more), buffer.near.eq(moves)]
-
-
 def third_beat_replaces_one_that_waits(m: Module, buffer: Any) -> None:
     """The register in turn is loaded even if the buffer is full."""
     first, second = buffer.words
@@ -272,7 +264,6 @@ BUFFER_FAULTS: dict[str, tuple[type[Any], Fault, int]] = {
         registered(lambda level: level.bits.eq(level.bits), when=lambda level: ~level.grows & ~level.reset),
         4,
     ),
-    "a count rises when it should stay": (Level, registered(lambda level: level.changes.eq(level.up | level.down)), 4),
     "a transferred beat still counts as at the front": (
         Front,
         registered(lambda front: front.odd.eq(front.odd ^ front.arrives)),
@@ -283,11 +274,6 @@ BUFFER_FAULTS: dict[str, tuple[type[Any], Fault, int]] = {
         registered(
             lambda lanes: lanes.read.eq(step_pointer(lanes.read)), when=lambda lanes: lanes.ready & ~lanes.reset
         ),
-        4,
-    ),
-    "a row is kept only if there is one at the front": (
-        LaneMemory,
-        registered(lambda lanes: lanes.write.eq(lanes.write), when=lambda lanes: ~lanes.valid & ~lanes.reset),
         4,
     ),
     "pointers are not reset": (
@@ -302,12 +288,6 @@ BUFFER_FAULTS: dict[str, tuple[type[Any], Fault, int]] = {
     ),
     "the count at the front is not reset": (MemoryBuffer, combinational(lambda buffer: buffer.front.reset.eq(0)), 4),
     "a reset ends too early": (LateReset, combinational(lambda reset: reset.busy.eq(~reset.quiet[0])), 4),
-    "a beat is not counted while one is at the output": (
-        MemoryBuffer,
-        registered(lambda buffer: buffer.counted.eq(buffer.accepted & ~buffer.output.valid)),
-        4,
-    ),
-    "too many beats move to the front": (MemoryBuffer, too_many_move_to_the_front, 4),
     "a group of lanes has the items of another": (
         MemoryBuffer,
         combinational(
@@ -363,18 +343,6 @@ SLICE_FAULTS: dict[str, tuple[type[Any], Fault]] = {
     "a row behind the front is ignored": (
         SliceControl,
         registered(lambda control: control.more.eq(control.arrives), when=lambda control: ~control.reset),
-    ),
-    "a removed row is counted although there was none": (
-        SliceControl,
-        combinational(lambda control: control.moved.eq(control.was_ready)),
-    ),
-    "a slice keeps its front row when the others remove theirs": (
-        SlicedBuffer,
-        combinational(lambda buffer: buffer.slices[1].ready.eq(buffer.output.ready & ~buffer.slices[0].moved)),
-    ),
-    "rows are announced to a slice one cycle early": (
-        SlicedBuffer,
-        combinational(lambda buffer: buffer.slices[1].announced.eq(buffer.tree.tree[0][0])),
     ),
     "a slice is not reset": (SlicedBuffer, combinational(lambda buffer: buffer.slices[0].reset.eq(0))),
 }
