@@ -912,7 +912,7 @@ CHEAP = ("packer_monitors", "packer_proof", "drained_proof", "item_lanes", "tran
 QUICK = {name for name in WEAKENINGS if name.split(":")[0] in CHEAP} | {
     *("tap_proof: pauses", "stages_proof: valid", "stages_proof: resets", "properties: stalls"),
     *("properties: late items", "runner: an output that depends on ready", "runner: a payload that depends on ready"),
-    *("joints: errors", "joints: ready", "wide_proof: lanes of items", "mark_proof: beats", "axi_stream_proof: reset"),
+    *("joints: errors", "joints: ready", "wide_proof: lanes of items", "axi_stream_proof: reset"),
     *("axi_stream_proof: registered outputs", "uart_proof: the line"),
 }
 """All of the modules in `CHEAP`, and the cheapest ones of others."""
