@@ -37,7 +37,7 @@ def test_correct_core() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     assert lines[:2] == ["conforms", ""]
     assert lines[2].split() == ["cause", "runs", "differ", "shortest", "input"]
-    assert "resynchronisation        0             (a validator has one verdict per text)" in lines
+    assert "resynchronisation        0              (a validator has one verdict per text)" in lines
     assert lines[-3:-1] == [
         "best throughput: 1 cycle per byte (00 repeated, well-formed, 1 byte)",
         "worst throughput: 1 cycle per byte (00 repeated, well-formed, 1 byte)",
