@@ -28,7 +28,7 @@ SHAPES = {
     for packed in (True, False)
 }
 SHAPES["4-sparse-registers"] = {"lanes": 4, "packed": False, "buffer": "registers", "pipeline": 0}
-IN_EVERY_RUN = ("2", "3", "4", "4-sparse", "5-sparse")
+IN_EVERY_RUN = ("2", "3", "4", "4-sparse")
 
 
 @cache

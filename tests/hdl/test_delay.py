@@ -12,7 +12,7 @@ from support.benches import run_benches
 from utf8fpga.hdl.delay import DelayMemory
 
 
-@pytest.mark.parametrize("cycles", range(3, 18))
+@pytest.mark.parametrize("cycles", [3, 4, 5, 8, 9, 10, 17])
 def test_each_word_is_output_after_the_stated_number_of_cycles(cycles: int) -> None:
     """From any value of the pointer, also one that is not the number of a row: one cycle later it is."""
     rng = random.Random(cycles)

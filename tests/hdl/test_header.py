@@ -245,9 +245,9 @@ def test_the_header_states_command_parameters_source_version_and_licence() -> No
 @pytest.mark.parametrize(
     ("parameters", "is_only_after_waits"),
     [
-        (DecoderParameters(lanes=4), True),
+        pytest.param(DecoderParameters(lanes=4), True, marks=pytest.mark.slow),
         (DecoderParameters(lanes=4, packed=False), True),
-        (DecoderParameters(lanes=2, compact_input=True), True),
+        pytest.param(DecoderParameters(lanes=2, compact_input=True), True, marks=pytest.mark.slow),
         (DecoderParameters(lanes=4, packed=False, refresh=100), False),
     ],
     ids=lambda each: getattr(each, "name", None),

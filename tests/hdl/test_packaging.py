@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from support.command import utf8fpga
 from support.processes import run
+from support.tiers import tiered
 
 from utf8fpga.hdl.toolchain import run_tool
 
@@ -20,12 +21,12 @@ CORES = [
     "decoder",
     "decoder --lanes 2 --sparse --kind --flags byte --reset-low",
     "encoder",
-    "transcoder --to utf-16-le --registered",
     "validator --report verdict --reset-low",
-    "validator --report offset --counters 4 --lanes 2",
     "validator --pass-through --report verdict",
     "remover --lanes 2 --user 3",
     "decoder --tid 1 --tdest 2 --tuser 3 --statistics axi-lite",
+    "transcoder --to utf-16-le --registered",
+    "validator --report offset --counters 4 --lanes 2",
 ]
 
 Ports = list[tuple[str, str, int]]
@@ -42,7 +43,7 @@ def modules_of(command: str, folder: Path) -> dict[str, Any]:
     return json.loads((folder / "read.json").read_text(encoding="utf-8"))["modules"]
 
 
-@pytest.fixture(scope="module", params=CORES)
+@pytest.fixture(scope="module", params=tiered({core: core for core in CORES}, 7))
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ports]:
     """The folder of a core's files, and the ports that Yosys reads."""
     folder = tmp_path_factory.mktemp("core")

@@ -208,6 +208,6 @@ def test_ports_and_header_of_the_verilog() -> None:
         "A beat is output when it is full or its packet ends. ",
     ):
         assert sentence in header, header
-    assert "m_axis_tuser" not in axi_verilog(RemoverParameters().build())
-    flushing = axi_verilog(RemoverParameters(flush=True).build())
+    assert "m_axis_tuser" not in axi_verilog(RemoverParameters(lanes=2).build())
+    flushing = axi_verilog(RemoverParameters(lanes=2, flush=True).build())
     assert "// A beat is output when it is full, when its packet ends, or when s_axis_tvalid is low.\n" in flushing

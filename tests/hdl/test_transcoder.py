@@ -122,6 +122,7 @@ def test_a_sanitizer_with_one_lane_takes_a_byte_in_three_cycles_of_the_worst_inp
     assert accepted[-1] - accepted[0] >= 3 * (99 - ahead)
 
 
+@pytest.mark.slow
 def test_a_narrow_transcoder_takes_a_beat_in_each_cycle_of_well_formed_text() -> None:
     for packets in ([(f"abcdefé€{FACE}" * 60).encode()], [b"abcde"] * 60):
         accepted = simulation_of(TranscoderParameters(**CHOICES["8-8-5-narrow"])).run(packets).accepted
