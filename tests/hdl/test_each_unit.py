@@ -84,7 +84,7 @@ def test_transcoders(replacement: str, to: str, given: list[bytes], patterns: di
 
 
 @pytest.mark.parametrize("lanes", [1, pytest.param(4, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("stored", ["utf-8", "utf-16-be"])
+@pytest.mark.parametrize("stored", ["utf-8", pytest.param("utf-16-be", marks=pytest.mark.slow)])
 @given(given=texts, patterns=stream_patterns())
 def test_a_transcoder_undoes_what_another_one_does(
     lanes: int, stored: str, given: list[bytes], patterns: dict[str, Any]
