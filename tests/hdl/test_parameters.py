@@ -13,7 +13,6 @@ from typing import Any, get_args
 import pytest
 from amaranth.back import rtlil
 from support.oracle import refusal
-from support.tiers import tiered
 from support.variants import variants
 
 from utf8fpga import hdl, model
@@ -354,7 +353,7 @@ BASES: dict[str, list[dict[str, Any]]] = {
 """By kind of core other fields, with one of which each field has an effect; default: the defaults, and two lanes."""
 
 
-@pytest.mark.parametrize("kind", tiered({kind: kind for kind in CORES}, ["decoder", "remover"]))
+@pytest.mark.parametrize("kind", CORES)
 def test_each_option_changes_the_circuit(kind: str) -> None:
     """So no option is accepted, and stated in the header, that no circuit reads."""
     assert [name for name in CORES[kind].options() if not has_effect(kind, name)] == []
