@@ -267,7 +267,7 @@ def units_are_lent_to_the_wrong_lane(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def absent_beats_have_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lanes of a beat that is not there are not emptied."""
-    monkeypatch.setattr(EncoderStages, "_only_valid", lambda self, m, taken: taken)
+    monkeypatch.setattr(EncoderStages, "_only_valid", lambda self, m, taken, early: taken)
 
 
 def nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
