@@ -82,7 +82,7 @@ def soak_core(
         rate = totals.symbols / max(totals.seconds, 1e-9)
         print(
             f"{counted(totals.symbols, parameters.input_noun)} in {counted(totals.packets, 'packet')},"
-            f" {counted(totals.cycles, 'cycle')}, {counted(totals.rounds, 'round')} with seeds from {seed},"
+            f" {counted(totals.cycles, 'cycle')}, {counted(totals.rounds, 'round')} from seed {seed} on,"
             f" {totals.seconds:.1f} s, {_rate(rate)} per second"
         )
     if mismatch:
