@@ -42,6 +42,8 @@ _EXTRA = {
 _PACKAGES = {"ghdl": "GHDL, which reads VHDL, such as Debian's package ghdl"}
 """Programs that pip does not install."""
 
+_ECP5_MEMORIES = Path(__file__).parent / "verilog" / "ecp5_memories.v"
+
 _running: set[subprocess.Popen[str]] = set()
 """The running tools of all threads."""
 
@@ -94,6 +96,16 @@ def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
     if status:
         raise tool_error(tool, status, printed)
     return printed
+
+
+def after_synthesis(family: str) -> tuple[str, dict[str, str]]:
+    """Commands of Yosys after ``synth_FAMILY``, and the files that they read, by their names in the tool's folder.
+
+    Without them nextpnr-ecp5 routes a constant to each memory that is written in every cycle.
+    """
+    if family != "ecp5":
+        return "", {}
+    return f"techmap -map {_ECP5_MEMORIES.name}; ", {_ECP5_MEMORIES.name: _ECP5_MEMORIES.read_text(encoding="utf-8")}
 
 
 def run_yosys(script: str, files: Mapping[str, str | bytes], *results: str) -> list[bytes]:

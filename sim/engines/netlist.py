@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool
+from utf8fpga.hdl.toolchain import ToolError, after_synthesis, present_version, run_tool
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.engines import native
 from utf8fpga.sim.engines.native import Circuit, source
@@ -83,9 +83,11 @@ class Netlist:
             InvalidArgumentError: the routed design has too many pins.
             ToolError: a tool is missing or failed.
         """
-        (folder / "design.il").write_text(design, encoding="utf-8")
+        finish, files = after_synthesis(self.family)
+        for file, text in {"design.il": design, **files}.items():
+            (folder / file).write_text(text, encoding="utf-8")
         synthesised = "synthesised.json" if self.routed else name
-        script = f"read_rtlil design.il; synth_{self.family} -top top; write_json {synthesised}"
+        script = f"read_rtlil design.il; synth_{self.family} -top top; {finish}write_json {synthesised}"
         run_tool("yosys", ["-q", "-p", script], directory=folder)
         if self.routed:
             ports = _top(json.loads((folder / synthesised).read_text(encoding="utf-8")))["ports"]

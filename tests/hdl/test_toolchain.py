@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.programs import write_program
 
-from utf8fpga.hdl.toolchain import ToolError, find_tool, present_version, run_tool
+from utf8fpga.hdl.toolchain import ToolError, after_synthesis, find_tool, present_version, run_tool, run_yosys
 
 
 def test_the_environment_chooses_a_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,3 +88,34 @@ def test_a_tool_chosen_by_a_relative_path(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ICEPACK", "./mine")
     assert run_tool("icepack", [], directory=tmp_path / "elsewhere") == "mine 1.2\n"
+
+
+MEMORIES = """
+module top(input clk, input en, input [3:0] a, b, input [3:0] d, output [3:0] x, y);
+  reg [3:0] always_written [0:15], enabled [0:15];
+  assign x = always_written[b], y = enabled[b];
+  always @(posedge clk) begin
+    always_written[a] <= d;
+    if (en) enabled[a] <= d;
+  end
+endmodule
+"""
+
+
+def test_a_memory_that_is_written_in_each_cycle_has_no_write_enable_after_synthesis() -> None:
+    finish, files = after_synthesis("ecp5")
+    script = f"read_verilog top.v; synth_ecp5 -top top; {finish}write_json top.json"
+    written = run_yosys(script, {"top.v": MEMORIES, **files}, "top.json")[0]
+    cells = json.loads(written)["modules"]["top"]["cells"].values()
+    found = [each for each in cells if each["type"] == "TRELLIS_DPR16X4"]
+    # In JSON of Yosys a string of digits ends with a space.
+    assert sorted((each["parameters"]["WREMUX"], "WRE" in each["connections"]) for each in found) == [
+        ("1 ", False),
+        ("WRE", True),
+    ]
+    assert all(each["parameters"]["WCKMUX"] == "WCK" and len(each["connections"]["DO"]) == 4 for each in found)
+
+
+@pytest.mark.parametrize("family", ["ice40", "nexus"])
+def test_other_families_need_nothing_after_synthesis(family: str) -> None:
+    assert after_synthesis(family) == ("", {})
