@@ -10,7 +10,7 @@ from pathlib import Path
 
 from utf8fpga.formal.abc import Verdict, always_zero_each, decide
 from utf8fpga.formal.aiger import aig_of
-from utf8fpga.hdl.toolchain import after_synthesis, run_tool, run_yosys
+from utf8fpga.hdl.toolchain import run_tool
 
 FAMILIES = {
     # Deferred, since one of iCE40's cells, a large memory that no decoder has, takes a minute to read.
@@ -84,9 +84,12 @@ def _equal(design: str, made: str, top: str = TOP, cells: str = "", change: str 
 @lru_cache(maxsize=8)
 def _synthesised(design: str, family: str) -> str:
     """The netlist of a design."""
-    finish, files = after_synthesis(family)
-    synthesis = f"read_rtlil gold.il; synth_{family} -top {TOP}; {finish}write_rtlil gate.il"
-    return run_yosys(synthesis, {"gold.il": design, **files}, "gate.il")[0].decode()
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        directory = Path(folder)
+        (directory / "gold.il").write_text(design, encoding="utf-8")
+        synthesis = f"read_rtlil gold.il; synth_{family} -top {TOP}; write_rtlil gate.il"
+        run_tool("yosys", ["-q", "-p", synthesis], directory=directory)
+        return (directory / "gate.il").read_text(encoding="utf-8")
 
 
 def _one_clock(design: str) -> bool:
