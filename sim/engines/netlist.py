@@ -115,7 +115,9 @@ class NetlistCircuit:
     def key(self) -> Sequence[str]:
         netlist = self.netlist
         router = present_version("nextpnr-ice40") if netlist.routed else ""
-        return [self.design, netlist.family, router, self.changes, source("netlist.py"), source(f"{netlist.family}.v")]
+        files = after_synthesis(netlist.family)[1].values()
+        sources = source("netlist.py"), source(f"{netlist.family}.v")
+        return [self.design, netlist.family, router, self.changes, *sources, *files]
 
     def write(self, folder: Path) -> None:
         self.netlist.write_json(self.design, folder, "netlist.json")
