@@ -86,7 +86,13 @@ def _elaborated(core: Core, name: str, options: PortOptions) -> tuple[str, dict[
     made = axi_component(core, options)
     fragment = Fragment.get(made, None)
     parts, ports = _parts(fragment, name), [port for _, _, port in made.signature.flatten(made)]
-    return str(rtlil.convert(fragment, name=name, ports=ports, emit_src=False)), parts
+    text = rtlil.convert(fragment, name=name, ports=ports, emit_src=False)
+    return _ELEMENTS.sub("", str(text)), parts
+
+
+_ELEMENTS = re.compile(r"^connect \\\S+\] .*\n|^(?:  attribute .*\n)*  wire width \d+ \\\S+\]\n\n", re.MULTILINE)
+"""The wires that only give a name to an element of an array: Yosys 0.70 gives the same name to a bit of the array, when
+it has mapped a netlist, and fails."""
 
 
 def axi_verilog(

@@ -272,6 +272,20 @@ def check_ports(verilog: str) -> None:
             assert port != module.rpartition("_")[2], (module, port)
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [DecoderParameters(lanes=4, packed=False), EncoderParameters(lanes=2), ValidatorParameters(lanes=4)],
+    ids=repr,
+)
+def test_no_wire_has_the_name_of_a_bit_of_another_one(parameters: CoreParameters) -> None:
+    """Yosys would fail after mapping."""
+    design = axi_rtlil(parameters.build())
+    for module in read_rtlil(design).values():
+        for name in module.signals:
+            array, _, index = name.removesuffix("]").rpartition("[")
+            assert not (name.endswith("]") and index.isdecimal() and array in module.signals), name
+
+
 def test_the_digest_depends_on_the_logic_and_not_on_names() -> None:
     design = axi_rtlil(DecoderParameters().build())
     digest = logic_digest(design)
