@@ -10,7 +10,8 @@ holds from arbitrary flip-flop contents, except *harmless*, which holds from a r
   output; or if the decoder is faulty: after `still` such cycles it is neither ready nor has an output beat, or it has
   transferred `most` output beats since it last accepted one. A reset loses no accepted beat, and `valid` is not
   deasserted at the decoder before the transfer.
-- *due*: `every` cycles after a reset the next one is due, and it stays due until it happens.
+- *due*: `every` cycles after a reset the next one is due, from arbitrary contents after at most as many as the next
+  power of two and one, and it stays due until it happens.
 - *closes*: while a reset is due between packets, the input is closed or the decoder is not ready for a beat.
 - *comes*: if a reset is due, no beat can be accepted, and there is no output beat for `still` cycles, it happens.
 - *counts*: while no beat is accepted, each output beat that is transferred increments the count up to `most`.
@@ -88,7 +89,8 @@ class RefreshProof(Top):
         self.beat = Signal(len(Value.cast(decoder.input.payload)), name="beat")
         self.given = Signal(len(decoder.given), name="given")
         self.asked = {name: Signal(name=name) for name in ("passes", "harmless", "due", "closes", "comes", "counts")}
-        self.frames = {"passes": 1, "due": refresh.every + 2, "comes": refresh.still + 3, "counts": 3}
+        self._bound = (1 << len(refresh.age) - 1) + 1
+        self.frames = {"passes": 1, "due": self._bound + 2, "comes": refresh.still + 3, "counts": 3}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -142,9 +144,15 @@ class RefreshProof(Top):
         lost = (restart & ~refuted & ~between) | (restart & taken) | (refused & closed & ~restart)
         m.d.comb += self.asked["harmless"].eq(lost)
 
-        quiet, was_due = Signal(init=1), Signal()
-        m.d.sync += [quiet.eq(quiet & ~fresh), was_due.eq(due & ~fresh)]
-        m.d.comb += self.asked["due"].eq(~due & (was_due | (quiet & (frame == refresh.every))))
+        # Without a reset, and with one in the first cycle only.
+        quiet, follows, was_due = Signal(init=1), Signal(), Signal()
+        m.d.sync += [
+            quiet.eq(quiet & ~fresh),
+            follows.eq(Mux(frame == 0, fresh, follows & ~fresh)),
+            was_due.eq(due & ~fresh),
+        ]
+        late = (quiet & (frame == self._bound)) | (follows & (frame == refresh.every + 1))
+        m.d.comb += self.asked["due"].eq(~due & (was_due | late))
 
         # A packet ends in the first cycle, and no other one begins.
         m.d.sync += ended.eq(Mux(frame == 0, taken & self.last, ended & (~taken | self.last | self.null)))

@@ -45,9 +45,9 @@ class Refresh(wiring.Component):
         most: output beats without an accepted beat; may be less than `MOST` for a decoder that holds fewer.
 
     Attributes:
-        due: at least `every` cycles have passed since the last reset.
+        due: register, at least `every` cycles have passed since the last reset.
         gone: the number of output beats transferred since the decoder last accepted a beat.
-        age: the number of cycles since the last reset, up to `every`.
+        age: counts the cycles since the last reset; a reset is due once its highest bit was set.
         beatless: the number of cycles without a beat at the input and the output, up to `still`.
         inside: a packet has begun and has not ended.
         blocked: in the preceding cycle `valid` was asserted at the decoder and `ready` was not.
@@ -70,9 +70,11 @@ class Refresh(wiring.Component):
         if not 1 <= every <= MAX_EVERY:
             raise InvalidArgumentError(f"refresh {every} is not in 1..{MAX_EVERY}")
         self.every, self.still, self.most = every, still, most
-        self.due = Signal()
         self.gone = Signal(range(most + 1))
-        self.age = Signal(range(every + 1))
+        end = 1 << (every - 1).bit_length()
+        # A comparison behind the carry chain would be the longest path, and so would be an end of the count.
+        self.age = Signal((end - 1).bit_length() + 1, init=end - every + 1)
+        self.due = Signal()
         self.beatless = Signal(range(still + 1))
         self.inside = Signal()
         self.blocked = Signal()
@@ -83,12 +85,9 @@ class Refresh(wiring.Component):
         m = Module()
         age, still, inside, blocked = self.age, self.beatless, self.inside, self.blocked
         # No comparison for equality, since a count may exceed its bound after a bit flip.
-        is_due, is_still, too_many = age >= self.every, still >= self.still, self.gone >= self.most
-        m.d.comb += [
-            self.due.eq(is_due),
-            # `valid` must not be withdrawn once the decoder has seen it.
-            self.closed.eq(self.restart | (is_due & ~inside & ~blocked)),
-        ]
+        is_still, too_many = still >= self.still, self.gone >= self.most
+        # `valid` must not be withdrawn once the decoder has seen it.
+        m.d.comb += self.closed.eq(self.restart | (self.due & ~inside & ~blocked))
         offered = self.offered & ~self.closed
         taken = offered & self.able
         m.d.sync += [
@@ -96,8 +95,7 @@ class Refresh(wiring.Component):
             # A decoder with an output beat may be waiting for its consumer.
             self.restart.eq((is_still & ~self.shows & (self.closed | ~self.able)) | too_many),
         ]
-        with m.If(~is_due):
-            m.d.sync += age.eq(age + 1)
+        m.d.sync += [age.eq(age + 1), self.due.eq(self.due | age[-1])]
         with m.If(taken | self.shows):
             m.d.sync += still.eq(0)
         with m.Elif(~is_still):

@@ -31,6 +31,7 @@ class RegisterBuffer(wiring.Component):
         valid: a beat is at the output: `output.valid`.
         full: two beats are held.
         second: the beat at the output is in the second register; the first one is loaded next, unless `full`.
+        loads: registers, the first register is loaded, and the second one.
 
     Ports:
         entry: the payload of a beat.
@@ -57,30 +58,37 @@ class RegisterBuffer(wiring.Component):
         width = len(Value.cast(self.entry))
         self.words = tuple(Signal(width, name=f"word_{which}", reset_less=True) for which in ("first", "second"))
         # Initially 0: iCE40 would store an initial 1 inverted, a look-up table before the enables.
+        self.loads = [Signal(name=f"loads_{which}", reset_less=True) for which in ("first", "second")]
         self.runs = [Signal(name=f"run_{number}") for number in range(copies)]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         ready, offered, word = self.output.ready, self.entry_valid, Value.cast(self.entry)
+        full, second = ~ready & self.valid & (self.full | offered), self.second ^ (ready | ~self.valid)
         m.d.sync += [
             self.valid.eq(self.full | offered | (self.valid & ~ready)),
-            self.full.eq(~ready & self.valid & (self.full | offered)),
-            self.second.eq(self.second ^ (ready | ~self.valid)),
+            self.full.eq(full),
+            self.second.eq(second),
+            *(loads.eq(turn & ~full) for loads, turn in zip(self.loads, (second, ~second), strict=True)),
             *(run.eq(self.runs_next(run)) for run in self.runs),
         ]
         with m.If(ResetSignal()):
-            m.d.sync += [register.eq(0) for register in (self.valid, self.full, self.second)]
-        first, second = self.words
-        for register, turn in ((first, self.second), (second, ~self.second)):
-            # A multiplexer in logic: a clock enable would need one more look-up table in front of it.
-            loads = (turn & ~self.full).replicate(len(word))
-            m.d.sync += register.eq((word & loads) | (register & ~loads))
+            m.d.sync += [register.eq(0) for register in (self.valid, self.full, self.second, *self.loads)]
+        for register, loads in zip(self.words, self.loads, strict=True):
+            with m.If(loads):
+                m.d.sync += register.eq(word)
         m.d.comb += [
             self.run.eq(Cat(*self.runs)),
             self.output.valid.eq(self.valid),
-            Value.cast(self.output.payload).eq(Mux(self.second, second, first)),
+            Value.cast(self.output.payload).eq(Mux(self.second, *reversed(self.words))),
         ]
         return m
+
+    @property
+    def is_consistent(self) -> Value:
+        """The registers that enable the words are what follows from the others; after a reset both are 0."""
+        first, second = self.loads
+        return (first == (self.second & ~self.full)) & (second == (~self.second & ~self.full & self.runs[0]))
 
     def runs_next(self, run: Value) -> Value:
         """The value of `run` in the next cycle, given its value in this one."""

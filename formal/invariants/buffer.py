@@ -289,6 +289,7 @@ class _RegisterBench(_Bench):
             held < 3,
             buffer.valid == (held != 0),
             buffer.full == (held == 2),
+            buffer.is_consistent,
             *(run == (~buffer.full & self.calm) for run in runs),
             self.calm | (~offered & (held == 0)),
         )

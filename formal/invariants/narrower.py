@@ -28,6 +28,7 @@ def is_consistent(encoder: ParallelEncoder) -> Value:
         narrower.whole == ~narrower.more,
         narrower.takes == (run & ~narrower.more),
         buffer.valid | ~buffer.full,
+        buffer.is_consistent,
         # Only after a reset neither is asserted.
         (run ^ buffer.full) | ~(run | buffer.full | buffer.valid | narrower.valid),
     ).all()

@@ -60,7 +60,7 @@ class Encoder(Chain):
         else:
             packed = "packed" if parameters.packed else "sparse"
             output = "narrow" if parameters.narrow else "first" if lanes == 1 else packed
-            self.encoder = ParallelEncoder(logic, lanes, symbol, self.slots, output=output)
+            self.encoder = ParallelEncoder(logic, lanes, symbol, self.slots, output=output, compares=lanes == 1)
         self.packed = parameters.packed
         super().__init__(
             parameters,

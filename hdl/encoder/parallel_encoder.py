@@ -53,6 +53,8 @@ class ParallelEncoder(wiring.Component):
             the output it is only the upper bound on the average.
         output: one of `OUTPUTS`. ``first`` is for one lane, whose units are contiguous by themselves. With one lane and
             ``narrow`` a source with at least as many cycles for a code point as it has units never waits.
+        collides, compares: see `EncoderStages`; with an output that is narrower than the units of a beat it always
+            compares.
 
     Attributes:
         stages, packer, narrower, buffer: the components; None where there is none.
@@ -73,6 +75,7 @@ class ParallelEncoder(wiring.Component):
         *,
         output: str,
         collides: bool = False,
+        compares: bool = False,
     ) -> None:
         assert output in OUTPUTS
         self.is_narrow = output == "narrow" and slots > 1
@@ -93,7 +96,7 @@ class ParallelEncoder(wiring.Component):
             from_first=lanes == 1,
             copies=copies,
             pauses=self.pauses,
-            compares=narrows,
+            compares=compares or narrows,
         )
         self.packed = output != "sparse"
         self.buffer: RegisterBuffer | ShiftQueue | None = None

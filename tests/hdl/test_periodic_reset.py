@@ -119,11 +119,6 @@ def too_many(refresh: Any) -> Value:
     return refresh.gone >= refresh.most
 
 
-def is_due(refresh: Any) -> Value:
-    """The next reset is due."""
-    return refresh.age >= refresh.every
-
-
 def another_beatless_cycle(refresh: Any) -> Any:
     """The cycle is counted as one without a beat."""
     return refresh.beatless.eq(Mux(beatless(refresh), refresh.beatless, refresh.beatless + 1))
@@ -143,10 +138,10 @@ REFRESH_FAULTS: dict[str, tuple[Fault, str]] = {
         "harmless",
     ),
     "the input is closed within a packet": (
-        combinational(lambda r: r.closed.eq(r.restart | (is_due(r) & ~r.blocked))),
+        combinational(lambda r: r.closed.eq(r.restart | (r.due & ~r.blocked))),
         "harmless",
     ),
-    "a beat is withdrawn": (combinational(lambda r: r.closed.eq(r.restart | (is_due(r) & ~r.inside))), "harmless"),
+    "a beat is withdrawn": (combinational(lambda r: r.closed.eq(r.restart | (r.due & ~r.inside))), "harmless"),
     "output beats do not count as beats": (
         registered(another_beatless_cycle, when=lambda r: r.shows & ~accepted(r)),
         "harmless",
@@ -161,6 +156,8 @@ REFRESH_FAULTS: dict[str, tuple[Fault, str]] = {
     ),
     "the start of a packet is ignored": (registered(lambda r: r.inside.eq(0)), "harmless"),
     "cycles are not counted": (registered(lambda r: r.age.eq(r.age)), "due"),
+    "a reset is due one cycle too late": (registered(lambda r: r.due.eq(r.due | (r.age[-1] & r.age[0]))), "due"),
+    "a reset does not stay due": (registered(lambda r: r.due.eq(r.age[-1])), "due"),
     "the end of a packet is ignored": (
         registered(lambda r: r.inside.eq(1), when=lambda r: accepted(r) & (r.keep | r.last)),
         "closes",
@@ -171,7 +168,7 @@ REFRESH_FAULTS: dict[str, tuple[Fault, str]] = {
         "harmless",
     ),
     "the input is not closed while a beat is offered": (
-        combinational(lambda r: r.closed.eq(r.restart | (is_due(r) & ~r.inside & ~r.blocked & ~r.offered))),
+        combinational(lambda r: r.closed.eq(r.restart | (r.due & ~r.inside & ~r.blocked & ~r.offered))),
         "closes",
     ),
     "no reset once the count of cycles is beyond its bound": (
