@@ -120,7 +120,7 @@ def test_a_faulty_core_is_rejected(fault: str, tmp_path: Path) -> None:
     [
         ("validator --report verdict", "LATENCY = 2", 1),
         ("remover --lanes 1", "STALL = 1", 0),
-        ("encoder", "DRAIN = 3", 0),
+        ("encoder", "DRAIN = 4", 0),
     ],
 )
 def test_a_lower_bound_is_rejected(options: str, bound: str, lower: int, tmp_path: Path) -> None:
