@@ -10,8 +10,8 @@ holds from arbitrary flip-flop contents, except *harmless*, which holds from a r
   output; or if the decoder is faulty: after `still` such cycles it is neither ready nor has an output beat, or it has
   transferred `most` output beats since it last accepted one. A reset loses no accepted beat, and `valid` is not
   deasserted at the decoder before the transfer.
-- *due*: `every` cycles after a reset the next one is due, from arbitrary contents after at most as many as the next
-  power of two and one, and it stays due until it happens.
+- *due*: `every` cycles after a reset the next one is due, and it stays due until it happens. From arbitrary contents it
+  is due after at most the next power of two cycles and one.
 - *closes*: while a reset is due between packets, the input is closed or the decoder is not ready for a beat.
 - *comes*: if a reset is due, no beat can be accepted, and there is no output beat for `still` cycles, it happens.
 - *counts*: while no beat is accepted, each output beat that is transferred increments the count up to `most`.

@@ -45,7 +45,8 @@ class Refresh(wiring.Component):
         most: output beats without an accepted beat; may be less than `MOST` for a decoder that holds fewer.
 
     Attributes:
-        due: register, at least `every` cycles have passed since the last reset.
+        due: register, at least `every` cycles have passed since the last reset. From any contents it is set after at
+            most the next power of two cycles and one.
         gone: the number of output beats transferred since the decoder last accepted a beat.
         age: counts the cycles since the last reset; a reset is due once its highest bit was set.
         beatless: the number of cycles without a beat at the input and the output, up to `still`.
@@ -71,9 +72,9 @@ class Refresh(wiring.Component):
             raise InvalidArgumentError(f"refresh {every} is not in 1..{MAX_EVERY}")
         self.every, self.still, self.most = every, still, most
         self.gone = Signal(range(most + 1))
-        end = 1 << (every - 1).bit_length()
-        # A comparison behind the carry chain would be the longest path, and so would be an end of the count.
-        self.age = Signal((end - 1).bit_length() + 1, init=end - every + 1)
+        bits = (every - 1).bit_length()
+        # Logic behind the carry chain would be the longest path, so the count is not compared and does not stop.
+        self.age = Signal(bits + 1, init=(1 << bits) - every + 1)
         self.due = Signal()
         self.beatless = Signal(range(still + 1))
         self.inside = Signal()

@@ -31,7 +31,7 @@ class RegisterBuffer(wiring.Component):
         valid: a beat is at the output: `output.valid`.
         full: two beats are held.
         second: the beat at the output is in the second register; the first one is loaded next, unless `full`.
-        loads: registers, the first register is loaded, and the second one.
+        loads: registers, the first register is loaded, and the second one; both are 0 after a reset.
 
     Ports:
         entry: the payload of a beat.
@@ -83,12 +83,6 @@ class RegisterBuffer(wiring.Component):
             Value.cast(self.output.payload).eq(Mux(self.second, *reversed(self.words))),
         ]
         return m
-
-    @property
-    def is_consistent(self) -> Value:
-        """The registers that enable the words are what follows from the others; after a reset both are 0."""
-        first, second = self.loads
-        return (first == (self.second & ~self.full)) & (second == (~self.second & ~self.full & self.runs[0]))
 
     def runs_next(self, run: Value) -> Value:
         """The value of `run` in the next cycle, given its value in this one."""

@@ -249,6 +249,12 @@ class _SlicedBench(_RowBench):
         self.hold("smooth", ~smooth | ((Cat(*announced) == later[:-1]) & (front == later[-1])))
 
 
+def loads_follow(buffer: RegisterBuffer) -> Value:
+    """The registers that enable the words of a buffer are what follows from its others."""
+    first, second = buffer.loads
+    return (first == (buffer.second & ~buffer.full)) & (second == (~buffer.second & ~buffer.full & buffer.runs[0]))
+
+
 class _RegisterBench(_Bench):
     parts = ("counts", "words", "smooth")
     buffer: RegisterBuffer
@@ -289,7 +295,7 @@ class _RegisterBench(_Bench):
             held < 3,
             buffer.valid == (held != 0),
             buffer.full == (held == 2),
-            buffer.is_consistent,
+            loads_follow(buffer),
             *(run == (~buffer.full & self.calm) for run in runs),
             self.calm | (~offered & (held == 0)),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Value
 
+from utf8fpga.formal.invariants.buffer import loads_follow
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder
 from utf8fpga.hdl.shift_queue import ShiftQueue
 
@@ -28,7 +29,7 @@ def is_consistent(encoder: ParallelEncoder) -> Value:
         narrower.whole == ~narrower.more,
         narrower.takes == (run & ~narrower.more),
         buffer.valid | ~buffer.full,
-        buffer.is_consistent,
+        loads_follow(buffer),
         # Only after a reset neither is asserted.
         (run ^ buffer.full) | ~(run | buffer.full | buffer.valid | narrower.valid),
     ).all()
