@@ -84,7 +84,7 @@ def growth_block(scaling: dict[str, Any]) -> str:
     """
     rows = {
         row["lanes"]: row
-        # Of several settings of the pipeline the default is the first, which remains.
+        # Of several settings of the pipeline the fastest is the first, which remains.
         for row in reversed(scaling["figures"])
         if row["device"] == _DEVICE.name and row["packed"] and row["lanes"] >= _LEAST and row["speed"]
     }

@@ -144,7 +144,7 @@ def _series(figures: dict[str, Any]) -> _Series:
         is_either = (row["series"], row["device"]) in sparse
         words = ", packed" if is_either and row["packed"] and row["lanes"] > 1 else ""
         lanes, area = row["lanes"], row["area"]["luts"] / row["lanes"]
-        # With other settings of the pipeline there are several rows, of which the default is the first.
+        # With other settings of the pipeline there are several rows, of which the fastest is the first.
         points = series.setdefault((f"{core}{words}", row["device"]), {})
         points.setdefault(lanes, (lanes, row["gigabytes_per_second"], area))
     return {line: sorted(points.values()) for line, points in series.items()}

@@ -21,6 +21,7 @@ from filelock import FileLock
 
 from utf8fpga.boards.catalog import Board, find_board
 from utf8fpga.boards.check import CHECKED_FAMILIES, check_design, read_back
+from utf8fpga.boards.forms import BOARD_PIPELINE
 from utf8fpga.boards.programming import programming_command
 from utf8fpga.boards.ssh_build import Host, find_paramiko, run_on_host
 from utf8fpga.boards.top import DIVIDED_CLOCK, BoardTop
@@ -265,11 +266,10 @@ def build_board(
         raise InvalidArgumentError(
             f"{board.name} has family {board.family}, which is built here only: leave out the host"
         )
+    core = core or DecoderParameters(pipeline=BOARD_PIPELINE)
     first = board.divide if divide is None else divide
     while True:
-        job = _Job(
-            board, flow, directory, baud, core or DecoderParameters(), form, uart, first, seed, host, say, check, keep
-        )
+        job = _Job(board, flow, directory, baud, core, form, uart, first, seed, host, say, check, keep)
         try:
             return job.build()
         except _TimingError as error:

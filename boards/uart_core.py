@@ -11,7 +11,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.boards.forms import form_of
+from utf8fpga.boards.forms import BOARD_PIPELINE, form_of
 from utf8fpga.boards.protocol import DLE, ENQ, EOT, WINDOW
 from utf8fpga.boards.record import COUNTERS_LAYOUT, Record, RecordForm, is_error
 from utf8fpga.hdl import CoreParameters, DecoderParameters
@@ -97,7 +97,7 @@ class UartCore(wiring.Component):
         self.divisor = uart_divisor(clock_hz, baud)
         if depth < _MINIMUM_DEPTH:
             raise InvalidArgumentError(f"buffer depth {depth} is less than {_MINIMUM_DEPTH} entries")
-        self.core, self.form = form_of(DecoderParameters() if core is None else core, form)
+        self.core, self.form = form_of(core or DecoderParameters(pipeline=BOARD_PIPELINE), form)
         self.depth = depth
         self._tick_clocks = max(1, round(clock_hz * _LED_SECONDS / _LED_TICKS))
         self._circuit: Any = self.form.with_fields(self.core).build()

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from utf8fpga.boards.forms import BOARD_CORES, FORMS
+from utf8fpga.boards.forms import BOARD_CORES, BOARD_PIPELINE, FORMS
 from utf8fpga.boards.ssh_build import Host
 from utf8fpga.cli.core_options import SANITIZER, core_command
 from utf8fpga.cli.options import FOLDER, HOST, one_of
@@ -18,7 +18,7 @@ from utf8fpga.cli.output import CommandError
 _CORES = [word for name in BOARD_CORES for word in ([name, SANITIZER] if name == "transcoder" else [name])]
 
 
-board_core_command = core_command(cores=_CORES)
+board_core_command = core_command(cores=_CORES, presets={"pipeline": BOARD_PIPELINE})
 """A decorator for a command with the options of a core of a board; see `core_command`."""
 
 form_option: Callable[[Any], Any] = click.option(

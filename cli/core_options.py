@@ -7,9 +7,10 @@ import functools
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import cleandoc
 from itertools import product
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -178,7 +179,11 @@ _ENCODINGS = ("from_", "to")
 
 
 def core_command(
-    *, several: Collection[str] = (), optional: bool = False, cores: Collection[str] = ()
+    *,
+    several: Collection[str] = (),
+    optional: bool = False,
+    cores: Collection[str] = (),
+    presets: Mapping[str, Any] = MappingProxyType({}),
 ) -> Callable[[_Command], click.Command]:
     """A decorator for a command that accepts the name and the options of a core; `parameters` has their values.
 
@@ -189,6 +194,7 @@ def core_command(
         optional: `parameters` is None where neither another core than the default one nor an option of it is given.
         cores: the names of the cores, which the option ``--core`` may also select, and the name `SANITIZER`; default:
             all cores, by the first argument.
+        presets: values of fields that are not given, in place of their defaults.
 
     Raises:
         InvalidArgumentError: (when the command runs) the combination of options is invalid.
@@ -205,7 +211,9 @@ def core_command(
         commands = {}
         for name in cores or CORES:
             kind, without = (CORES["transcoder"], _ENCODINGS) if name == SANITIZER else (CORES[name], ())
-            found = click.command(cls=_SectionedCommand)(_with_options(kind, command, several, optional, without))
+            found = click.command(cls=_SectionedCommand)(
+                _with_options(kind, command, several, optional, without, presets)
+            )
             found.fields = kind.options().keys()
             found.help = (
                 f"{cleandoc(found.help or '')}\n\nThe first argument may name the core, which determines the options: "
@@ -223,15 +231,17 @@ def _with_options(
     several: Collection[str],
     optional: bool = False,
     without: Collection[str] = (),
+    presets: Mapping[str, Any] = MappingProxyType({}),
 ) -> _Command:
     """Add the options of a core to a command, before those of the command itself."""
     options = {name: how for name, how in kind.options().items() if name not in without}
+    preset = {name: value for name, value in presets.items() if name in options}
 
     @functools.wraps(command)
     def choosing(**given: Any) -> Any:
         chosen = {name: given.pop(name) for name in options}
         # Options that are not given have the defaults of the parameters.
-        values = {name: value for name, value in chosen.items() if value not in (None, ())}
+        values = preset | {name: value for name, value in chosen.items() if value not in (None, ())}
         # The name of another core than the default one is a choice by itself.
         if optional and not values and is_default(kind):
             return command(parameters=None, **given)
@@ -240,6 +250,8 @@ def _with_options(
     # A copy of click's list of parameters, since the options differ between the cores.
     choosing.__click_params__ = list(getattr(command, "__click_params__", []))  # type: ignore[attr-defined]  # click puts it there
     decorated: _Command = choosing
+    for name, value in preset.items():
+        options[name] = replace(options[name], help=f"{options[name].help} Default of this command: {value}.")
     for name, how in reversed(options.items()):
         decorated = _click_option(name, how, several=name in several)(decorated)
     return decorated

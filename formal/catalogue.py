@@ -26,7 +26,7 @@ from utf8fpga.hdl import (
     ValidatorParameters,
 )
 from utf8fpga.hdl.core import spelled
-from utf8fpga.hdl.decoder.pipeline import fastest
+from utf8fpga.hdl.decoder.pipeline import default_pipeline
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.hdl.statistics import BUSES
@@ -165,7 +165,7 @@ def _decoder_name(parameters: DecoderParameters) -> str:
     else:
         words = ["packed" if parameters.packed else "parallel", f"{lanes}"]
         plain = DecoderParameters(table=table, lanes=lanes, architecture="parallel", packed=parameters.packed)
-        if parameters.pipeline != plain.pipeline:
+        if parameters.pipeline != replace(parameters, pipeline=None).pipeline:
             words.append(f"pipeline-{parameters.pipeline}")
         # The buffer of a packed decoder depends on the pipeline.
         if parameters.buffer != replace(plain, pipeline=parameters.pipeline, buffer=None).buffer:
@@ -195,8 +195,8 @@ def _all_serial() -> Iterator[DecoderParameters]:
     for table in _OTHER_TABLES:
         for pipeline in PIPELINES:
             yield DecoderParameters(table=table, pipeline=pipeline, **_FULL)
-    yield DecoderParameters(properties=(CharacterProperty.LINE_BREAK,))
-    yield DecoderParameters(properties=tuple(CharacterProperty))
+    yield DecoderParameters(pipeline=0, properties=(CharacterProperty.LINE_BREAK,))
+    yield DecoderParameters(pipeline=0, properties=tuple(CharacterProperty))
 
 
 def _all_parallel() -> Iterator[DecoderParameters]:
@@ -206,7 +206,7 @@ def _all_parallel() -> Iterator[DecoderParameters]:
         yield parallel(lanes=lanes, **_FULL)
     for lanes in (1, 4):
         for pipeline in PARALLEL_PIPELINES:
-            if pipeline != fastest(lanes):  # which is the default
+            if pipeline != default_pipeline(lanes, packed=False):
                 yield parallel(lanes=lanes, pipeline=pipeline)
         for fields in _FIELDS[2:]:
             yield parallel(lanes=lanes, **fields)
@@ -223,6 +223,7 @@ def _all_packed() -> Iterator[DecoderParameters]:
     for lanes in (2, 3, 4):
         for fields in _FIELDS[:2]:
             yield DecoderParameters(lanes=lanes, packed=True, **fields)
+    yield DecoderParameters(lanes=4, packed=True, pipeline=5)
     for table in _OTHER_TABLES:
         yield DecoderParameters(table=table, lanes=2, packed=True, **_FULL)
 
@@ -235,7 +236,8 @@ def _is_on_request(parameters: DecoderParameters) -> bool:
         return parameters.kind and not parameters.replacement
     lanes = (2,) if parameters.packed else (1, 2, 4)
     varies = not parameters.replacement or (parameters.kind and parameters.lanes != lanes[-1])
-    return varies or parameters.pipeline != fastest(parameters.lanes) or parameters.lanes not in lanes
+    default = default_pipeline(parameters.lanes, packed=parameters.packed)
+    return varies or parameters.pipeline != default or parameters.lanes not in lanes
 
 
 _WIDE = [
@@ -260,18 +262,18 @@ _EACH_UNIT = [
     for replacement in Replacement
     if replacement is not Replacement.REPLACEMENT_CHARACTER
 ]
-_PRACTICES = [DecoderParameters(practice=practice) for practice in MARK_PRACTICES[2:]]
+_PRACTICES = [DecoderParameters(practice=practice, pipeline=0) for practice in MARK_PRACTICES[2:]]
 _TRANSCODERS = [
-    TranscoderParameters(),
-    TranscoderParameters(to="utf-16-le"),
-    TranscoderParameters(to="utf-16-be"),
-    TranscoderParameters(from_="utf-16-be", to="utf-8"),
-    TranscoderParameters(from_="utf-16-le", to="utf-16-be"),
-    TranscoderParameters(to="utf-16-le", bom=ByteOrderMark.REMOVE),
-    TranscoderParameters(from_="utf-16-be", to="utf-8", bom=ByteOrderMark.DETECT),
+    TranscoderParameters(pipeline=0),
+    TranscoderParameters(to="utf-16-le", pipeline=0),
+    TranscoderParameters(to="utf-16-be", pipeline=0),
+    TranscoderParameters(from_="utf-16-be", to="utf-8", pipeline=0),
+    TranscoderParameters(from_="utf-16-le", to="utf-16-be", pipeline=0),
+    TranscoderParameters(to="utf-16-le", bom=ByteOrderMark.REMOVE, pipeline=0),
+    TranscoderParameters(from_="utf-16-be", to="utf-8", bom=ByteOrderMark.DETECT, pipeline=0),
     TranscoderParameters(replace_with=Replacement.QUESTION_MARK),
     TranscoderParameters(replace_with=Replacement.PRIVATE_USE_ESCAPE),
-    TranscoderParameters(unescape=Replacement.PRIVATE_USE_ESCAPE),
+    TranscoderParameters(unescape=Replacement.PRIVATE_USE_ESCAPE, pipeline=0),
 ]
 _WIDE_ENCODERS = [
     EncoderParameters(to="utf-16-le", lanes=2),
@@ -282,7 +284,7 @@ _WIDE_ENCODERS = [
     TranscoderParameters(to="utf-16-le", lanes=8),
     TranscoderParameters(to="utf-16-le", lanes=16),
     TranscoderParameters(from_="utf-16-le", to="utf-8", lanes=4),
-    TranscoderParameters(to="utf-16-le", pipeline=2),
+    TranscoderParameters(to="utf-16-le"),
 ]
 """Encoders and transcoders with packers, or with a queue in registers, whose proofs take minutes each."""
 _REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2)]

@@ -16,7 +16,7 @@ from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
 from utf8fpga.hdl.decoder.packed import CompactDecoder, PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
-from utf8fpga.hdl.decoder.pipeline import BUFFERS, IN_PACKER, PipelineStages
+from utf8fpga.hdl.decoder.pipeline import BUFFERS, FASTEST, IN_PACKER, PipelineStages, default_pipeline
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
 from utf8fpga.hdl.payloads import item_layout
@@ -83,7 +83,10 @@ class DecoderParameters(TableParameters):
         lanes: code units per beat, 1 to 256.
         architecture: ``serial``, a state machine with one code unit per cycle, or ``parallel``, a sliding window;
             default: serial for one lane, parallel for more.
-        pipeline: register stages, 0 is the smallest; serial 0 to 2, default 0; parallel 0 to 6, default the fastest.
+        pipeline: register stages, 0 is the smallest; serial 0 to 2, parallel 0 to 6; default: the fewest with which the
+            clock network of an ECP5 of speed grade 6 is the limit: 2, but 5 with more than 16 sparse or 8 packed lanes,
+            and in parallel decoders with `refresh`, or of 4 lanes or more with a buffer in registers; 0 with
+            `replace_with`.
         packed: the words of an output beat are contiguous from word 0 (default); otherwise they are in order and may
             have gaps between them (sparse). With one lane there is nothing to pack, and the value is False.
         buffer: the buffer behind the window of a parallel decoder, ``registers``, ``memory``, ``slices``, a memory with
@@ -126,8 +129,9 @@ class DecoderParameters(TableParameters):
     )
     pipeline: int | None = option(
         None,
-        "Register stages. Serial: 0 (the smallest, default) to 2; parallel: 0 to 6, default: 6 for one lane, 5 for"
-        " more.",
+        "Register stages. Serial: 0 (the smallest) to 2; parallel: 0 to 6. Default: the fewest that reach the clock of"
+        " an ECP5 of speed grade 6: 2, but 5 with more than 16 sparse or 8 packed lanes, and of several lanes with"
+        " --refresh or --buffer registers.",
         range=(0, None),
     )
     packed: bool = option(
@@ -226,7 +230,8 @@ class DecoderParameters(TableParameters):
             )
         if self.buffer is not None:
             raise InvalidArgumentError(f"a serial decoder has no buffer: leave out buffer {self.buffer}")
-        self._set("pipeline", 0 if self.pipeline is None else self.pipeline)
+        fastest = PIPELINES[-1] if self.has_plain_marks else 0
+        self._set("pipeline", fastest if self.pipeline is None else self.pipeline)
         if self.pipeline not in PIPELINES:
             raise InvalidArgumentError(f"pipeline {self.pipeline} is not in 0..{PIPELINES[-1]}")
         self._set("packed", False)
@@ -241,7 +246,12 @@ class DecoderParameters(TableParameters):
             raise InvalidArgumentError(
                 f"buffer {self.buffer} is for {self.table.longest} lanes or more, not {self.lanes}: use registers"
             )
-        stages = PipelineStages.of(self.table, self.lanes, self.pipeline, "memory" if in_packer else self.buffer)
+        pipeline = self.pipeline
+        if pipeline is None:
+            # Both lengthen the nets of the control.
+            is_slower = self.refresh is not None or (self.buffer == "registers" and self.lanes >= self.table.longest)
+            pipeline = FASTEST if is_slower else default_pipeline(self.lanes, packed=self.packed)
+        stages = PipelineStages.of(self.table, self.lanes, pipeline, "memory" if in_packer else self.buffer)
         self._set("pipeline", stages.pipeline)
         if self.packed and self.buffer is None:
             in_packer = stages.buffer == "memory" and stages.fits_packer(self.lanes)

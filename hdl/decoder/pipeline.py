@@ -40,14 +40,19 @@ PARALLEL_PIPELINES = tuple(range(len(_STEPS)))
 """The settings of the pipeline parameter of a parallel decoder."""
 
 
-def fastest(lanes: int) -> int:
-    """The setting of the pipeline with the highest clock frequency after place and route.
+def default_pipeline(lanes: int, *, packed: bool) -> int:
+    """The smallest setting of the pipeline with which the clock network of an ECP5 of speed grade 6 is the limit.
 
-    Args:
-        lanes: code units per beat. With one lane the look-up tables between registers limit the frequency, with more
-            lanes the wires do.
+    By the recorded figures. Decoders with more lanes have the fastest setting.
     """
-    return 6 if lanes == 1 else 5
+    return 2 if lanes <= (_PACKED_AT_LIMIT if packed else _SPARSE_AT_LIMIT) else FASTEST
+
+
+FASTEST = 5
+"""The setting of the pipeline with the highest clock frequency from 2 lanes on, where wires limit it."""
+
+_SPARSE_AT_LIMIT, _PACKED_AT_LIMIT = 16, 8
+"""Upper bounds on the lanes of sparse and of packed decoders that reach the limit with the setting 2."""
 
 
 _DECISION = 2
@@ -80,11 +85,10 @@ class PipelineStages:
             raise InvalidArgumentError(f"buffer {self.buffer!r} is not one of {', '.join(BUFFERS)}")
 
     @staticmethod
-    def of(table: EncodingTable, lanes: int, pipeline: int | None = None, buffer: str | None = None) -> PipelineStages:
+    def of(table: EncodingTable, lanes: int, pipeline: int, buffer: str | None = None) -> PipelineStages:
         """The stages of a decoder of `table`.
 
         Args:
-            pipeline: default: `fastest`.
             buffer: default: memory where it is possible, from as many lanes on as the longest sequence has units, and
                 slices from 32 lanes on. With fewer lanes a beat may have no item, and a buffer in memory cannot drop
                 beats.
@@ -94,7 +98,7 @@ class PipelineStages:
         """
         least = table.longest
         default = "slices" if lanes >= _SLICED else "memory" if lanes >= least else "registers"
-        stages = PipelineStages(fastest(lanes) if pipeline is None else pipeline, buffer or default)
+        stages = PipelineStages(pipeline, buffer or default)
         if stages.buffer != "registers" and lanes < least:
             raise InvalidArgumentError(
                 f"a buffer in {stages.buffer} is for {least} lanes or more, not {lanes}: use registers"

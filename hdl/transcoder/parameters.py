@@ -10,6 +10,7 @@ from amaranth.lib import stream
 
 from utf8fpga.hdl.core import option
 from utf8fpga.hdl.decoder.parameters import MAX_LANES, DecoderParameters
+from utf8fpga.hdl.decoder.pipeline import FASTEST
 from utf8fpga.hdl.encoder.parameters import UnitParameters
 from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer, Transcoder, source_table
 from utf8fpga.model import IncrementalDecoder, Practice
@@ -36,8 +37,8 @@ class TranscoderParameters(UnitParameters):
         lanes: input units per beat, 1 to 256.
         packed: see `UnitParameters`; with one lane True.
         narrow: see `UnitParameters`; with one lane True.
-        pipeline: register stages of the decoder, see `DecoderParameters`; None for UTF-32, which needs none. With one
-            lane and 2 the encoder has register stages, too.
+        pipeline: register stages of the decoder, see `DecoderParameters`; default: 2, with several lanes 5;
+            None for UTF-32, which needs none. With one lane and 2 the encoder has register stages, too.
         replace_with: what each ill-formed code unit is replaced by; default: one U+FFFD for each maximal subpart.
             Others are for one lane, and have no pipeline.
         bom: what becomes of a byte order mark, U+FEFF, at the beginning of a packet: a value of `ByteOrderMark`.
@@ -60,8 +61,7 @@ class TranscoderParameters(UnitParameters):
     lanes: int = option(1, "Code units per beat.", range=(1, MAX_LANES))
     pipeline: int | None = option(
         None,
-        "Register stages of the decoder: 0 (the smallest, default) to 2, the fastest, with one lane; 0 to 6 with"
-        " more, default 5.",
+        "Register stages of the decoder: with one lane 0 (the smallest) to 2 (default), with more 0 to 6 (default: 5).",
         range=(0, None),
     )
 
@@ -89,7 +89,7 @@ class TranscoderParameters(UnitParameters):
         self._check_replacement()
         self._check_unescape()
         decoder = self.decoder
-        if decoder is None and self.pipeline is not None:
+        if decoder is None and self.pipeline:
             raise InvalidArgumentError(f"{self.from_} needs no decoder: leave out pipeline {self.pipeline}")
         self._set("pipeline", decoder and decoder.pipeline)
 
@@ -137,11 +137,14 @@ class TranscoderParameters(UnitParameters):
         table = source_table(self.given)
         if table.longest == 1:
             return None
+        pipeline = self.pipeline
+        if pipeline is None and self.lanes > 1:
+            pipeline = FASTEST  # Not all transcoders reach the clock of `default_pipeline` with fewer stages.
         return DecoderParameters(
             table=table,
             lanes=self.lanes,
             packed=False,
-            pipeline=self.pipeline,
+            pipeline=pipeline,
             practice=self._practice,
             replace_with=self.replace_with,
         )

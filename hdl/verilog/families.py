@@ -106,4 +106,6 @@ def fitted(
         notes.append(f"Selected for {device}: --ram-style {ram_style}.")
     if not notes:
         notes.append(f"Selected for {device}: the options as they are.")
+    if "pipeline" not in {*given, *wanted} and "pipeline" in parameters.options():
+        wanted["pipeline"] = None  # The default depends on the buffer.
     return Fitted(replace(parameters, **wanted), ram_style, tuple(command), tuple(notes))

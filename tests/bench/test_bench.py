@@ -35,6 +35,7 @@ from utf8fpga.bench.jobs import DEVICES, Area, CriticalPath, Device, Speed
 from utf8fpga.bench.plot import PlotError, draw_scaling, drawn_digest, scaling_plot
 from utf8fpga.bench.sweep import Figure, Point, sweep
 from utf8fpga.bench.tables import (
+    SCALING,
     figures_as_dict,
     figures_table,
     kept_figure,
@@ -817,6 +818,14 @@ def test_pipeline_of_a_family_follows_the_recorded_figures(
         assert chosen == (expected, f"with {clocks[expected]} MHz of 275 on iCE40 HX8K, as measured")
 
 
+def test_the_default_is_the_setting_for_ecp5_as_recorded() -> None:
+    cores = [row.parameters for row in SCALING if isinstance(row.parameters, DecoderParameters)]
+    chosen = {core: pipeline_at_limit(core, "ecp5") for core in cores if core.refresh is None}
+    found = {replace(core, pipeline=None): pipeline.setting for core, pipeline in chosen.items() if pipeline}
+    assert len(found) > 5
+    assert {core.name: core.pipeline for core in found} == {core.name: setting for core, setting in found.items()}
+
+
 @pytest.mark.parametrize(
     ("parameters", "family"),
     [
@@ -1041,7 +1050,7 @@ def test_foreign_core_in_the_command(foreign: Path, tools: FakeTools, tmp_path: 
         "utf8fpga bench --device hx8k --lanes 1 --seeds 2-4 --against foreign.v --top foreign --ports ports.toml"
     )
     ours, theirs = figures["figures"]
-    assert (ours["title"], ours["series"], ours["bytes_per_clock"]) == ("serial, 1 lane, pipeline 0", "serial", 1)
+    assert (ours["title"], ours["series"], ours["bytes_per_clock"]) == ("serial, 1 lane, pipeline 2", "serial", 1)
     assert (theirs["title"], theirs["series"], theirs["bytes_per_clock"]) == ("foreign", "", 0.5)
     assert list(theirs["speed"]["by_seed"]) == ["2", "3", "4"]
     assert theirs["gigabytes_per_second"] == 0.0005 * min(theirs["speed"]["mhz"], 275)

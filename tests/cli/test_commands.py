@@ -122,10 +122,10 @@ def test_generate_selects_the_pipeline_of_the_serial_decoder_for_a_device() -> N
         r"Selected for ecp5: --pipeline [12], with \d+ MHz of 257 on ECP5-85F speed 6, as measured\.", line
     )
     assert f"// {line}\n// Selected for ecp5: --ram-style" in made.stdout.decode()
-    given = utf8fpga("generate", "--device", "ecp5", "--pipeline", "0")
+    given = utf8fpga("generate", "--device", "ecp5", "--pipeline", "2")
     assert "pipeline" not in given.stderr.decode()
     # The default of the option is in the header, since the family has another one.
-    assert "// Command: utf8fpga generate --pipeline 0 --device ecp5\n" in given.stdout.decode()
+    assert "// Command: utf8fpga generate --pipeline 2 --device ecp5\n" in given.stdout.decode()
 
 
 def test_decode_with_other_characters(damaged: Path) -> None:
@@ -610,11 +610,11 @@ def test_missing_tool_is_reported_first(command: list[str], tmp_path: Path) -> N
 
 
 def test_build_prints_the_report_it_writes(tmp_path: Path) -> None:
-    words = ["--json", "--pipeline", "2", "--baud", "115200", "--seed", "3", "--directory", tmp_path]
+    words = ["--json", "--pipeline", "1", "--baud", "115200", "--seed", "3", "--directory", tmp_path]
     done = utf8fpga("build", "icebreaker", *words, env={**os.environ, **stand_in_tools(tmp_path / "bin")})
     report = json.loads(done.stdout)
     found = (done.returncode, report["board"], report["core"], report["baud"])
-    assert found == (0, "icebreaker", "decoder-pipeline-2", 115200)
+    assert found == (0, "icebreaker", "decoder-pipeline-1", 115200)
     assert json.loads((tmp_path / "icebreaker.json").read_text()) == report
     assert Path(report["bitstream"]).read_text() == "3\n"
     assert [line.split(": ")[0] for line in done.stderr.decode().splitlines()] == ["icebreaker"] * 3

@@ -69,7 +69,8 @@ def test_a_check_of_other_cores(file: Path) -> None:
         done = talk(port, file)
         assert done.stdout == b"ill-formed\n"
         message = (
-            "the board sends the form report, but form report is not one of the core transcoder: leave out the form"
+            "the board sends the form report, but form report is not one of the core transcoder-pipeline-0: leave out"
+            " the form"
         )
         assert failure(port, file, "--check", "--core", "transcoder", status=2) == message
 

@@ -27,7 +27,7 @@ CHECKOUT = Path(__file__).parents[2]
 ANSWERS = read_answers(CHECKOUT)
 
 SMALL = (
-    *("serial-0", "encoder", "transcoder-utf-8-to-utf-8", "remover-1", "validator-verdict"),
+    *("serial-0", "encoder", "transcoder-utf-8-to-utf-8-pipeline-0", "remover-1", "validator-verdict"),
     *("refresh", "ports-decoder", "uart-receiver-4"),
 )
 """A configuration of each kind of core or part."""
@@ -37,7 +37,7 @@ OPTIONS = (
     *("serial-0-whole-subsequence", "serial-0-each-unit-surrogate-escape", "sanitizer-utf-8-question-mark"),
     *("parallel-1", "parallel-4", "parallel-4-registers", "parallel-4-slices"),
     *("packed-2", "packed-4", "packed-2-compact-input", "encoder-utf-16-le-2", "encoder-unescape-surrogate-escape"),
-    *("transcoder-utf-8-to-utf-16-le-bom-remove", "transcoder-utf-8-to-utf-16-le-pipeline-2", "remover-2"),
+    *("transcoder-utf-8-to-utf-16-le-pipeline-0-bom-remove", "transcoder-utf-8-to-utf-16-le", "remover-2"),
     *("ports-decoder-statistics-wishbone", "ports-decoder-statistics-axi-lite", "ports-decoder-tid-2"),
     *("ports-validator-2-pass-through", "ports-registered-1", "uart-transmitter-4"),
 )

@@ -204,7 +204,7 @@ core.sv
 @pytest.mark.skipif(shutil.which("z3") is None, reason="z3 (apt-get install z3) is not installed")
 @pytest.mark.parametrize(("zeros", "status"), [("11'h000", "pass"), ("{10'h000, s_axis_tvalid}", "FAIL")])
 def test_symbiyosys_checks_the_contract(zeros: str, status: str, tmp_path: Path) -> None:
-    generate("decoder", tmp_path)
+    generate("decoder --pipeline 0", tmp_path)
     core = tmp_path / "core.v"
     verilog = core.read_text(encoding="utf-8")
     assert "m_axis_tdata = {11'h000, " in verilog

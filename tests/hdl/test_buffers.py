@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,13 +12,14 @@ from amaranth.hdl import ClockDomain, Module
 from amaranth.lib import data
 from support.benches import run_benches
 
-from utf8fpga.hdl import BUFFERS, PARALLEL_PIPELINES
+from utf8fpga.hdl import BUFFERS, PARALLEL_PIPELINES, DecoderParameters
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.fan_out import LateReset
 from utf8fpga.hdl.memory_buffer import MemoryBuffer, RowBuffer
 from utf8fpga.hdl.sliced_buffer import SlicedBuffer
-from utf8fpga.model import TABLE_3_7
+from utf8fpga.model import Practice
 from utf8fpga.model.forms import RFC_2279
+from utf8fpga.model.replacement import Replacement
 
 
 def run(component: Any, bench: Any) -> None:
@@ -121,11 +123,16 @@ def test_the_latency_of_all_settings() -> None:
 
 
 def test_the_stages_that_a_decoder_has_by_default() -> None:
-    assert PipelineStages.of(TABLE_3_7, 1) == PipelineStages(6, "registers")
-    assert PipelineStages.of(TABLE_3_7, 2) == PipelineStages(5, "registers")
-    assert PipelineStages.of(TABLE_3_7, 3) == PipelineStages(5, "registers")
-    assert PipelineStages.of(TABLE_3_7, 4) == PipelineStages(5, "memory")
-    assert PipelineStages.of(TABLE_3_7, 31) == PipelineStages(5, "memory")
-    assert PipelineStages.of(TABLE_3_7, 32) == PipelineStages(5, "slices")
-    assert PipelineStages.of(RFC_2279, 5, pipeline=0) == PipelineStages(0, "registers")
-    assert PipelineStages.of(TABLE_3_7, 16, buffer="registers") == PipelineStages(5, "registers")
+    sparse = partial(DecoderParameters, architecture="parallel", packed=False)
+    expected = {1: (2, "registers"), 3: (2, "registers"), 4: (2, "memory"), 16: (2, "memory")}
+    expected |= {17: (5, "memory"), 31: (5, "memory"), 32: (5, "slices")}
+    assert {n: (sparse(lanes=n).pipeline, sparse(lanes=n).buffer) for n in expected} == expected
+    packed = {n: DecoderParameters(lanes=n).pipeline for n in (2, 8, 9, 16)}
+    assert packed == {2: 2, 8: 2, 9: 5, 16: 5}
+    assert sparse(table=RFC_2279, lanes=5).stages == PipelineStages(2, "registers")
+    assert sparse(lanes=16, buffer="registers").stages == PipelineStages(5, "registers")
+    assert sparse(lanes=3, buffer="registers").pipeline == 2
+    assert sparse(lanes=4, refresh=9).pipeline == DecoderParameters(lanes=4, refresh=9).pipeline == 5
+    assert DecoderParameters().pipeline == DecoderParameters(refresh=9).pipeline == 2
+    each_unit = DecoderParameters(practice=Practice.EACH_UNIT, replace_with=Replacement.QUESTION_MARK)
+    assert each_unit.pipeline == 0

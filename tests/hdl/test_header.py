@@ -162,12 +162,12 @@ def test_the_throughput_is_the_measured_one_on_the_best_and_the_worst_input(
 PAYLOAD = "s_axis_tdata, s_axis_tkeep, s_axis_tlast, s_axis_tvalid"
 MOVES = {"s_axis_tready": "m_axis_tready"}
 PATHS: list[tuple[CoreParameters, dict[str, str]]] = [
-    (DecoderParameters(), {"s_axis_tready": f"{PAYLOAD}, m_axis_tready", "m_axis_tvalid": PAYLOAD}),
+    (DecoderParameters(pipeline=0), {"s_axis_tready": f"{PAYLOAD}, m_axis_tready", "m_axis_tvalid": PAYLOAD}),
     (DecoderParameters(pipeline=1), MOVES),
     (DecoderParameters(pipeline=2), MOVES),
-    (DecoderParameters(practice="each-unit"), {"s_axis_tready": PAYLOAD}),
+    (DecoderParameters(practice="each-unit", pipeline=0), {"s_axis_tready": PAYLOAD}),
     (
-        DecoderParameters(practice="malformed-sequence"),
+        DecoderParameters(practice="malformed-sequence", pipeline=0),
         {
             "s_axis_tready": f"{PAYLOAD}, m_axis_tready",
             "m_axis_tvalid": PAYLOAD,
@@ -178,7 +178,7 @@ PATHS: list[tuple[CoreParameters, dict[str, str]]] = [
     (DecoderParameters(architecture="parallel"), {}),
     (DecoderParameters(lanes=2), {}),
     (EncoderParameters(), MOVES),
-    (TranscoderParameters(), {"s_axis_tready": f"{PAYLOAD}, m_axis_tready"}),
+    (TranscoderParameters(pipeline=0), {"s_axis_tready": f"{PAYLOAD}, m_axis_tready"}),
     (TranscoderParameters(pipeline=1), MOVES),
     (
         TranscoderParameters(from_="utf-32-le"),
@@ -231,7 +231,7 @@ def test_the_header_states_command_parameters_source_version_and_licence() -> No
     text = header_of(axi_verilog(decoder_core(lanes=2, packed=False), "my_decoder"))
     for sentence in (
         "Command: utf8fpga generate --lanes 2 --sparse --name my_decoder Parameters: table ",
-        " lanes 2, architecture parallel, pipeline 5, packed False, buffer registers, ",
+        " lanes 2, architecture parallel, pipeline 2, packed False, buffer registers, ",
         "Generated from: The Unicode Standard, section 3.9, D92 and Table 3-7.",
         f"Written by utf8fpga {version('utf8fpga')} Copyright (c) 2026, the utf8fpga authors"
         " SPDX-License-Identifier: BSD-2-Clause",

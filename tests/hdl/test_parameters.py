@@ -109,7 +109,7 @@ def test_names_of_transcoders_are_different_for_different_encodings() -> None:
 
 def test_arguments_that_follow_from_others_are_omitted() -> None:
     assert DecoderParameters().arguments() == []
-    assert DecoderParameters(lanes=4, architecture="parallel", pipeline=5, buffer="packer").arguments() == [
+    assert DecoderParameters(lanes=4, architecture="parallel", pipeline=2, buffer="packer").arguments() == [
         "--lanes",
         "4",
     ]
@@ -122,7 +122,7 @@ def test_equal_cores_have_equal_parameters() -> None:
     assert RemoverParameters(lanes=1, flush=True) == RemoverParameters(lanes=1)
     assert ValidatorParameters(report="verdict", counters=8) == ValidatorParameters(report="verdict")
     assert DecoderParameters(lanes=8) == DecoderParameters(
-        lanes=8, architecture="parallel", pipeline=5, packed=True, buffer="packer"
+        lanes=8, architecture="parallel", pipeline=2, packed=True, buffer="packer"
     )
     assert DecoderParameters(lanes=8) != DecoderParameters(lanes=8, packed=False)
 

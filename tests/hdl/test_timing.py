@@ -16,6 +16,7 @@ from support.benches import run_benches
 from support.tiers import tiered
 
 from utf8fpga.hdl import (
+    PIPELINES,
     CoreParameters,
     DecoderParameters,
     EncoderParameters,
@@ -235,20 +236,20 @@ def measured(parameters: CoreParameters) -> tuple[Any, Player]:
 
 
 EVERY_RUN: list[tuple[CoreParameters, Cycles]] = [
-    (DecoderParameters(), Cycles()),
-    (DecoderParameters(pipeline=1), Cycles()),
-    (DecoderParameters(pipeline=2), Cycles()),
+    *((DecoderParameters(pipeline=pipeline), Cycles()) for pipeline in PIPELINES),
     (DecoderParameters(architecture="parallel"), Cycles(drain=3)),
     (DecoderParameters(architecture="parallel", pipeline=0), Cycles(drain=3)),
-    (DecoderParameters(practice="each-unit"), Cycles(drain=5)),
+    (DecoderParameters(practice="each-unit"), Cycles(drain=6)),
+    (DecoderParameters(practice="each-unit", pipeline=0), Cycles(drain=5)),
     (DecoderParameters(practice="each-unit", pipeline=1), Cycles(drain=5)),
     (DecoderParameters(practice="whole-subsequence"), Cycles()),
     (DecoderParameters(practice="each-unit", replace_with="private-use-escape"), Cycles()),
     (DecoderParameters(lanes=2, packed=False), Cycles(drain=3)),
     (DecoderParameters(lanes=5, packed=False, pipeline=3), Cycles(0, 1, 11)),
-    (DecoderParameters(lanes=4, packed=False), Cycles(drain=12)),
-    (DecoderParameters(lanes=4), Cycles(1, 2, 21)),
-    (DecoderParameters(lanes=8, packed=False, buffer="slices"), Cycles(drain=12)),
+    (DecoderParameters(lanes=4, packed=False), Cycles(0, 2, 10)),
+    (DecoderParameters(lanes=4), Cycles(1, 1, 19)),
+    (DecoderParameters(lanes=4, pipeline=5), Cycles(1, 2, 21)),
+    (DecoderParameters(lanes=8, packed=False, buffer="slices"), Cycles(drain=10)),
     (DecoderParameters(lanes=2), Cycles(1, 2, 14)),
     (DecoderParameters(lanes=2, compact_input=True), Cycles(2, 5, 30)),
     (DecoderParameters(lanes=4, packed=False, refresh=60), Cycles(0, 25, 12)),
@@ -256,7 +257,7 @@ EVERY_RUN: list[tuple[CoreParameters, Cycles]] = [
     (EncoderParameters(to="utf-16-le", narrow=True), Cycles()),
     (EncoderParameters(lanes=2), Cycles(0, 2, 14)),
     (EncoderParameters(lanes=2, packed=False), Cycles(drain=2)),
-    (TranscoderParameters(to="utf-16-le"), Cycles(drain=1)),
+    (TranscoderParameters(to="utf-16-le", pipeline=0), Cycles(drain=1)),
     (TranscoderParameters(replace_with="question-mark"), Cycles()),
     (TranscoderParameters(to="utf-8", pipeline=2), Cycles(13, 1, 14)),
     (ValidatorParameters(report="verdict"), Cycles(stall=1)),
@@ -271,9 +272,9 @@ part at the same time; stalls of several parts also rarely add up."""
 LONGER: list[tuple[CoreParameters, Cycles]] = [
     (DecoderParameters(lanes=2, packed=False, pipeline=0), Cycles(drain=3)),
     (DecoderParameters(lanes=4, packed=False, buffer="registers", pipeline=2), Cycles(drain=3)),
-    (DecoderParameters(lanes=4, packed=False, compact_input=True), Cycles(1, 7, 26)),
+    (DecoderParameters(lanes=4, packed=False, compact_input=True), Cycles(1, 6, 26)),
     (EncoderParameters(lanes=2, to="utf-16-le", narrow=True), Cycles(4, 2, 2)),
-    (TranscoderParameters(from_="utf-16-le"), Cycles(1)),
+    (TranscoderParameters(from_="utf-16-le", pipeline=0), Cycles(1)),
     (TranscoderParameters(to="utf-16-le", pipeline=2), Cycles(8, 1, 10)),
     (TranscoderParameters(from_="utf-32-le", to="utf-16-le"), Cycles()),
     (TranscoderParameters(to="utf-8", lanes=2, narrow=True), Cycles(16, 5, 15)),

@@ -29,7 +29,7 @@ PAIRS = {
     "8-cesu": {"to": "cesu-8"},
 }
 SHAPES: dict[str, dict[str, Any]] = {
-    "": {},
+    "": {"pipeline": 0},
     "-2": {"lanes": 2},
     "-2-sparse": {"lanes": 2, "packed": False},
     "-3-sparse": {"lanes": 3, "packed": False},

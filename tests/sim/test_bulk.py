@@ -346,7 +346,7 @@ FAULTS: dict[str, tuple[PortFault, Callable[[bytes], bool], str]] = {
 
 @pytest.mark.parametrize(("fault", "is_shortest", "reason"), tiered(FAULTS, 2))
 def test_faults_of_the_streams_are_found(fault: PortFault, is_shortest: Callable[[bytes], bool], reason: str) -> None:
-    simulation = with_port_fault(fault, lanes=2, packed=False)
+    simulation = with_port_fault(fault, lanes=2, packed=False, pipeline=5)
     _, found = soak(simulation, symbols=10_000_000, corpus=CORPUS)
     assert is_shortest(bytes(found.units)), found
     assert reason in found.reason

@@ -200,8 +200,8 @@ def test_no_replay_command_where_the_last_units_alone_are_decoded_correctly(monk
         m.d.sync += count.eq(count + (outer.input.valid & ~count.all()))
         n_is_o(m, outer, inner, count.all())
 
-    insert_fault({}, n_is_o_after_a_thousand, monkeypatch)
-    found = compare(Simulation(build({})), b"and" * 500)
+    insert_fault({"pipeline": 0}, n_is_o_after_a_thousand, monkeypatch)
+    found = compare(Simulation(build({"pipeline": 0})), b"and" * 500)
     assert found.offset == len(found.units) - 2
     assert str(found).splitlines()[-1] == (
         "  replay:    none, since these units alone are decoded correctly: the difference depends on earlier units"

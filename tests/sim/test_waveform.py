@@ -78,7 +78,7 @@ def test_streams_are_before_components(parameters: dict[str, Any], scopes: list[
 
 
 def test_stages_are_in_order_and_lanes_of_a_signal_are_next_to_each_other(tmp_path: Path) -> None:
-    found = list(declared(recorded(tmp_path, [TEXT], lanes=4, packed=False)))
+    found = list(declared(recorded(tmp_path, [TEXT], lanes=4, packed=False, pipeline=5)))
     scopes = dict.fromkeys(scope[2] for scope, _, _ in found if scope[1:2] == ("window",) and len(scope) > 2)
     stages = ["features", "pairs", "thirds", "ends"]
     assert [scope for scope in scopes if scope in stages] == stages
@@ -224,7 +224,7 @@ def drawn(tmp_path: Path, texts: list[bytes], *, cycles: range = range(24), **op
 @pytest.mark.smoke
 def test_diagram_of_a_broken_sequence(tmp_path: Path) -> None:
     """An item is output one cycle after its last byte, that of a broken sequence with the byte that breaks it."""
-    lines = drawn(tmp_path, [bytes.fromhex("E1 80 41")])
+    lines = drawn(tmp_path, [bytes.fromhex("E1 80 41")], pipeline=0)
     assert lines == {
         "input valid": {"name": "valid", "wave": "1..0"},
         "input ready": {"name": "ready", "wave": "1..."},
@@ -238,7 +238,7 @@ def test_diagram_of_a_broken_sequence(tmp_path: Path) -> None:
 
 
 def test_equal_symbols_in_a_row_have_a_label_each_and_waiting_ones_do_not(tmp_path: Path) -> None:
-    lines = drawn(tmp_path, [b"AA"], output_pauses=(False, True, True))
+    lines = drawn(tmp_path, [b"AA"], pipeline=0, output_pauses=(False, True, True))
     assert (lines["input symbol"]["wave"], lines["input symbol"]["data"]) == ("==..x..", ["41", "41"])
     assert (lines["output symbol"]["wave"], lines["output symbol"]["data"]) == ("x=..=..", ["U+0041", "U+0041"])
 
@@ -289,7 +289,7 @@ def test_files_are_the_same_in_each_process(tmp_path: Path) -> None:
 
 
 def test_a_diagram_has_its_data_and_a_background(tmp_path: Path) -> None:
-    simulation = Simulation(decoder_core(**FULL))
+    simulation = Simulation(decoder_core(pipeline=0, **FULL))
     simulation.run([b"A"], vcd=tmp_path / "w.vcd")
     write_diagram(tmp_path / "w.vcd", tmp_path / "w.svg", simulation.core)
     picture = ElementTree.parse(tmp_path / "w.svg")
