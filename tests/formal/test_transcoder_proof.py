@@ -38,7 +38,7 @@ COLLIDES = TranscoderParameters(to="utf-16-le", lanes=2)
 WIDE = [name for name, each in CONFIGURATIONS.items() if name.startswith(("encoder", "transcoder")) and each.on_request]
 TRANSCODERS = [name for name, each in CONFIGURATIONS.items() if name.startswith("transcoder") and not each.on_request]
 PROVED = {f"{name}-{wanted}": (name, wanted) for name in TRANSCODERS for wanted in TRANSCODER_PROPERTIES}
-QUICK = ["transcoder-utf-8-to-utf-16-le-steady"]
+QUICK = ["transcoder-utf-8-to-utf-16-le-pipeline-0-steady"]
 
 
 @pytest.mark.smoke
@@ -52,7 +52,7 @@ def test_other_properties_are_not_proved() -> None:
     assert prove(CONFIGURATIONS[TRANSCODERS[0]], Property.STALL) == []
 
 
-TO_UTF_16 = TranscoderParameters(to="utf-16-le")
+TO_UTF_16 = TranscoderParameters(to="utf-16-le", pipeline=0)
 
 
 @pytest.mark.smoke
