@@ -11,7 +11,7 @@ import click
 
 from utf8fpga.boards.build import build_board, require_tools
 from utf8fpga.boards.events import Received, line_of
-from utf8fpga.boards.forms import Expected
+from utf8fpga.boards.forms import BOARD_PIPELINE, Expected
 from utf8fpga.boards.host import Conversation
 from utf8fpga.boards.virtual import DirectPort, VirtualBoard
 from utf8fpga.cli.options import FOLDER
@@ -81,7 +81,7 @@ def show_virtual_board(text: bytes) -> None:
     if not has_compiler():
         print(pip_install("Skipped, since there is no C compiler: pip install 'utf8fpga[compiled]'"))
         return
-    core = DecoderParameters()
+    core = DecoderParameters(pipeline=BOARD_PIPELINE)
     with progress("sending", len(text)) as done:
         port = DirectPort(VirtualBoard(BOARD, core=core, form="lines"))
         parts = (text[at : at + _PART] for at in range(0, len(text), _PART))

@@ -26,7 +26,7 @@ from utf8fpga.hdl import (
     ValidatorParameters,
 )
 from utf8fpga.hdl.core import spelled
-from utf8fpga.hdl.decoder.pipeline import default_pipeline
+from utf8fpga.hdl.decoder.pipeline import FASTEST, default_pipeline
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.hdl.statistics import BUSES
@@ -236,8 +236,9 @@ def _is_on_request(parameters: DecoderParameters) -> bool:
         return parameters.kind and not parameters.replacement
     lanes = (2,) if parameters.packed else (1, 2, 4)
     varies = not parameters.replacement or (parameters.kind and parameters.lanes != lanes[-1])
-    default = default_pipeline(parameters.lanes, packed=parameters.packed)
-    return varies or parameters.pipeline != default or parameters.lanes not in lanes
+    # With four lanes those with many stages, too, which a default has beyond 16 lanes.
+    pipelines = {replace(parameters, pipeline=None).pipeline, *(() if parameters.packed else (FASTEST,))}
+    return varies or parameters.pipeline not in pipelines or parameters.lanes not in lanes
 
 
 _WIDE = [

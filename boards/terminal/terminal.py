@@ -8,6 +8,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from utf8fpga.boards.forms import BOARD_PIPELINE
 from utf8fpga.boards.terminal.controls import Controls
 from utf8fpga.boards.terminal.glyphs import FLASH, GlyphReader
 from utf8fpga.boards.terminal.screen import Screen
@@ -63,7 +64,7 @@ class Terminal(wiring.Component):
         m.submodules.reader = reader = self._reader
         m.submodules.video = video = self._video
         m.submodules.buffer = buffer = SyncFIFOBuffered(width=_ENTRY.size, depth=self._depth)
-        m.submodules.decoder = decoder = DecoderParameters(kind=True).build()
+        m.submodules.decoder = decoder = DecoderParameters(pipeline=BOARD_PIPELINE, kind=True).build()
         m.submodules.controls = controls = Controls()
         m.submodules.screen = screen = Screen(video.columns, video.lines)
         m.submodules.memory = memory = ScreenMemory(video.columns * video.lines * ROWS, has_spram=self._has_spram)

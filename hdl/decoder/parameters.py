@@ -84,9 +84,9 @@ class DecoderParameters(TableParameters):
         architecture: ``serial``, a state machine with one code unit per cycle, or ``parallel``, a sliding window;
             default: serial for one lane, parallel for more.
         pipeline: register stages, 0 is the smallest; serial 0 to 2, parallel 0 to 6; default: the fewest with which the
-            clock network of an ECP5 of speed grade 6 is the limit: 2, but 5 with more than 16 sparse or 8 packed lanes,
-            and in parallel decoders with `refresh`, or of 4 lanes or more with a buffer in registers; 0 with
-            `replace_with`.
+            clock network of an ECP5 of speed grade 6 is the limit of plain decoders: 2, but 5 with more than 16 sparse
+            or 8 packed lanes, and in parallel decoders with `refresh`, or with a buffer in registers where there may
+            be one in memory; 0 with `replace_with`.
         packed: the words of an output beat are contiguous from word 0 (default); otherwise they are in order and may
             have gaps between them (sparse). With one lane there is nothing to pack, and the value is False.
         buffer: the buffer behind the window of a parallel decoder, ``registers``, ``memory``, ``slices``, a memory with
@@ -129,9 +129,9 @@ class DecoderParameters(TableParameters):
     )
     pipeline: int | None = option(
         None,
-        "Register stages. Serial: 0 (the smallest) to 2; parallel: 0 to 6. Default: the fewest that reach the clock of"
-        " an ECP5 of speed grade 6: 2, but 5 with more than 16 sparse or 8 packed lanes, and of several lanes with"
-        " --refresh or --buffer registers.",
+        "Register stages. Serial: 0 (the smallest) to 2; parallel: 0 to 6. Default: the fewest with"
+        " which a plain decoder reaches the clock of an ECP5 of speed grade 6: 2, but 5 with more than 16 sparse or 8"
+        " packed lanes, and if it is parallel with --refresh, or from 4 lanes on with --buffer registers.",
         range=(0, None),
     )
     packed: bool = option(

@@ -17,7 +17,7 @@ from support.tiers import tiered
 from test_virtual import DAMAGED, Wire, conversation, lit_long_after
 
 from utf8fpga.boards.events import Counters, GarbledError, line_of
-from utf8fpga.boards.forms import FORMS, TEXT_FORMS, Expected, answer_in, form_of, parser_of
+from utf8fpga.boards.forms import BOARD_PIPELINE, FORMS, TEXT_FORMS, Expected, answer_in, form_of, parser_of
 from utf8fpga.boards.host import Conversation
 from utf8fpga.boards.protocol import MARKS, Mark, escaped
 from utf8fpga.boards.uart_core import UartCore
@@ -53,7 +53,7 @@ def counters(text: bytes) -> str:
 
 
 def transcoders() -> dict[str, TranscoderParameters]:
-    return {name: TranscoderParameters(to=name) for name in TEXT_FORMS}
+    return {name: TranscoderParameters(to=name, pipeline=BOARD_PIPELINE) for name in TEXT_FORMS}
 
 
 @requires_compiler
@@ -113,7 +113,7 @@ def test_a_validator_sends_a_line_for_each_text(report: str) -> None:
 @requires_compiler
 @pytest.mark.slow
 def test_lost_bytes_of_a_transcoder_are_marked() -> None:
-    board = VirtualBoard(core=TranscoderParameters(to="utf-32-be"), baud=BAUD)
+    board = VirtualBoard(core=TranscoderParameters(to="utf-32-be", pipeline=BOARD_PIPELINE), baud=BAUD)
     sent = sent_by(board, b"A" * 6000)
     assert lit_long_after(board) == ["error"]
     pieces = sent.split(marked("utf-32-be", "bytes lost"))

@@ -228,12 +228,12 @@ TEXTS = {
 
 
 CORES = {
-    "pipeline_0": DecoderParameters(),
+    "pipeline_0": DecoderParameters(pipeline=0),
     "pipeline_2": DecoderParameters(pipeline=2),
     "parallel": DecoderParameters(architecture="parallel"),
-    "each_unit": DecoderParameters(practice=Practice.EACH_UNIT),
+    "each_unit": DecoderParameters(practice=Practice.EACH_UNIT, pipeline=0),
     "first_error": DecoderParameters(practice=Practice.FIRST_ERROR, pipeline=1),
-    "no_replacement": DecoderParameters(replacement=False),
+    "no_replacement": DecoderParameters(replacement=False, pipeline=0),
     "refreshed": DecoderParameters(refresh=100),
 }
 

@@ -181,9 +181,9 @@ def test_a_later_conversation_ends_what_an_interrupted_one_left() -> None:
 @pytest.mark.parametrize(
     ("core", "first"),
     [
-        (DecoderParameters(practice=Practice.EACH_UNIT), b"\xe2"),
-        (DecoderParameters(architecture="parallel"), b"\xe2\x82"),
-        (DecoderParameters(refresh=100), b"\xe2\x82"),
+        (DecoderParameters(practice=Practice.EACH_UNIT, pipeline=0), b"\xe2"),
+        (DecoderParameters(architecture="parallel", pipeline=0), b"\xe2\x82"),
+        (DecoderParameters(refresh=100, pipeline=0), b"\xe2\x82"),
     ],
 )
 def test_boards_with_other_decoders(core: DecoderParameters, first: bytes) -> None:

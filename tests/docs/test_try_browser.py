@@ -114,7 +114,7 @@ def test_the_circuit_follows_the_table(page: TryPage) -> None:
     page.open("hex=FDBFBFBFBFBF&table=UTF-8%20of%20RFC%202279")
     assert page.tab(POINTS) == ["U+7FFFFFFF"]
     assert f"1 item; {EQUAL}" in page.text("result")
-    parameters = DecoderParameters(table=RFC_2279)
+    parameters = DecoderParameters(table=RFC_2279, pipeline=0)
     assert page.text("netlist").endswith(f"utf8fpga generate {shlex.join(command_words(parameters))}.")
 
 
@@ -132,7 +132,7 @@ def test_the_output_of_a_pipeline_is_visible(page: TryPage, width: int, options:
       return [box.left, box.right, wave.right, labels.right];
     }})()""")
     assert labels <= left < right <= edge
-    assert "Specified is a latency of at most 20 cycles while" in page.text("latency")
+    assert "Specified is a latency of at most 18 cycles while" in page.text("latency")
     # All cycles can be reached.
     for name in ("later", "earlier"):
         button = f"document.getElementById('try-{name}')"

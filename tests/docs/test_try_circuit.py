@@ -116,7 +116,7 @@ def test_the_circuits_of_other_tables_decode_them(page: Page, table: EncodingTab
 
 
 def test_the_graph_is_that_of_the_design(page: Page) -> None:
-    core = DecoderParameters().build()
+    core = DecoderParameters(pipeline=0).build()
     aig = aig_of(axi_rtlil(core), top=module_name(core))
     pairs = page("Array.from(circuits[0].left, (left, at) => [left, circuits[0].right[at]])")
     assert [tuple(pair) for pair in pairs] == aig.gates
@@ -226,12 +226,12 @@ def test_the_waveform_of_a_pipeline_shows_its_output_beside_its_input(page: Page
     texts = texts_of_waveform(page, text, PACKED)
     points = [f"U+{point:04X}" for point, _ in expected(text)]
     assert sorted(each for each in texts if each.startswith("U+")) == sorted(points)
-    # From reset to the first output it is 34 cycles, for which there are fewer columns than fit into a window.
+    # From reset to the first output it is 32 cycles, for which there are fewer columns than fit into a window.
     first = page("utf8fpga.transfers(run(2, bytes, {}), 'm_axis')[0]", bytes=list(text))
     assert first > 30
     assert page("utf8fpga.columnsOf(run(2, bytes, {})).indexOf(34)", bytes=list(text)) < 12
     drawn = page("drawn(run(2, bytes, {}))", bytes=list(text))
-    label = "Timing diagram, cycles 0 to 35: 3 beats transferred at the input, 2 at the output"
+    label = "Timing diagram, cycles 0 to 33: 3 beats transferred at the input, 2 at the output"
     assert ElementTree.fromstring(drawn).attrib["aria-label"] == label
 
 

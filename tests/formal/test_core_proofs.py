@@ -107,9 +107,9 @@ ALL_DROPPED = dropped_marks(lambda dropped: Const(1, 1))
 FAULTS: dict[str, tuple[CoreParameters, Callable[[pytest.MonkeyPatch], None]]] = {
     "a late bound": (ENCODER, a_late_bound),
     "a break completes": (SANITIZER, a_break_completes),
-    "nothing is dropped": (DecoderParameters(practice="first-error"), NONE_DROPPED),
-    "marks are not merged": (DecoderParameters(practice="whole-subsequence"), NONE_DROPPED),
-    "all marks are merged": (DecoderParameters(practice="malformed-sequence"), ALL_DROPPED),
+    "nothing is dropped": (DecoderParameters(practice="first-error", pipeline=0), NONE_DROPPED),
+    "marks are not merged": (DecoderParameters(practice="whole-subsequence", pipeline=0), NONE_DROPPED),
+    "all marks are merged": (DecoderParameters(practice="malformed-sequence", pipeline=0), ALL_DROPPED),
     "a late bound, narrow": (NARROW, a_late_bound),
     "flags are lost": (ENCODER, lose_flags),
     "flags are lost, narrow": (NARROW, lose_flags),

@@ -101,7 +101,7 @@ CASES: dict[str, tuple[CoreParameters | Configuration, int]] = {
     "verdict": (VALIDATOR(report="verdict"), 20),
     "encoder, all": (ENCODER(), 100),
     "encoder to UTF-16": (ENCODER(to="utf-16-le"), 40),
-    "transcoder": (TRANSCODER(to="utf-16-le"), 100),
+    "transcoder": (TRANSCODER(to="utf-16-le", pipeline=0), 100),
     "wide transcoder": (TRANSCODER(to="utf-16-le", lanes=2), 10),
     "sanitizer, narrow": (TRANSCODER(narrow=True), 100),
     "verdict, 4 lanes": (VALIDATOR(report="verdict", lanes=4), 10),

@@ -599,7 +599,7 @@ ITEM_LANES = {
     )
 }
 
-TO_UTF_16 = TranscoderParameters(to="utf-16-le")
+TO_UTF_16 = TranscoderParameters(to="utf-16-le", pipeline=0)
 
 
 def joined(assignments: Callable[[Any], Any]) -> Proves:

@@ -47,7 +47,7 @@ def holds(command: str, directory: Path) -> bool:
 
 
 BOUNDS = {
-    "decoder": 10,
+    "decoder --pipeline 0": 10,
     "encoder": 9,
     "transcoder --narrow": 8,
     "validator --report offset --counters 4": 10,

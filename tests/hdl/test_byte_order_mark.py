@@ -22,7 +22,8 @@ from utf8fpga.sim.strategies import stream_patterns
 FACE = "\U0001f600"
 
 CASES: dict[str, dict[str, Any]] = {
-    "8-16": {"to": "utf-16-le", "bom": "remove"},
+    "8-16": {"to": "utf-16-le", "pipeline": 0, "bom": "remove"},
+    "8-16-pipelined": {"to": "utf-16-le", "bom": "remove"},
     "8-8-2-sparse": {"lanes": 2, "packed": False, "bom": "remove"},
     "8-16-3-sparse": {"to": "utf-16-le", "lanes": 3, "packed": False, "bom": "remove"},
     "8-16-4": {"to": "utf-16-le", "lanes": 4, "bom": "remove"},

@@ -119,7 +119,7 @@ def test_each_level_of_the_logic_fits_a_look_up_table() -> None:
 # The circuits.
 
 SHAPES: dict[str, dict[str, Any]] = {
-    "serial-0": {},
+    "serial-0": {"pipeline": 0},
     "serial-1": {"pipeline": 1},
     "serial-2": {"pipeline": 2},
     "parallel-1": {"architecture": "parallel"},

@@ -21,8 +21,8 @@ from utf8fpga.hdl import DecoderParameters, EncoderParameters, TranscoderParamet
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.vectors import render_vectors, vectors
 
-CONFIGURATIONS = ["--lanes 1", "--lanes 4", "--lanes 2 --sparse --flags word --reset-low"]
-CONFIGURATIONS += ["--lanes 1 --practice each-unit", "--pipeline 2 --checks"]
+CONFIGURATIONS = ["--pipeline 0", "--lanes 4", "--lanes 2 --sparse --flags word --reset-low"]
+CONFIGURATIONS += ["--pipeline 0 --practice each-unit", "--pipeline 2 --checks"]
 SMOKE = CONFIGURATIONS[:2]
 LONGER = [
     *(

@@ -93,10 +93,11 @@ def test_traffic_of_wide_symbols_and_without_a_table() -> None:
 # Correct cores.
 
 CORRECT = {
-    "serial": DecoderParameters(),
+    "serial": DecoderParameters(pipeline=0),
     "serial, all fields": DecoderParameters(kind=True, length=True),
     "without U+FFFD": DecoderParameters(lanes=2, packed=False, replacement=False),
     "packed": DecoderParameters(lanes=4, packed=True),
+    "packed, many stages": DecoderParameters(lanes=4, pipeline=5),
     "packed, many lanes": DecoderParameters(lanes=17),
     "another table": DecoderParameters(table=RFC_2279),
     "another practice": DecoderParameters(practice=Practice.EACH_UNIT),

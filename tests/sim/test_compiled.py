@@ -51,7 +51,7 @@ NINE_BITS = EncodingTable.parse("nine bits", "0..3 104 102..103 102..103", sourc
 
 
 DECODERS = [
-    DecoderParameters(kind=True, length=True),
+    DecoderParameters(pipeline=0, kind=True, length=True),
     DecoderParameters(pipeline=2),
     DecoderParameters(architecture="parallel", kind=True, length=True),
     DecoderParameters(lanes=2, packed=False, refresh=40, kind=True, length=True),
