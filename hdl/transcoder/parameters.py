@@ -38,7 +38,8 @@ class TranscoderParameters(UnitParameters):
         packed: see `UnitParameters`; with one lane True.
         narrow: see `UnitParameters`; with one lane True.
         pipeline: register stages of the decoder, see `DecoderParameters`; default: 2, with several lanes 5;
-            None for UTF-32, which needs none. With one lane and 2 the encoder has register stages, too.
+            None for UTF-32, which needs none, so that only 0 may be given. With one lane and 2 the encoder has register
+            stages, too.
         replace_with: what each ill-formed code unit is replaced by; default: one U+FFFD for each maximal subpart.
             Others are for one lane, and have no pipeline.
         bom: what becomes of a byte order mark, U+FEFF, at the beginning of a packet: a value of `ByteOrderMark`.

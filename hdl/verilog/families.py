@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from utf8fpga.hdl.core import CoreParameters, written
 from utf8fpga.hdl.cores import command_words
@@ -82,26 +82,23 @@ def fitted(
         device: the name of the family, one of `FAMILIES`.
         given: the fields of the parameters that the user has chosen, which remain.
         ram_style: the attribute that the user has chosen; None: that of the family, if the core may have memories.
-        pipeline: the setting of the pipeline that suits the family; None: it remains, or is the default with another
+        pipeline: the setting of the pipeline that suits the family; None: it remains, or is that of the
             buffer.
 
     >>> from utf8fpga.hdl.decoder.parameters import DecoderParameters
     >>> for note in fitted(DecoderParameters(lanes=4, packed=False), "ice40").notes:
     ...     print(note)
     Selected for ice40: --buffer registers, since its look-up tables cannot be memories.
-    Selected for ice40: --pipeline 5, the default with that buffer.
+    Selected for ice40: --pipeline 5, since its look-up tables cannot be memories.
     """
     family = FAMILIES[device]
     preferred = {} if family.lut_memory else parameters.preferences_without_memory()
+    if "buffer" in given:
+        preferred.pop("pipeline", None)
     reasons = dict.fromkeys(preferred, "since its look-up tables cannot be memories")
     if pipeline:
         preferred |= {"pipeline": pipeline.setting}
         reasons |= {"pipeline": pipeline.reason}
-    elif "buffer" in preferred and "buffer" not in given:
-        usual, changed = (_default_pipeline(parameters, how) for how in ({}, preferred))
-        if changed != usual:
-            preferred |= {"pipeline": changed}
-            reasons |= {"pipeline": "the default with that buffer"}
     wanted = {name: value for name, value in preferred.items() if name not in given}
     command = command_words(parameters)
     # An option with the default as its value is redundant without the family only.
@@ -115,9 +112,3 @@ def fitted(
     if not notes:
         notes.append(f"Selected for {device}: the options as they are.")
     return Fitted(replace(parameters, **wanted), ram_style, tuple(command), tuple(notes))
-
-
-def _default_pipeline(parameters: CoreParameters, changes: Mapping[str, Any]) -> int:
-    """The default of the pipeline of a core with a pipeline, with other values of some fields."""
-    changed: Any = replace(parameters, **{"pipeline": None, **changes})
-    return int(changed.pipeline)
