@@ -9,7 +9,7 @@ Three kinds of questions to a SAT solver make the proof:
 - if it holds, no monitor raises its bit.
 
 The trusted part is the monitors in `packer_monitors` and the producer and the consumer that `PackerProof` builds. The
-invariant in `invariants.packer` need not be trusted.
+invariant, in `invariants.packer` and `invariants.packer_egress`, need not be trusted.
 
 Nothing is assumed of the producer: a beat may have neither a word nor an end, and `valid` may be deasserted before the
 transfer. In front of a packer with `ahead` there is a pipeline of as many cycles that never pauses.
@@ -30,7 +30,8 @@ from amaranth.lib import data
 
 from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.cycles import Cycles, SolverMissingError, entailed
-from utf8fpga.formal.invariants.packer import FLUSHED_COVERS, PACKER_COVERS, PackerInvariant
+from utf8fpga.formal.invariants.packer import FLUSHED_COVERS, PACKER_COVERS
+from utf8fpga.formal.invariants.packer_egress import packer_invariant
 from utf8fpga.formal.invariants.registers import Registers, register_claims
 from utf8fpga.formal.packer_monitors import MONITORED, GhostBeat, PackerMonitors
 from utf8fpga.formal.properties import Property
@@ -68,7 +69,7 @@ class PackerProof(Top):
         self.monitors = PackerMonitors(
             self._observed, packer, self.offer, self.pick, self.lent if packer.lends else None
         )
-        self.invariant = PackerInvariant(self._observed, packer, self.monitors)
+        self.invariant = packer_invariant(self._observed, packer, self.monitors)
         self.holds = Signal(len(self.invariant.parts))
         self.registers = Cat(each.value for each in packer.pipeline.registers)
         self.cycles = [each.stage for each in packer.pipeline.registers for _ in range(len(each.value))]

@@ -35,11 +35,20 @@ UNCOUNTED = 4
 """Upper bound on the number of beats that are accepted before the count of beats includes them."""
 
 
+def in_logic(condition: Value, then: Value, otherwise: Value) -> Value:
+    """A multiplexer of which synthesis does not make an enable."""
+    pairs = zip(then, otherwise, strict=True)
+    return Cat((one & condition) | (other & ~condition) for one, other in pairs)
+
+
 class Level(wiring.Component):
     """A count of beats as a thermometer: bit k is set while there are more than k.
 
     A step is made one cycle after its cause. So all bits share an enable that is a register, and each is a function of
     three other registers, which fits a look-up table.
+
+    Args:
+        registered: so it is; otherwise a step is made at once, and the enable has a look-up table.
 
     Attributes:
         changes, grows: whether a step is made at the end of this cycle, and whether it is up.
@@ -52,24 +61,32 @@ class Level(wiring.Component):
         more_than: the bits, `CAPACITY` of them.
     """
 
-    def __init__(self, capacity: int = CAPACITY) -> None:
+    def __init__(self, capacity: int = CAPACITY, *, registered: bool = True) -> None:
         super().__init__({"up": In(1), "down": In(1), "reset": In(1), "more_than": Out(capacity)})
-        self.changes = commented(Signal(name="changes", reset_less=True), "The count changes at the end of this cycle.")
-        self.grows = commented(Signal(name="grows", reset_less=True), "If it changes, it is one more.")
+        self._registered = registered
+        self.changes, self.grows = (
+            commented(Signal(name=name, reset_less=registered), comment)
+            for name, comment in (
+                ("changes", "The count changes at the end of this cycle."),
+                ("grows", "If it changes, it is one more."),
+            )
+        )
         self.bits = Signal(capacity, name="_bits", reset_less=True)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         up, down, level = self.up, self.down, self.bits
         m.d.comb += self.more_than.eq(level)
-        m.d.sync += [self.changes.eq(up ^ down), self.grows.eq(up)]
+        m.d["sync" if self._registered else "comb"] += [self.changes.eq(up ^ down), self.grows.eq(up)]
         bits = [Const(1, 1), *level, Const(0, 1)]
         with m.If(self.changes):
             for below, bit, above in zip(bits, bits[1:-1], bits[2:], strict=False):
                 m.d.sync += bit.eq(Mux(self.grows, below, above))
         with m.If(self.reset):
-            # `grows` is reset so that synthesis does not merge it with other registers that `up` drives.
-            m.d.sync += [level.eq(0), self.grows.eq(0)]
+            m.d.sync += level.eq(0)
+            if self._registered:
+                # So that synthesis does not merge it with other registers that `up` drives.
+                m.d.sync += self.grows.eq(0)
         return m
 
 
@@ -164,8 +181,7 @@ class LaneMemory(wiring.Component):
             m.d.sync += write.eq(_next(write))
         # `ready` has the longest nets, so it is the clock enable itself, without a look-up table in front.
         with m.If(self.ready):
-            for bit, following in zip(read, _next(read), strict=True):
-                m.d.sync += bit.eq((following & self.valid) | (bit & ~self.valid))
+            m.d.sync += read.eq(in_logic(self.valid, _next(read), read))
         with m.If(self.reset):
             m.d.sync += [write.eq(write.init), read.eq(read.init)]
         into, out = self._into, self._out

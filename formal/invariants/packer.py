@@ -13,11 +13,11 @@ invariant consists of these claims:
 - the registers with feedback are those of the slot of their cycle. All other registers of the pipeline are functions of
   their slots; those claims are made from the circuit itself, see `Registers`;
 - after each step of the network, the watched word is in the lane that its destination requires;
-- the rows in the memories, between them and the buffer, and in the buffer are the remembered ones, without a gap;
+- the rows in the memories, and those on the way to the output, are the remembered ones, without a gap;
 - the watched event is in one place, and that place holds its word;
 - the counts of rows are exact, and bounded.
 
-All fields of a word are compared.
+All fields of a word are compared. What holds of the way from the memories to the output is in `packer_egress`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from utf8fpga.formal.helpers import delayed, how_many, named
-from utf8fpga.formal.invariants.buffer import hold_memories, is_next_step, later_row, thermometer
+from utf8fpga.formal.helpers import delayed, named
 from utf8fpga.formal.packer_monitors import GhostBeat, PackerMonitors
-from utf8fpga.hdl.memory_buffer import CAPACITY, step_pointer
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.packer.store import BANK_BITS, RowMemory
 
@@ -54,12 +52,6 @@ FLUSHED_COVERS = ("a row closed without a beat",)
 _LATER = ("pending", "later_start", "later_rest", "later_full", "later_last")
 """Ghosts of each slot besides `GhostBeat.FIELDS`: whether a row that an earlier beat closed has not been announced, and
 that row: the number of its first event, its words modulo the lanes, whether it is full, and whether the packet ends."""
-
-_READ_LATE = 5
-"""Upper bound on the rows that are reached while each row is read as soon as it is complete."""
-
-_STATES = CAPACITY + 1
-"""The rows of a memory of the buffer."""
 
 
 class _Slot(GhostBeat):
@@ -119,7 +111,7 @@ class _Slot(GhostBeat):
 
 
 class PackerInvariant:
-    """The invariant of a packer, added to a module that has the packer as a submodule.
+    """The invariant of a packer, added to a module that has the packer as a submodule: what all packers have.
 
     Args:
         packer: the packer. It has not been elaborated, since its memories are given more read ports.
@@ -135,9 +127,11 @@ class PackerInvariant:
 
     def __init__(self, m: Module, packer: Packer, monitors: PackerMonitors) -> None:
         self._m, self._packer, self._monitors = m, packer, monitors
+        self._egress: Any = packer.egress
         self._size, self._lanes = monitors.number_bits, packer.lanes
         self._decided = packer.closed.decided + 1
         self.parts: dict[str, Value] = {}
+        self._left: list[Value] = []
         self._follow_beats()
         self._follow_rows()
         self._follow_watched()
@@ -148,7 +142,6 @@ class PackerInvariant:
         self._claim_waiting()
         self._claim_counts()
         self._claim_marks()
-        self._claim_buffered_rows()
         self._claim_numbers()
         self._claim_watched()
         self._claim_flow()
@@ -183,10 +176,8 @@ class PackerInvariant:
         """Beats pass the cycles of the pipeline."""
         m, packer, monitors = self._m, self._packer, self._monitors
         entry = monitors.entry
-        # A row is read at the earliest four cycles after it was announced.
-        last = max(packer.complete + 4, packer.store.written, packer.store.marked)
         self.slots: list[_Slot] = []
-        for n in range(last + 1):
+        for n in range(self.last_cycle + 1):
             slot = _Slot(f"ghost_{n}", self._lanes, len(entry.row), len(entry.number))
             slot.derive(m)
             self.slots.append(slot)
@@ -197,15 +188,20 @@ class PackerInvariant:
             m.d.sync += [getattr(slot, field).eq(getattr(before, field)) for field in _Slot.FIELDS]
         # Of the slots from this one on the rows are known; in the other one the words are written.
         self._known, self._written = self.slots[self._decided], self.slots[packer.store.written]
+        self._marked = self.slots[packer.store.marked]
+
+    @property
+    def last_cycle(self) -> int:
+        """The last cycle after the input of which it is remembered which beat was there."""
+        raise NotImplementedError
 
     def _follow_rows(self) -> None:
-        """Rows are counted when they are read and delivered, and remembered from their announcement on."""
-        m, packer, known = self._m, self._packer, self._known
-        self._out, self._read_rows = (Signal.like(known.row, name=f"ghost_rows_{n}") for n in ("out", "read"))
-        m.d.sync += [
-            self._out.eq(self._out + self._monitors.delivered),
-            self._read_rows.eq(self._read_rows + packer.buffer.accepted),
-        ]
+        """Rows are counted when they are delivered, and remembered from their announcement on."""
+        m, known = self._m, self._known
+        self._out = Signal.like(known.row, name="ghost_rows_out")
+        m.d.sync += self._out.eq(self._out + self._monitors.delivered)
+        # The first row in the memories.
+        self._moved: Signal = self._out
         depth = 1 << (len(known.row) - 1)
         self._index = len(known.row) - 1
         self._starts = [Signal(self._size, name=f"ghost_start_{n}") for n in range(depth)]
@@ -218,15 +214,8 @@ class PackerInvariant:
                     self._words[n].eq(known.row_words),
                     self._lasts[n].eq(known.filled[-1]),
                 ]
-        self._here = delayed(m, "ghost_here", packer.buffer.accepted, len(packer.reads.tree))
-        _, *entered = delayed(m, "ghost_entered", self._here[-1], packer.buffer.latency)
-        # Whether a row was read that many cycles ago.
-        self._was_read = [*self._here, *entered]
         # Per cycle after the input the row that is announced next, and its first event.
         self._chain: list[tuple[Value, Value]] = [(slot.announced, slot.row_start) for slot in self.slots]
-        more = packer.complete + 2 + len(self._was_read) - len(self._chain)
-        later = [delayed(m, f"ghost_later_{n}", value, more) for n, value in enumerate(self._chain[-1])]
-        self._chain += list(zip(*later, strict=True))[1:]
 
     def _follow_watched(self) -> None:
         """The row and the lane of the watched event are remembered, from the cycle on in which its row is known."""
@@ -262,7 +251,7 @@ class PackerInvariant:
         self.expected: list[Signal] = []
         for n, slot in enumerate(self.slots):
             # That of two groups is the code of the first one.
-            rows = [_coded(slot.row[:bits], code.pair, bits + 1) for code in packer.store.codes[::2]]
+            rows = [coded(slot.row[:bits], code.pair, bits + 1) for code in packer.store.codes[::2]]
             later = Cat(slot.later_rest, slot.later_full, slot.later_last)
             self.expected.append(self._name(f"expected_{n}", Cat(slot.base, *rows, slot.pending, later)))
         for at, cycle in enumerate(self.cycles):
@@ -361,49 +350,40 @@ class PackerInvariant:
 
     # The rows.
 
+    def _claim_egress(self) -> None:
+        """The counts of rows behind the memories, and those in them, are exact.
+
+        Where rows are still counted after they were transferred, `_left` becomes whether one was, cycle by cycle.
+        """
+        raise NotImplementedError
+
+    def _claim_stall(self, waiting: Value) -> None:
+        """Upper bounds on the rows that wait, while the output is not stalled.
+
+        Args:
+            waiting: the sum of the rows that are reached, the beats in front of the packer, and the cycles without a
+                stall.
+        """
+        raise NotImplementedError
+
+    def _on_time(self) -> list[Value]:
+        """What holds while the output has not been stalled since nothing was in flight."""
+        raise NotImplementedError
+
+    @property
+    def _is_full(self) -> Value:
+        """As many rows wait as may."""
+        raise NotImplementedError
+
     def _since(self, row: Value) -> Value:
         """The number of rows from the one at the output to another one."""
         return (row - self._out)[: len(self._out)]
 
     def _claim_counts(self) -> None:
         """The counts are exact, pointers are where they should be, and so many rows are reserved at most."""
-        m, packer, slots, here, out = self._m, self._packer, self.slots, self._here, self._out
-        known, marked = self._known, slots[packer.store.marked]
-        reads, buffer = len(here) - 1, packer.buffer
+        packer, slots = self._packer, self.slots
         self._claim("reset", *(~value for value in packer.reset.active))
-        for copies, value in zip(packer.reads.tree, here[1:], strict=True):
-            self._claim("reads", *(Value.cast(copy) == value for copy in copies))
-        self._claim("reads", packer.was_read == here[1])
-        self._in_buffer = hold_memories(
-            m,
-            buffer,
-            lambda part, *claims: self._claim(f"buffer: {part}", *claims),
-            leaves=here[reads],
-            waiting=Const(0, 1),
-            before=here[1:reads],
-            unwritten=here[1:],
-        )
-        self._moved = self._name("moved", self._read_rows - how_many(here[1:reads]), len(out))
-        self._entered = self._name("entered", self._moved - here[reads], len(out))
-        complete = slots[packer.complete].announced
-
-        # A step is made one cycle after its cause, and that of `inside` two cycles with `left`.
-        self._went = delayed(m, "ghost_went", self._in_buffer.went, 1 + (packer.left is not None))
-        went, before = self._went[:2]
-        leaves, counted_out = went, out
-        if packer.left is not None:
-            self._claim("counts", packer.left == went)
-            leaves, counted_out = before, out - went
-        ups = {"behind": packer.complete + 1, "inside": self._decided + 1}
-        downs = {"behind": (here[1], self._read_rows, complete), "inside": (leaves, counted_out, known.announced)}
-        for name, level in (("behind", packer.behind), ("inside", packer.inside)):
-            up, (down, low, high) = slots[ups[name]].announces, downs[name]
-            counted = self._name(f"counted_{name}", how_many(level.bits))
-            exact = self._name(f"exact_{name}", high - low, len(out))
-            self._claim("counts", *is_next_step(level, up, down), *thermometer(level.bits))
-            self._claim("counts", exact == (counted + up - down)[: len(out)], counted <= len(level.bits))
-        behind, inside = self._name("behind_rows", complete - self._read_rows, len(out)), self._since(known.announced)
-        self._claim("counts", self._in_buffer.pending == self._since(self._read_rows))
+        self._claim_egress()
 
         for n, slot in enumerate(slots):
             rows = [self._since(each) for each in (slot.announced, slot.row, slot.potential)]
@@ -412,7 +392,7 @@ class PackerInvariant:
         # Beats are accepted only if there was room for all that may be in the pipeline.
         reserved = self._since(slots[0].potential)
         most, monitors = packer.capacity, self._monitors
-        used = sum(self._went, reserved)
+        used = sum(self._left, reserved)
         coming: list[Value] = [*monitors.front]
         if monitors.lent is not None:
             # A beat may be produced in the cycle before that of each one that is, or may be, accepted.
@@ -423,106 +403,58 @@ class PackerInvariant:
         for n, (front, was_ready) in enumerate(zip(monitors.front, monitors.was_ready, strict=True)):
             self._claim("front of the packer", ~front | was_ready, packer.was_paused[n + 1] == ~was_ready)
             self._claim("room", ~was_ready | (used + (packer.ahead - n) <= most))
-        waits = self._in_buffer.pending + went + before
-        self._claim("room in the buffer", buffer.ready | (waits >= CAPACITY - 3))
-        self._claim("room for complete rows", behind <= max(most - (CAPACITY - 3), 3))
-        # Not less room for the rows that are reached, complete or not, up to those that words are written to.
-        for ago in range(max(packer.store.written, packer.store.marked) - packer.complete + 1):
-            since = self._read_rows - how_many(self._was_read[1 : ago + 1])
-            reached = self._name(f"reached_{ago}", slots[packer.complete + ago].potential - since, len(out))
-            self._claim(f"room for rows {ago} cycles ago", reached <= max(most - (CAPACITY - 3), _READ_LATE))
         self._claim("ready", packer.paused == ~packer.ready)
-        self._claim("ready", ~packer.ready | ~packer.inside.bits[packer.threshold])
-        self._claim("ready", packer.ready | packer.inside.bits[packer.threshold] | (self._monitors.fresh != 0))
-        self._claim("room inside", inside <= len(packer.inside.bits))
+        paused = self._egress.count.bits[self._egress.threshold]
+        self._claim("room inside", self._since(self._known.announced) <= most)
+        self._claim("ready", ~(packer.ready & paused), packer.ready | paused | (monitors.fresh != 0))
         bits = (packer.depth - 1).bit_length()
         for code, mark_row, read_row in zip(
             packer.store.codes, packer.store.mark_rows, packer.store.read_rows, strict=True
         ):
-            self._claim("pointers", mark_row == _coded(marked.announced[:bits], code.row, bits))
-            self._claim("pointers", read_row == _coded(self._moved[:bits], code.row, bits))
-        for code, next_row in zip(packer.store.codes, packer.store.next_rows, strict=False):
-            self._claim("pointers", next_row == _coded((self._moved + 1)[:bits], code.row, bits))
+            self._claim("pointers", mark_row == coded(self._marked.announced[:bits], code.row, bits))
+            self._claim("pointers", read_row == coded(self._moved[:bits], code.row, bits))
 
     def _remembered(self, row: Value) -> Value:
         """The marks of a row as it is remembered."""
         at = row[: self._index]
-        return self._marks(_select(self._words, at), _select(self._lasts, at))
+        return self._marks(select(self._words, at), select(self._lasts, at))
 
     def _marks(self, words: Value, last: Value) -> Value:
         """Per lane whether there is a word, and whether the packet ends."""
         return Cat(*(lane < words for lane in range(self._lanes)), last)
 
     def _claim_marks(self) -> None:
-        """The rows in the memories, and on their way to the buffer, are the remembered ones."""
-        packer, here, depth = self._packer, self._here, self._packer.depth
-        memories = packer.store.mark_memories
-        marked = self.slots[packer.store.marked].announced
+        """The rows in the memories are the remembered ones."""
+        packer, depth, marked = self._packer, self._packer.depth, self._marked.announced
         waiting = self._name("marked_rows", marked - self._moved, len(marked))
         for row in range(depth):
             marks = Cat(
-                self._read_row(memory, code.row(row)) for code, memory in zip(packer.store.codes, memories, strict=True)
+                self._read_row(memory, code.row(row))
+                for code, memory in zip(packer.store.codes, packer.store.mark_memories, strict=True)
             )
             distance = self._name(f"distance_{row}", (row - self._moved)[: (depth - 1).bit_length()])
             number = self._name(f"row_number_{row}", self._moved + distance, len(self._moved))
             bit = number[(depth - 1).bit_length() : self._index]
-            words, last = (_select(each[row::depth], bit) for each in (self._words, self._lasts))
+            words, last = (select(each[row::depth], bit) for each in (self._words, self._lasts))
             self._claim("marks", (distance >= waiting) | (marks == self._marks(words, last)))
         self._claim("marked rows", waiting < depth)
         for n in range(self._decided + 1, packer.store.marked + 1):
             slot = self.slots[n]
             at = slot.announced[: self._index]
-            same = (_select(self._words, at) == slot.row_words) & (_select(self._lasts, at) == slot.filled[-1])
+            same = (select(self._words, at) == slot.row_words) & (select(self._lasts, at) == slot.filled[-1])
             self._claim("rows that are marked", ~slot.announces | same)
-        for bank, memory in zip(packer.store.read_banks, memories, strict=True):
-            if len(memory.held) > 1:
-                self._claim("banks", *((bank == number) | (held == 0) for number, held in enumerate(memory.held)))
-        self._claim("marks on their way", ~here[-1] | (Cat(packer.store.kept) == self._remembered(self._entered)))
-
-    def _claim_buffered_rows(self) -> None:
-        """The rows in the buffer are the remembered ones."""
-        here, lanes, buffer = self._here, self._lanes, self._packer.buffer
-        reading, held = self._in_buffer.reading, self._in_buffer.tails
-        self._slot_rows = [Signal.like(self._out, name=f"ghost_slot_row_{n}") for n in range(_STATES)]
-        self._slot_words: list[list[Value]] = []
-        self._slot_held: list[Value] = []
-        into = self._name("into", later_row(reading, held), 4)
-        starts = [memory.write.init for memory in buffer.memories]
-        for place, number in enumerate(self._slot_rows):
-            with self._m.If(here[-1] & (into == place)):
-                self._m.d.sync += number.eq(self._entered)
-            distance = self._name(
-                f"slot_distance_{place}", Mux(reading <= place, place - reading, place + _STATES - reading), 4
-            )
-            is_held = self._name(f"slot_held_{place}", distance < held)
-            row = Cat(self._read(memory.rows, start) for memory, start in zip(buffer.memories, starts, strict=True))
-            starts = [step_pointer(start) for start in starts]
-            each = (len(row) - 1) // lanes
-            parts = [row[lane * each : (lane + 1) * each] for lane in range(lanes)]
-            marks = Cat(*(part[0] for part in parts), row[-1])
-            self._slot_words.append([part[1:] for part in parts])
-            self._slot_held.append(is_held)
-            # Without a word there is no error.
-            strays = Cat(part[-1] & ~part[0] for part in parts).any()
-            self._claim(
-                f"row {place} in the buffer",
-                ~is_held | ((number == (self._out + distance)[: len(number)]) & ~strays),
-                ~is_held | (marks == self._remembered(number)),
-            )
 
     def _claim_numbers(self) -> None:
         """The remembered rows have all events that were accepted, without a gap."""
         monitors, known, size, lanes = self._monitors, self._known, self._size, self._lanes
         count = self._since(known.announced)
         newest = known.row_start
-        first = _select(self._starts, self._out[: self._index])
+        first = select(self._starts, self._out[: self._index])
         self._claim("numbers", self._monitors.number_out == Mux(count == 0, newest, first))
         later = self._name("later_events", Mux(known.later_full, lanes, known.later_rest) + known.later_last)
         complete = (known.later_start + later)[:size] == known.start
         self._claim("numbers", ~known.pending | (complete & (later != 0)))
-        self._claim(
-            "numbers", (newest - self._monitors.number_out)[:size] <= (lanes + 1) * (len(self._packer.inside.bits))
-        )
+        self._claim("numbers", (newest - self._monitors.number_out)[:size] <= (lanes + 1) * self._packer.capacity)
         # What is at the output.
         output = self._packer.packed
         payload = output.payload
@@ -573,7 +505,7 @@ class PackerInvariant:
         distance, count = self._since(self._row), self._since(known.announced)
         is_known = self._name("is_known", distance < count)
         at = self._row[: self._index]
-        start, words_in, last = (_select(each, at) for each in (self._starts, self._words, self._lasts))
+        start, words_in, last = (select(each, at) for each in (self._starts, self._words, self._lasts))
         its_start = self._name("its_start", Mux(is_known, start, Mux(distance == count, known.row_start, known.start)))
         waits = Mux(known.pending & (distance == count), known.row_words, known.base)
         its_words = self._name("its_words", Mux(is_known, words_in, waits), len(known.row_words))
@@ -600,79 +532,35 @@ class PackerInvariant:
         self._claim("the word at the output", ~(stored_word & output.valid & (distance == 0)) | same)
         # Where its word is.
         is_moving, row_bits = moving.any(), (packer.depth - 1).bit_length()
-        is_written = self._name("is_written", stored_word & ~is_moving)
+        self._is_written = is_written = self._name("is_written", stored_word & ~is_moving)
         open_row = (self._row == written.row) & (self._lane >= written.base)
         self._claim("place of the word", ~is_written | ~open_row)
         self._claim("row of the word", ~is_written | (distance <= self._since(written.row)))
         in_memory = self._name("in_memory", is_written & (distance >= self._since(self._moved)))
-        on_its_way = self._name("on_its_way", is_written & self._here[-1] & (self._row == self._entered))
         for lane, memory in enumerate(packer.store.word_memories):
             code = packer.store.codes[lane // packer.store.group]
-            word = self._read_row(memory, _coded(self._row[:row_bits], code.row, row_bits))
-            is_lane = self._lane == lane
-            read = packer.store.stored[lane]
-            self._claim("words in the memories", ~(in_memory & is_lane) | (word == monitors.token))
-            self._claim("words in the memories", ~(on_its_way & is_lane) | (read == monitors.token))
-        for number, words_here, held in zip(self._slot_rows, self._slot_words, self._slot_held, strict=True):
-            is_here = self._name("is_here", stored_word & held & (number == self._row))
-            same = Cat((self._lane != lane) | (word == monitors.token) for lane, word in enumerate(words_here)).all()
-            self._claim("words in the buffer", ~is_here | same)
+            word = self._read_row(memory, coded(self._row[:row_bits], code.row, row_bits))
+            is_here = in_memory & (self._lane == lane)
+            self._claim("words in the memories", ~is_here | (word == monitors.token))
         # It is in a memory until the row is moved from there.
         self._claim("row of a moving word", ~is_moving | (distance >= self._since(self._moved)))
 
     def _claim_flow(self) -> None:
-        """How long rows wait: at least as long as they are on their way, and no longer if the buffer accepts them."""
-        packer, buffer, was_read, chain = self._packer, self._packer.buffer, self._was_read, self._chain
-        counts, first = self._in_buffer, packer.complete + 2
-        entered = was_read[len(self._here) :]
-        self._claim("order", *(self._since(a) >= self._since(b) for (a, _), (b, _) in pairwise(chain)))
-        # No row is read before it is written, nor delivered before it has passed the buffer.
-        for n in range(len(was_read)):
-            done = self._name(f"read_{n}_ago", self._read_rows - how_many(was_read[1 : n + 1]), len(self._out))
-            self._claim("order of reading", self._since(done) <= self._since(chain[first + n][0]))
-        self._claim("order of delivery", how_many(was_read[1:]) <= counts.pending)
-        front, behind = counts.shown, counts.behind
-        self._claim("front", counts.wrote == entered[0])
-        soon = self._name("soon", behind + buffer.arrive)
-        self._claim("front", buffer.arrive | (front >= 2) | (behind == how_many(entered[:2])))
-        self._claim("front", (front != 0) | (soon == how_many(entered[:3])))
-        self._claim("front", behind >= how_many(entered[:2]), soon >= how_many(entered[:3]))
-        # After a cycle in which no row was read, none waits, or so many are in the buffer that the front has some.
-        none = self._name("none_waits", self._read_rows == chain[first][0])
-        for n in range(1, len(was_read)):
-            rest = self._name(f"rest_{n}", counts.pending - how_many(was_read[1:n]), 5)
-            self._claim("gaps", was_read[n] | none | (rest >= CAPACITY - 5 - n))
+        """Rows are on their way in the order in which they were announced."""
+        self._claim("order", *(self._since(a) >= self._since(b) for (a, _), (b, _) in pairwise(self._chain)))
 
     def _claim_rates(self) -> None:
         """Upper bounds on the rows and events that wait, while the output is not stalled."""
-        packer, monitors, slots, chain = self._packer, self._monitors, self.slots, self._chain
-        lanes, size, counts = self._lanes, self._size, self._in_buffer
-        inside, reserved = self._since(self._known.announced), self._since(slots[0].potential)
-        most, decided = packer.capacity, self._decided
-        slower = packer.left is not None
-        paused = packer.inside.bits[packer.threshold]
-        many = inside > packer.threshold
-        waiting = sum(self._coming, reserved + monitors.willing)
-        late = decided + packer.ahead
-        # So many rows are closed that one of them is at the output.
-        went, before = self._went[:2]
-        earlier = inside + went
-        self._claim("stall", (monitors.willing == 0) | (earlier <= packer.threshold - slower) | went)
-        earlier -= slots[decided + 1].announces - before
-        self._claim("stall", (monitors.willing < 2) | (earlier <= packer.threshold - slower) | before)
-        self._claim("stall", (monitors.willing == 0) | ~many | paused)
-        self._claim("stall", (monitors.willing == 0) | ~(many | paused) | (waiting <= most + 1))
-        self._claim("stall", (monitors.willing < late + 4) | ~many)
-        self._claim("stall", (monitors.willing < late + 5 + slower) | ~paused)
-
+        monitors, slots, chain = self._monitors, self.slots, self._chain
+        lanes, size = self._lanes, self._size
+        self._claim_stall(sum(self._coming, self._since(slots[0].potential) + monitors.willing))
         # In time. A packer that states too low a latency has fewer.
         more = max(0, len(chain) - len(monitors.due))
         due = [*monitors.due, *delayed(self._m, "ghost_later_due", monitors.due[-1], more)[1:]]
-        first, was_read = packer.complete + 2, self._was_read
         for n, (row, start) in enumerate(chain):
             known = self._known.announced
-            at = _select(self._starts, row[: self._index])
-            if n > decided:
+            at = select(self._starts, row[: self._index])
+            if n > self._decided:
                 self._claim(f"start {n}", start == Mux(row == known, self._known.row_start, at))
             if n:
                 ahead = self._name(f"due_{n}", chain[n - 1][1] - due[n], size)
@@ -681,20 +569,12 @@ class PackerInvariant:
                 self._claim("due", behind <= (lanes + 1) * (n + 2))
             if n < len(slots):
                 self._claim("due", due[n] == slots[n].start)
-        on_time = [self._read_rows == chain[first][0], packer.buffer.ready]
-        on_time.append(counts.pending == how_many(was_read[1:]))
-        entered = was_read[len(self._here) :]
-        on_time.append(counts.behind == how_many(entered[:2]))
-        on_time.append(packer.buffer.arrive == entered[2])
-        on_time.append(counts.shown == entered[3])
-        for n in range(1, len(was_read)):
-            on_time.append((chain[first + n][0] + was_read[n])[: len(self._out)] == chain[first + n - 1][0])
-        for n, claim in enumerate(on_time):
+        for n, claim in enumerate(self._on_time()):
             self._claim(f"in time {n}", ~monitors.prompt | claim)
 
     def _cover(self) -> dict[str, Value]:
         packer, monitors, known = self._packer, self._monitors, self._known
-        full = self._name("is_full", ~packer.ready & (self._in_buffer.pending == packer.buffer.capacity))
+        full = self._name("is_full", ~packer.ready & self._is_full)
         stored_word, stored_end = self._stored & ~monitors.is_end, self._stored & monitors.is_end
         return {
             "full, and a word is watched": full & stored_word,
@@ -713,12 +593,12 @@ def _at_most_one(bits: Sequence[Value]) -> Value:
     return ~Cat(bit & Cat(*bits[:n]).any() for n, bit in enumerate(bits) if n).any()
 
 
-def _coded(number: Value, code: Callable[[int], int], size: int) -> Value:
+def coded(number: Value, code: Callable[[int], int], size: int) -> Value:
     """The code of a row, of so many bits, given its number modulo the rows."""
-    return _select([Const(code(row), size) for row in range(1 << len(number))], number)
+    return select([Const(code(row), size) for row in range(1 << len(number))], number)
 
 
-def _select(values: Sequence[Value], index: Value) -> Value:
+def select(values: Sequence[Value], index: Value) -> Value:
     """One of as many values as the index has."""
     if len(values) == 1:
         return values[0]

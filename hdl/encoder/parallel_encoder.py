@@ -139,8 +139,8 @@ class ParallelEncoder(wiring.Component):
         self.drain_cycles = (narrowing or held + self.latency) + stages.stall_cycles + 1
         if packer:
             self.reset_cycles = packer.reset_cycles
-            # The input is ready again when the rows have been output that were accepted after it was not.
-            rows = (parts - 1) * (packer.overrun + 1) + (narrower.buffer.stall_cycles if narrower else 0)
+            # The input is ready again when the rows have been output that are too many, each in `parts` cycles.
+            rows = (parts - 1) * (packer.overrun + 2) + (narrower.buffer.stall_cycles if narrower else 0)
             stalls = max(packer.stall_cycles + rows, packer.reset_cycles)
         else:
             self.reset_cycles = buffer.reset_cycles if buffer else 0

@@ -5,29 +5,19 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.commented import commented
-from utf8fpga.hdl.fan_out import FanOut, LateReset, are_many
-from utf8fpga.hdl.memory_buffer import Level, MemoryBuffer
+from utf8fpga.hdl.fan_out import LateReset
+from utf8fpga.hdl.packer.egress import BufferedEgress, DirectEgress
 from utf8fpga.hdl.packer.network import Network
 from utf8fpga.hdl.packer.route import WordCounts, copies_of
 from utf8fpga.hdl.packer.rows import Begin, ClosedRows
 from utf8fpga.hdl.packer.store import RESET_LANES, RowStore
-from utf8fpga.hdl.payloads import beat_of_slots
 from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged
-
-_READ_CYCLES = 3
-"""Cycles from the decision to read a row to its words in registers."""
-
-_MIN_DEPTH = 16
-"""Rows of a memory that need no more cells than fewer rows."""
-
-_MORE_ROWS = 2
-"""Upper bound on the rows that are in use in the memories, in excess of the cycles until a row is complete."""
 
 
 class Packer(wiring.Component):
@@ -45,13 +35,13 @@ class Packer(wiring.Component):
     Latency: a word is at `packed` at most `latency` cycles after its row was closed by an input beat, or by the lack of
     one, as long as the consumer does not stall.
 
-    Structure: a pipeline that never pauses, then memories, one per lane, and a buffer. The pipeline counts words, moves
-    them by a reverse banyan network (`Network`) to the lanes where the beat before ended (`Begin`), and writes them to
-    the memories (`RowStore`). The words of a beat fill the row in which it begins and continue in the next one. The
-    rows that it closes (`ClosedRows`) are read once they are complete, and enter the buffer.
+    Structure: a pipeline that never pauses, then memories, one per lane. The pipeline counts words, moves them by a
+    reverse banyan network (`Network`) to the lanes where the beat before ended (`Begin`), and writes them to the
+    memories (`RowStore`). The words of a beat fill the row in which it begins and continue in the next one. The rows
+    that it closes (`ClosedRows`) are at the output once they are complete (`DirectEgress`). Where the memories are too
+    small for all rows of beats in the pipeline, they are read into a buffer in front of it (`BufferedEgress`).
 
-    `sparse.ready` is deasserted while more than `threshold` closed rows wait, so that there is room for all beats in
-    the pipeline.
+    `sparse.ready` is deasserted while too many rows wait, so that there is room for all beats in the pipeline.
 
     Pointers and counts that are desynchronised, by a flipped bit, remain so until a reset.
 
@@ -70,23 +60,15 @@ class Packer(wiring.Component):
         valids: registers of the first cycle: duplicates of "there is a beat".
         roots: the registers of the first cycle, except words: `valids`, whether the input pauses, and `last` and `keep`
             of the beat.
-        begin, network, closed, store: the parts, in the order in which a beat passes them.
-        complete: the cycle in which a closed row is counted as complete. When it is read, its words are in the
-            memories.
+        begin, network, closed, store, egress: the parts, in the order in which a beat passes them.
+        words_written: the cycle in which the words of a beat are written to the memories.
         depth: rows of the memories, a power of two.
-        threshold: closed rows that may wait while `sparse.ready` is asserted.
-        overrun: upper bound on the rows that are reached by beats accepted after that, before `sparse.ready` is
+        overrun: upper bound on the rows that are reached by beats accepted after so many wait, before `sparse.ready` is
             deasserted.
         capacity: upper bound on the rows that hold words of accepted beats, or that such a beat closes, and that have
             not been transferred.
-        inside, behind: the counts of closed rows that have not been transferred, and of complete rows that have not
-            been read.
         ready, paused: registers, `sparse.ready` and its complement (kept apart so that synthesis does not merge them).
-        left: register, a row was transferred in the preceding cycle; None with few lanes, where `inside` counts it a
-            cycle earlier.
-        reads, was_read: duplicates of "a row is read", some cycles later; register, a row was read in the preceding
-            cycle.
-        buffer: of rows, in front of `packed`.
+        slots: per lane whether the row that is, or was, read holds a word, and the word.
         reset: the reset of the registers with feedback.
 
     Ports:
@@ -105,13 +87,6 @@ class Packer(wiring.Component):
         self._symbol = symbol
         self.ready, self.paused = Signal(name="ready"), Signal(name="paused", init=1)
         self._move_words()
-        # The words of a row are in the memories when it is read.
-        self.complete = max(self.closed.decided + 1, self.network.cycle - _READ_CYCLES)
-        self._completed = self.pipeline.at(self.closed.closed, self.complete)
-        rows = self.complete + _MORE_ROWS + are_many(lanes) + ahead + lends
-        self.depth = max(_MIN_DEPTH, 1 << (rows - 1).bit_length())
-        self.store = RowStore(self.pipeline, lanes, self.depth, self.closed, self.network)
-        assert max(self.store.written, self.store.marked) <= self.complete + _READ_CYCLES
         self._hold_rows()
 
     def _move_words(self) -> None:
@@ -148,36 +123,32 @@ class Packer(wiring.Component):
         self.network = Network(pipeline, lanes, keep, words, self.begin.base, counts)
         self.closed = ClosedRows(pipeline, self.begin, ends, idle)
 
+    @property
+    def words_written(self) -> int:
+        """See the class; also `RowStore.written`, which is made later."""
+        return max(self.network.cycle, self.closed.decided + 2)
+
     def _hold_rows(self) -> None:
-        """Make the counts of rows, the buffer and the reset."""
+        """Make the memories, what is behind them, and the reset."""
         slot = data.StructLayout({"keep": 1, **{str(name): field.shape for name, field in self._symbol}})
-        self.buffer = MemoryBuffer(
-            data.StructLayout({"slots": data.ArrayLayout(slot, self.lanes), "last": 1}),
-            row_cycles=_READ_CYCLES,
-            row_copies=FanOut.copies_after(_READ_CYCLES),
-            group=self.network.group,
-        )
-        # Complete rows are read two cycles after they are counted, and then pass the buffer.
-        latest, decided = self.complete + 2 + _READ_CYCLES + self.buffer.latency, self.closed.decided
-        # The nets from the output to the count of rows are too long for one cycle.
-        self.left = Signal(name="left", reset_less=True) if are_many(self.lanes) else None
-        late = self.left is not None
-        self.threshold = latest - decided + late
-        self.overrun = decided + 2 + self.ahead
-        self.capacity = self.threshold + self.overrun + 2
-        self.latency = latest + 1
+        row = data.StructLayout({"slots": data.ArrayLayout(slot, self.lanes), "last": 1})
+        kind = DirectEgress if DirectEgress.fits(self) else BufferedEgress
+        self.egress: DirectEgress | BufferedEgress = kind(self, row)
+        self.depth, self.overrun, self.capacity = self.egress.depth, self.egress.overrun, self.egress.capacity
+        is_direct = isinstance(self.egress, DirectEgress)
+        self.store = RowStore(self.pipeline, self.lanes, self.depth, self.closed, self.network, registers=not is_direct)
+        settled = max(self.store.written, self.store.marked)
+        assert settled <= self.egress.deadline
+        self.slots = [Cat(keep, self._word(lane)) for lane, keep in enumerate(self.store.keep)]
+        # One cycle for the second of two rows, or for a pause of the input.
+        self.latency = self.egress.latest + 1
         # Not tight: the rows that are held are transferred while later ones pass through.
         self.drain_cycles = self.capacity + self.latency
-        self.stall_cycles = decided + 6 + self.ahead + late
-        flight = max(self.complete, self.store.written, self.store.marked) + 4
-        # The store has a duplicate for each part of it, and the three other parts have one each.
+        self.stall_cycles = self.egress.stall_cycles
+        # The store has a duplicate for each part of it, and up to three other parts have one each.
         copies = -(-self.lanes // RESET_LANES) + 3
-        self.reset = LateReset(-(-copies // 2), flight)
+        self.reset = LateReset(-(-copies // 2), settled + 4)
         self.reset_cycles = 1 + self.reset.cycles
-        self.behind, self.inside = Level(self.depth), Level(self.capacity)
-        self.reads = FanOut(_READ_CYCLES)
-        was_read = Signal(name="was_read", reset_less=True)
-        self.was_read = commented(was_read, "A row was read in the preceding cycle.")
 
     @property
     def input(self) -> stream.Interface:
@@ -191,68 +162,28 @@ class Packer(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.buffer, m.submodules.behind, m.submodules.inside = self.buffer, self.behind, self.inside
-        m.submodules.leaves, m.submodules.reset = self.reads, self.reset
+        for name, part in self.egress.submodules.items():
+            m.submodules[name] = part
+        m.submodules.reset = self.reset
         copies = self.reset.copies
         self.pipeline.connect(m, copies[-3])
-        # Those that hold the value itself, not the complement, since they are enables.
-        self.store.connect(m, self.reads.tree[_READ_CYCLES - 2][::2], copies)
         if self.ahead:
             m.d.comb += self.late_reset.eq(copies[:2])
-        self._read_rows(m)
+        self.egress.connect(m)
         self._accept_beats(m)
-        self._show_rows(m)
         return m
-
-    def _read_rows(self, m: Module) -> None:
-        """Complete rows are read as soon as the buffer accepts them."""
-        behind, buffer, leaves = self.behind, self.buffer, self.reads
-        read = commented(Signal(name="reads"), "A complete row is read from the memories.")
-        m.d.comb += [
-            read.eq(Mux(self.was_read, behind.more_than[1], behind.more_than[0]) & buffer.ready),
-            behind.up.eq(self._completed),
-            behind.down.eq(read),
-            behind.reset.eq(self.reset.copies[-1]),
-            buffer.accepted.eq(read),
-            leaves.value.eq(read),
-            buffer.row_valid.eq(leaves.copies),
-            buffer.tail_valid.eq(leaves.copies[-1]),
-        ]
-        m.d.sync += self.was_read.eq(read)
-        with m.If(self.reset.copies[-1]):
-            m.d.sync += self.was_read.eq(0)
 
     def _accept_beats(self, m: Module) -> None:
         """Beats are accepted while there is room for the rows of all beats in the pipeline."""
-        inside, at = self.inside, self.threshold
-        comment = f"More than {at} closed rows wait after the step of this cycle."
-        more, many = inside.more_than, commented(Signal(name="many"), comment)
-        m.d.comb += [
-            inside.up.eq(self.closed.closed.value),
-            inside.down.eq(self.buffer.leaves if self.left is None else self.left),
-            inside.reset.eq(self.reset.copies[-2]),
-            # The level of the next cycle, so that fewer beats are accepted after it was reached.
-            many.eq(Mux(inside.changes, Mux(inside.grows, more[at - 1], more[at + 1]), more[at])),
-            self.sparse.ready.eq(self.ready),
-        ]
+        comment = f"More than {self.egress.threshold} rows wait after the step of this cycle."
+        many = commented(Signal(name="many"), comment)
+        # That of the next cycle, so that fewer beats are accepted after the threshold was reached.
+        m.d.comb += [many.eq(self.egress.exceeds_next), self.sparse.ready.eq(self.ready)]
         m.d.sync += [self.ready.eq(~many), self.paused.eq(many)]
-        if self.left is not None:
-            m.d.sync += self.left.eq(self.buffer.leaves)
+        self.egress.count_rows(m)
         with m.If(self.reset.busy):
             m.d.sync += [self.ready.eq(0), self.paused.eq(1)]
         m.d.sync += [later.eq(earlier) for earlier, later in pairwise(self.was_paused)]
-
-    def _show_rows(self, m: Module) -> None:
-        """Rows that were read enter the buffer, and leave it at the output."""
-        buffer, packed = self.buffer, self.packed
-        slots = [Cat(keep, self._word(lane)) for lane, keep in enumerate(self.store.keep)]
-        m.d.comb += [
-            Value.cast(buffer.row).eq(Cat(*slots[:-1])),
-            Value.cast(buffer.tail).eq(Cat(slots[-1], self.store.last)),
-            packed.valid.eq(buffer.output.valid),
-            buffer.output.ready.eq(packed.ready),
-            *beat_of_slots(packed.payload, buffer.output.payload),
-        ]
 
     def _word(self, lane: int) -> Value:
         """The word of a lane, without an error where there is none."""

@@ -11,6 +11,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory
 
 from utf8fpga.hdl.commented import commented
+from utf8fpga.hdl.memory_buffer import in_logic
 from utf8fpga.hdl.packer.network import Network
 from utf8fpga.hdl.packer.route import which_exceeds
 from utf8fpga.hdl.packer.rows import ClosedRows, RowCode, row_numbers
@@ -24,7 +25,7 @@ BANK_BITS = 4
 
 
 class RowMemory:
-    """A memory of which a row is written in each cycle, and one is read into registers.
+    """A memory of which a row is written in each cycle, and one is read, by default into registers.
 
     More than 16 rows are in banks, which have registers of their own: the multiplexer is behind these.
 
@@ -32,21 +33,22 @@ class RowMemory:
         depth: rows, a power of two.
         bank: a register with the upper bits of `read` of the preceding cycle; None: registers of other banks than that
             of the row are cleared.
+        registers: the row that is read is in registers; otherwise it is read without, and there is one bank.
 
     Attributes:
         banks: the memories, of up to 16 rows each. The upper bits of an address are the index of the bank.
-        held: registers, per bank the row that was read.
+        held: per bank the row that is read, or registers with that which was read.
     """
 
-    def __init__(self, width: int, depth: int, name: str, bank: Value | None = None) -> None:
+    def __init__(self, width: int, depth: int, name: str, bank: Value | None = None, *, registers: bool = True) -> None:
         count = max(1, depth >> BANK_BITS)
+        assert registers or count == 1
         self.banks = [memory.Memory(shape=width, depth=depth // count, init=[]) for _ in range(count)]
         # Made once, so that the store can be elaborated more than once.
         self._ports = [(each.write_port(), each.read_port(domain="comb")) for each in self.banks]
         names = [f"{name}_bank_{number}" for number in range(count)] if count > 1 else [name]
-        self.held = [
-            commented(Signal(width, name=each, reset_less=True), "Of the row that was read.") for each in names
-        ]
+        self._domain, comment = ("sync", "Of the row that was read.") if registers else ("comb", "Of the oldest row.")
+        self.held = [commented(Signal(width, name=each, reset_less=registers), comment) for each in names]
         self._clears = bank is None
         self.output = reduce(or_, self.held) if bank is None else self.choose(self.held, bank)
 
@@ -76,7 +78,7 @@ class RowMemory:
                 into.data.eq(entry),
                 out.addr.eq(read[:size]),
             ]
-            m.d.sync += held.eq(out.data)
+            m.d[self._domain] += held.eq(out.data)
             if self._clears and not is_only:
                 with m.If(read[size:] != number):
                     m.d.sync += held.eq(0)
@@ -92,6 +94,7 @@ class RowStore:
     Args:
         depth: rows of each memory, a power of two.
         closed: the rows that the beats close, which have marks.
+        registers: see `RowMemory`.
 
     Attributes:
         group: lanes that share the pointers with which rows are read. More lanes make the nets from a pointer longer,
@@ -106,7 +109,16 @@ class RowStore:
         mark_memories, word_memories: the memories, per group of lanes and per lane.
     """
 
-    def __init__(self, pipeline: Pipeline, lanes: int, depth: int, closed: ClosedRows, network: Network) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        lanes: int,
+        depth: int,
+        closed: ClosedRows,
+        network: Network,
+        *,
+        registers: bool,
+    ) -> None:
         self.lanes = lanes
         bits, self.group = (depth - 1).bit_length(), network.group
         # Those of an odd group are the complements of the code of the group before it.
@@ -148,7 +160,7 @@ class RowStore:
             # The bits of an address above those within a bank.
             bank = Signal(len(self.read_rows[-1][BANK_BITS:]), name=f"read_bank_{group}", reset_less=True)
             self.read_banks.append(bank)
-            self.mark_memories.append(RowMemory(len(own), depth, f"kept_{start}"))
+            self.mark_memories.append(RowMemory(len(own), depth, f"kept_{start}", registers=registers))
             for lane in part:
                 rows = [network.wraps[lane], *self.numbers[group // 2]]
                 address = pipeline.apply(
@@ -160,25 +172,25 @@ class RowStore:
                 )
                 word = pipeline.at(network.words[-1][lane], written)
                 self._words.append((pipeline.at(address, written), word))
-                self.word_memories.append(RowMemory(len(word), depth, f"stored_{lane}", bank))
+                self.word_memories.append(RowMemory(len(word), depth, f"stored_{lane}", bank, registers=registers))
 
     @property
     def kept(self) -> list[Value]:
-        """Per group of lanes the marks of the row that was read."""
+        """Per group of lanes the marks of the row that is, or was, read."""
         return [each.output for each in self.mark_memories]
 
     @property
     def stored(self) -> list[Value]:
-        """Per lane the word of the row that was read."""
+        """Per lane the word of that row."""
         return [each.output for each in self.word_memories]
 
     @property
     def keep(self) -> list[Value]:
-        """Per lane whether the row that was read holds a word."""
+        """Per lane whether that row holds a word."""
         return [self.kept[lane // self.group][lane % self.group] for lane in range(self.lanes)]
 
     def present(self, lane: int, bits: slice) -> Value:
-        """Bits of the word that was read, if the row holds a word in the lane."""
+        """Bits of the word of that row, if it holds one in the lane."""
         words, marks = self.word_memories[lane].held, self.mark_memories[lane // self.group].held
         each = (
             word[bits] & mark[lane % self.group].replicate(len(word[bits]))
@@ -188,15 +200,16 @@ class RowStore:
 
     @property
     def last(self) -> Value:
-        """Whether a packet ends with the row that was read."""
+        """Whether a packet ends with that row."""
         return self.kept[-1][-1]
 
-    def connect(self, m: Module, reads: Sequence[Value], resets: Sequence[Value]) -> None:
+    def connect(self, m: Module, reads: Sequence[Value], resets: Sequence[Value], valid: Value | None = None) -> None:
         """Add memories and pointers to a module.
 
         Args:
-            reads: duplicates of "a row is read in this cycle".
+            reads: duplicates of "a row is read in this cycle, if there is one".
             resets: duplicates of a reset, one for each `RESET_LANES` lanes at least.
+            valid: there is a row. Default: in each cycle in which one is read.
         """
         groups = len(self.read_rows)
         for group, (mark_row, row) in enumerate(zip(self.mark_rows, self.read_rows, strict=True)):
@@ -207,8 +220,9 @@ class RowStore:
                 m.d.sync += mark_row.eq(Cat(mark_row[1:], code.next_bit(mark_row)))
             # Of several banks `row` has so many loads that it is not in the feedback.
             ahead = self.next_rows[group] if self.next_rows else row
+            following = Cat(ahead[1:], code.next_bit(ahead))
             with m.If(read):
-                m.d.sync += ahead.eq(Cat(ahead[1:], code.next_bit(ahead)))
+                m.d.sync += ahead.eq(following if valid is None else in_logic(valid, following, ahead))
                 if self.next_rows:
                     m.d.sync += row.eq(ahead)
             with m.If(resets[start // RESET_LANES]):

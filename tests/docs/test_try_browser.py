@@ -132,7 +132,7 @@ def test_the_output_of_a_pipeline_is_visible(page: TryPage, width: int, options:
       return [box.left, box.right, wave.right, labels.right];
     }})()""")
     assert labels <= left < right <= edge
-    assert "Specified is a latency of at most 18 cycles while" in page.text("latency")
+    assert "Specified is a latency of at most 11 cycles while" in page.text("latency")
     # All cycles can be reached.
     for name in ("later", "earlier"):
         button = f"document.getElementById('try-{name}')"

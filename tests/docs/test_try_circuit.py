@@ -226,12 +226,12 @@ def test_the_waveform_of_a_pipeline_shows_its_output_beside_its_input(page: Page
     texts = texts_of_waveform(page, text, PACKED)
     points = [f"U+{point:04X}" for point, _ in expected(text)]
     assert sorted(each for each in texts if each.startswith("U+")) == sorted(points)
-    # From reset to the first output it is 32 cycles, for which there are fewer columns than fit into a window.
+    # From reset to the first output it is 24 cycles, for which there are fewer columns than fit into a window.
     first = page("utf8fpga.transfers(run(2, bytes, {}), 'm_axis')[0]", bytes=list(text))
-    assert first > 30
-    assert page("utf8fpga.columnsOf(run(2, bytes, {})).indexOf(34)", bytes=list(text)) < 12
+    assert first == 24
+    assert page("utf8fpga.columnsOf(run(2, bytes, {})).indexOf(25)", bytes=list(text)) < 12
     drawn = page("drawn(run(2, bytes, {}))", bytes=list(text))
-    label = "Timing diagram, cycles 0 to 33: 3 beats transferred at the input, 2 at the output"
+    label = "Timing diagram, cycles 0 to 25: 3 beats transferred at the input, 2 at the output"
     assert ElementTree.fromstring(drawn).attrib["aria-label"] == label
 
 
@@ -254,11 +254,11 @@ def test_an_item_is_output_within_the_specified_latency(page: Page, number: int)
         (SMALLEST, b"\xc3\xa9A", 2, {0, 1}),
         (SMALLEST, b"\xe1\x80", 2, {0, 1}),
         (SMALLEST, b"", 1, {0, 1}),
-        # Cycle 13 is the first one with a beat. Four items fill a beat; the fourth ends in the fourth beat.
-        (PACKED, b"A" + b"\xf0\x9f\x98\x80" * 3 + b"AAA", 16, set(range(16, 21))),
+        # Cycle 12 is the first one with a beat. Four items fill a beat; the fourth ends in the fourth beat.
+        (PACKED, b"A" + b"\xf0\x9f\x98\x80" * 3 + b"AAA", 15, {10, 11}),
         # The fourth item ends in the first beat, and in a beat that ends inside a sequence.
-        (PACKED, b"AAAAA", 13, set(range(16, 21))),
-        (PACKED, b"AAA\xc3\xa9\xc3\xa9\xc3\xa9", 15, set(range(16, 21))),
+        (PACKED, b"AAAAA", 12, {10, 11}),
+        (PACKED, b"AAA\xc3\xa9\xc3\xa9\xc3\xa9", 14, {9, 10, 11}),
     ],
 )
 def test_the_first_output_needs_the_bytes_that_determine_it(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, ResetSignal, Signal, Value
 from amaranth.lib.data import StructLayout
 from support.faults import Fault, combinational, no_fault, registered, with_fault, with_registers
 from support.tiers import tiered
@@ -29,7 +29,8 @@ from utf8fpga.formal.packer_proof import (
 )
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import fan_out
-from utf8fpga.hdl.packer import packer as packer_module
+from utf8fpga.hdl.packer import network
+from utf8fpga.hdl.packer.egress import DirectEgress
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.hdl.pipeline import Pipeline
@@ -45,24 +46,43 @@ from utf8fpga.model.forms import RFC_2279
     ],
 )
 def test_proved(lanes: int) -> None:
+    check_is_proved(lanes)
+
+
+def check_is_proved(lanes: int, **kind: Any) -> None:
     """All properties in one test, since they share the induction."""
     for wanted in PACKER_PROPERTIES:
-        results = prove_packer(lanes, wanted)
+        results = prove_packer(lanes, wanted, **kind)
         assert [result.verdict for result in results if not result.proved] == []
         assert len(results) == (len(PACKER_COVERS) if wanted == "cover" else 1)
 
 
-class ManyPacker(Packer):
+class BufferedPacker(Packer):
+    """A packer with a buffer at its output, although all rows fit its memories."""
+
+    def _hold_rows(self) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(DirectEgress, "fits", lambda packer: False)
+            super()._hold_rows()
+
+
+class ManyPacker(BufferedPacker):
     """A packer of few lanes with the circuits of many, see `fan_out.MANY`; a class, since designs are kept by it."""
+
+
+@pytest.mark.parametrize(
+    "lanes", [pytest.param(2, marks=pytest.mark.proof), pytest.param(3, marks=pytest.mark.exhaustive)]
+)
+def test_one_with_a_buffer_is_proved(lanes: int) -> None:
+    check_is_proved(lanes, packer=BufferedPacker)
 
 
 @pytest.mark.parametrize("lanes", [pytest.param(lanes, marks=pytest.mark.exhaustive) for lanes in (2, 3, 16)])
 def test_what_only_many_lanes_have_is_proved_with_few(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fan_out, "MANY", 1)
-    assert PackerKind(ManyPacker, lanes).build(NARROW).left is not None
-    for wanted in PACKER_PROPERTIES:
-        results = prove_packer(lanes, wanted, packer=ManyPacker)
-        assert [result.verdict for result in results if not result.proved] == []
+    monkeypatch.setattr(network, "_FEW", 1)
+    assert PackerKind(ManyPacker, lanes).build(NARROW).egress.left is not None
+    check_is_proved(lanes, packer=ManyPacker)
 
 
 WIDE = item_layout(RFC_2279, kind=True, length=True)
@@ -168,9 +188,10 @@ def switch_blocks(m: Module, packer: Any) -> None:
 
 def an_early_read(m: Module, packer: Any) -> None:
     """A row is read although none is complete."""
-    early = packer.buffer.ready & (packer.inside.more_than[2] | packer.behind.more_than[0])
-    m.d.comb += [packer.buffer.accepted.eq(early), packer.reads.value.eq(early), packer.behind.down.eq(early)]
-    m.d.sync += packer.was_read.eq(early)
+    egress = packer.egress
+    early = egress.buffer.ready & (egress.count.more_than[2] | egress.behind.more_than[0])
+    m.d.comb += [egress.buffer.accepted.eq(early), egress.reads.value.eq(early), egress.behind.down.eq(early)]
+    m.d.sync += egress.was_read.eq(early)
 
 
 FAULTS: dict[str, tuple[Fault, str]] = {
@@ -187,14 +208,27 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         combinational(lambda packer: packer.store.mark_memories[-1].banks[-1].write_ports[0].data[-1].eq(0)),
         "equivalence",
     ),
-    "a row is read before it is complete": (an_early_read, "equivalence"),
+    "a row is at the output before it is complete": (
+        combinational(lambda packer: packer.egress.count.up.eq(packer.closed.closed.value)),
+        "equivalence",
+    ),
     "beats are accepted without room": (
         registered(lambda packer: [packer.ready.eq(1), packer.paused.eq(0)]),
         "equivalence",
     ),
-    "rows are not freed": (combinational(lambda packer: packer.inside.down.eq(0)), "stall"),
+    "rows are not freed": (combinational(lambda packer: packer.egress.count.down.eq(0)), "stall"),
+    "rows before a reset are counted": (
+        combinational(lambda packer: packer.egress.count.reset.eq(ResetSignal())),
+        "equivalence",
+    ),
 }
 """By name the fault, and the property that a random run violates."""
+
+BUFFER_FAULTS = {
+    "a row is read before it is complete": (an_early_read, "equivalence"),
+    **{name: FAULTS[name] for name in ("beats are accepted without room", "rows are not freed")},
+}
+"""Those of a packer with a buffer."""
 
 
 def check_is_rejected(packer: type[Packer], violated: str) -> None:
@@ -210,8 +244,14 @@ def test_a_packer_with_a_fault_is_rejected(fault: Fault, violated: str) -> None:
     check_is_rejected(with_fault(Packer, fault), violated)
 
 
+@pytest.mark.proof
+@pytest.mark.parametrize(("fault", "violated"), BUFFER_FAULTS.values(), ids=BUFFER_FAULTS)
+def test_a_buffered_packer_with_a_fault_is_rejected(fault: Fault, violated: str) -> None:
+    check_is_rejected(with_fault(BufferedPacker, fault), violated)
+
+
 DEPENDENT = {
-    "valid on ready": lambda packer: packer.packed.valid.eq(packer.buffer.output.valid & packer.packed.ready),
+    "valid on ready": lambda packer: packer.packed.valid.eq(packer.egress.count.more_than[0] & packer.packed.ready),
     "ready on valid": lambda packer: packer.sparse.ready.eq(packer.ready & packer.sparse.valid),
 }
 
@@ -231,9 +271,14 @@ class HastyPacker(Packer):
         self.latency -= 1
 
 
+class HastyBufferedPacker(HastyPacker, BufferedPacker):
+    """The same with a buffer."""
+
+
 @pytest.mark.exhaustive
-def test_a_latency_that_is_too_low_is_rejected() -> None:
-    check_is_rejected(HastyPacker, "latency")
+@pytest.mark.parametrize("packer", [HastyPacker, HastyBufferedPacker])
+def test_a_latency_that_is_too_low_is_rejected(packer: type[Packer]) -> None:
+    check_is_rejected(packer, "latency")
 
 
 class ShiftedPacker(Packer):
@@ -261,7 +306,7 @@ def test_initial_values(packer: type[Packer], proved: bool) -> None:
 @pytest.mark.proof
 def test_a_fault_without_effect_is_accepted() -> None:
     """So the injection itself is not the reason for which a packer is rejected."""
-    same = with_registers(with_fault(Packer, no_fault, combinational(lambda _: [])), ready={}, was_read={})
+    same = with_registers(with_fault(Packer, no_fault, combinational(lambda _: [])), ready={})
     designs = {str(rtlil.convert(packer(NARROW, 2), name="packer", emit_src=False)) for packer in (Packer, same)}
     assert len(designs) == 1
     (result,) = prove_packer(2, "equivalence", packer=same)
@@ -293,11 +338,16 @@ def test_beats_of_the_pipeline_in_front_need_room() -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_packer_without_room_for_the_beats_in_front_of_it_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packer_module, "_MIN_DEPTH", 8)
-    monkeypatch.setattr(packer_module, "_MORE_ROWS", -5)
-    (result,) = prove_packer(4, "equivalence", ahead=5, lends=True)
+@pytest.mark.parametrize(("name", "value"), [("depth", 8), ("threshold", 3)])
+def test_a_packer_with_too_few_rows_is_rejected(name: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that accepts beats for longer, so that the rows that they reach are too many."""
+    # A class, since designs are kept by it.
+    packer = type(f"Packer_{name}", (Packer,), {})
+    monkeypatch.setattr(DirectEgress, name, value)
+    monkeypatch.setattr(DirectEgress, "fits", lambda packer: True)
+    (result,) = prove_packer(4, "equivalence", ahead=5, lends=True, packer=packer)
     assert not result.proved
+    assert result.note.startswith("not inductive: ")
 
 
 class DroppingPacker(Packer):
@@ -306,8 +356,9 @@ class DroppingPacker(Packer):
     def _move_words(self) -> None:
         register = Pipeline.register
 
-        def gated(pipeline: Pipeline, name: str, value: Any, cycle: int) -> Any:
-            return register(pipeline, name, value & ~self.was_paused[-1] if name == "valid" else value, cycle)
+        def gated(pipeline: Pipeline, name: str, value: Any, cycle: int, **others: Any) -> Any:
+            dropped = name == "valid"
+            return register(pipeline, name, value & ~self.was_paused[-1] if dropped else value, cycle, **others)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Pipeline, "register", gated)

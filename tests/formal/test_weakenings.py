@@ -294,9 +294,9 @@ def traced(*cycles: Cycle) -> Proves:
     """Whether no monitor of a packer objects to a trace."""
     streams = [stream.Signature(beat_layout(NARROW, 2)).create() for _ in range(2)]
     busy, pick = Signal(), Signal(3)
-    packer: Any = SimpleNamespace(lanes=2, depth=1, latency=1, ahead=0, flushes=True, stall_cycles=1, reset_cycles=1)
+    packer: Any = SimpleNamespace(lanes=2, latency=1, ahead=0, flushes=True, stall_cycles=1, reset_cycles=1)
     packer.sparse, packer.packed = streams
-    packer.buffer, packer.reset = SimpleNamespace(capacity=1), SimpleNamespace(busy=busy)
+    packer.egress, packer.reset = SimpleNamespace(room=2), SimpleNamespace(busy=busy)
 
     def proves(_: pytest.MonkeyPatch) -> bool:
         m, bad = Module(), list[int]()
