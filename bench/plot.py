@@ -156,7 +156,7 @@ def _references(software: dict[str, Any] | None) -> list[_Reference]:
     found = []
     for name, title in (("codec", "CPython"), ("arrays", "decode_array")):
         speeds = [row[name] / 1e9 for row in software["software"]]
-        found.append(_Reference(min(speeds), max(speeds), f"{title}, one core of {software['processor']}"))
+        found.append(_Reference(min(speeds), max(speeds), f"{title}, one core"))
     return found
 
 
