@@ -18,8 +18,8 @@ from utf8fpga.model.render import markdown
 
 _DEVICE = DEVICES["ecp5-85k"]
 
-_LEAST = 8
-"""Lanes from which on a packed decoder with the fastest pipeline has a buffer at its output."""
+_LEAST = 4
+"""Lanes from which on a packed decoder has all parts of its network."""
 
 _BEYOND = (64, 128, 256)
 """Lanes for which the fit is shown even without a measurement."""

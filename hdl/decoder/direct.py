@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class DirectPackedDecoder(wiring.Component):
     """A window that never pauses, and a `Packer` behind it, whose memories have room for the beats of the window too.
 
-    It has no buffer of its own. So with 4 and 8 lanes it is smaller than a `PackedDecoder` and has less latency. The
-    more lanes there are, the more beats are in flight: with lanes for which `Packer.depth` is 32, it is larger.
+    It has no buffer of its own. So with 4 lanes it is smaller than a `PackedDecoder` and has less latency. The more
+    lanes there are, the more beats are in flight: with lanes for which `Packer.depth` is 32, it is larger.
 
     Throughput: one beat per cycle on any input. Latency: that of the window and of the packer. Null beats have no
     effect.

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _MIN_DEPTH = 16
 """Rows of a memory that need no more cells than fewer rows."""
 
+_LEAST_WAITING = 4
+"""Rows that may wait at a direct output at least, so that after a stall it is not soon without one."""
+
 _READ_CYCLES = 3
 """Cycles from the decision to read a row to its words in registers."""
 
@@ -29,8 +32,8 @@ _MORE_ROWS = 2
 class DirectEgress:
     """The oldest closed row is at the output, and is read there from the memories.
 
-    A row is counted when its last words are written. While no row has to wait for the consumer at most one is counted,
-    so beats are accepted until there is a second one.
+    A row is counted when its last words are written. Beats are accepted until so many rows are counted that those in
+    the pipeline may need all others. The more are counted then, the longer the output has rows after that.
 
     Attributes:
         depth, room: rows of the memories, and of all memories through which rows pass.
@@ -44,36 +47,35 @@ class DirectEgress:
     """
 
     depth = room = _MIN_DEPTH
-    threshold = 1
 
     def __init__(self, packer: Packer, slots: data.StructLayout) -> None:
         self._packer, self._slots = packer, slots
         written = packer.words_written
-        self.overrun, self.capacity = self._bounds(packer)
-        # Of the rows that wait all but one are transferred, one in each cycle.
-        self.deadline, self.latest, self.stall_cycles = written, written + 1, self.capacity - 1
+        # One row remains, which is written to in cycles without a beat, too.
+        self.overrun, self.capacity = written + packer.ahead, self.depth - 1
+        self.threshold = self._threshold(packer)
+        # Of the rows that wait all but as many are transferred, one in each cycle.
+        self.deadline, self.latest, self.stall_cycles = written, written + 1, self.capacity - self.threshold
         self.count = Level(self.capacity, registered=False)
         self.submodules = {"waiting": self.count}
         self._complete = packer.pipeline.at(packer.closed.closed, written)
 
     @staticmethod
-    def _bounds(packer: Packer) -> tuple[int, int]:
-        overrun = packer.words_written + packer.ahead
-        # The row that makes it too many, the rows that later beats reach, and one that was open before.
-        return overrun, DirectEgress.threshold + overrun + 2
+    def _threshold(packer: Packer) -> int:
+        # Besides the rows that later beats reach, there are the one that makes it too many, and one that was open.
+        return _MIN_DEPTH - 1 - (packer.words_written + packer.ahead) - 2
 
     @staticmethod
     def fits(packer: Packer) -> bool:
-        """Whether all rows fit the memories, and the next one: it is written to in cycles without a beat, too."""
-        return DirectEgress._bounds(packer)[1] < _MIN_DEPTH
+        """Whether enough rows may wait for a consumer that is not always ready."""
+        return DirectEgress._threshold(packer) >= _LEAST_WAITING
 
     @property
     def exceeds_next(self) -> Value:
         """Whether more than `threshold` rows wait in the next cycle."""
         fewer, more, most = self.count.more_than[self.threshold - 1 : self.threshold + 2]
         up, ready = self.count.up, self._packer.packed.ready
-        # Not a multiplexer, with which a decoder of two lanes has a lower clock.
-        return (up & Mux(ready, more, fewer)) | (~up & Mux(ready, most, more))
+        return Mux(up, Mux(ready, more, fewer), Mux(ready, most, more))
 
     def connect(self, m: Module) -> None:
         """Add it to a packer's module."""

@@ -14,9 +14,6 @@ from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged, latest
 _MANY = 32
 """Upper bound on the lanes of a network whose nets are so short that it may have more registers."""
 
-_FEW = 4
-"""Upper bound on the lanes of a network whose feedback has so few loads that it needs no further registers."""
-
 _CROSSES, _STAYS, _PRESENT, _WORD = (
     "crosses_S_L_C: in cycle C step S of the network exchanges the words of lane L and of that 2^S above it.",
     "stays_S_L_C: it leaves them, the complement in a register of its own.",
@@ -44,6 +41,7 @@ class Network:
     Args:
         words: per lane the word, one cycle before `keep`. They wait for the settings of the first step.
         base: the lane in which the beat begins, a number with a bit for each step.
+        is_short: `base` has no registers of its own for the first steps: a cycle less, for few lanes.
 
     Attributes:
         group: lanes that share pointers: so many words are in one memory. More lanes make the nets from a pointer
@@ -64,6 +62,8 @@ class Network:
         words: Sequence[Staged],
         base: Number,
         counts: WordCounts,
+        *,
+        is_short: bool,
     ) -> None:
         self._pipeline, self._lanes = pipeline, lanes
         steps = len(base)
@@ -71,7 +71,7 @@ class Network:
         self._has_many = lanes > _MANY
         self.group = 4 if self._has_many else 2
         # The first two steps have the most blocks: registers of their own keep the nets of the feedback short.
-        near = duplicates(pipeline, "near_base", base, lanes) if lanes > _FEW else [base]
+        near = duplicates(pipeline, "near_base", base, lanes) if not is_short else [base]
         padding = size - lanes
         nothing = Staged(Const(0, len(words[0].value)), 0)
         self.present: list[list[Staged]] = [[*keep, *[ZERO] * padding]]

@@ -19,6 +19,10 @@ from utf8fpga.hdl.packer.rows import Begin, ClosedRows
 from utf8fpga.hdl.packer.store import RESET_LANES, RowStore
 from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged
 
+_FEW_LANES, _FEW_AHEAD = 4, 3
+"""Upper bounds on the lanes of a packer, and on the cycles in front of it, with which a network that takes a cycle less
+makes a buffer unnecessary."""
+
 
 class Packer(wiring.Component):
     """Sparse beats in, packed beats out: words contiguous from word 0, in the same order.
@@ -120,7 +124,8 @@ class Packer(wiring.Component):
             comment="The next beat begins in lane 0 of a row.",
         )
         self.begin = Begin(pipeline, lanes, counts.total, leaves)
-        self.network = Network(pipeline, lanes, keep, words, self.begin.base, counts)
+        is_short = lanes <= _FEW_LANES and self.ahead <= _FEW_AHEAD
+        self.network = Network(pipeline, lanes, keep, words, self.begin.base, counts, is_short=is_short)
         self.closed = ClosedRows(pipeline, self.begin, ends, idle)
 
     @property

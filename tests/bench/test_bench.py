@@ -850,11 +850,11 @@ def grown(lanes: int, **changes: Any) -> dict[str, Any]:
     return {"device": "ecp5-85k", "packed": True, "lanes": lanes, "area": area, "speed": speed} | changes
 
 
-def test_growth_is_fitted_to_the_packed_decoders_from_8_lanes_on() -> None:
-    others = [grown(4, area={"cells": 1, "luts": 1, "flip_flops": 1}), grown(32, packed=False), grown(8, device="hx8k")]
+def test_growth_is_fitted_to_the_packed_decoders_from_4_lanes_on() -> None:
+    others = [grown(2, area={"cells": 1, "luts": 1, "flip_flops": 1}), grown(8, packed=False), grown(4, device="hx8k")]
     other_pipeline = grown(16, area={"cells": 1, "luts": 1, "flip_flops": 1})
-    block = growth_block({"figures": [*others, *map(grown, (8, 16, 64)), other_pipeline]})
-    assert [line.split(" | ")[0] for line in block.splitlines()[2:7]] == ["| 8", "| 16", "| 64", "| 128", "| 256"]
+    block = growth_block({"figures": [*others, *map(grown, (4, 16, 64)), other_pipeline]})
+    assert [line.split(" | ")[0] for line in block.splitlines()[2:7]] == ["| 4", "| 16", "| 64", "| 128", "| 256"]
     assert "Largest error: cells 0%, LUT4 0%, flip-flops 0%, fabric MHz 0%." in block
     assert "| 16 | 4,800 (4,800) | 2,880 (2,880) | 4,800 (4,800) | 400 (400) |\n" in block
     assert "| 256 | (128,000) | (66,560) | (76,800) | (100) |\n" in block
@@ -866,14 +866,14 @@ def test_growth_is_fitted_to_the_packed_decoders_from_8_lanes_on() -> None:
 
 
 def test_growth_of_large_decoders_counts_more_than_that_of_small_ones() -> None:
-    rows = [grown(8, area={"cells": 8 * 500, "luts": 8, "flip_flops": 8}), *map(grown, (16, 64))]
+    rows = [grown(4, area={"cells": 4 * 400, "luts": 4, "flip_flops": 4}), *map(grown, (16, 64))]
     block = growth_block({"figures": rows})
-    assert "| 64 | 25,600 (25,5" in block, "8 lanes have twice the area of the law"
-    assert "Largest error: cells 32%" in block
+    assert "| 64 | 25,600 (25,5" in block, "4 lanes have twice the area of the law"
+    assert "Largest error: cells 4" in block
 
 
 def test_growth_of_64_lanes_is_shown_without_a_measurement() -> None:
-    lines = growth_block({"figures": [*map(grown, (8, 16))]}).splitlines()
+    lines = growth_block({"figures": [*map(grown, (4, 16))]}).splitlines()
     assert lines[4].startswith("| 64 | (25,600) | (14,080) | (19,200) | (250) |")
 
 

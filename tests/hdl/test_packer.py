@@ -14,7 +14,7 @@ from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.model import TABLE_3_7
 
-ACCEPTED = {2: 8, 3: 9, 8: 11, 9: 22, 64: 25}
+ACCEPTED = {2: 14, 3: 14, 8: 14, 9: 22, 64: 25}
 """By lanes the number of beats."""
 
 
@@ -52,7 +52,7 @@ def test_a_stalled_packer_accepts_beats_up_to_its_capacity(lanes: int, words: in
     assert found == [list(range(beat * words, (beat + 1) * words)) for beat in range(accepted)]
 
 
-@pytest.mark.parametrize("ahead", [0, 5, 7, 13], ids=["direct", "direct_later", "buffered", "several_banks"])
+@pytest.mark.parametrize("ahead", [0, 3, 7, 13], ids=["direct", "direct_later", "buffered", "several_banks"])
 def test_a_reset_discards_all_rows(ahead: int) -> None:
     packer = Packer(item_layout(TABLE_3_7), 4, ahead=ahead)
     assert isinstance(packer.egress, BufferedEgress) == (ahead >= 7)

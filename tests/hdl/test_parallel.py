@@ -366,10 +366,10 @@ def test_other_tables_equal_their_models(
 
 
 WITHOUT_BUFFER = [
+    (4, 2, ()),
     (4, 5, ()),
     (5, 5, pytest.mark.slow),
     (7, 5, pytest.mark.slow),
-    (8, 2, ()),
     (8, 5, pytest.mark.slow),
     (16, 5, ()),
 ]
@@ -394,7 +394,7 @@ def test_a_packer_has_room_for_all_beats_of_a_window_without_a_buffer(lanes: int
     assert run.texts[1] == [(0xFFFD, True)] * lanes
     # Nearly as many beats as are bounded were accepted before the consumer was ready.
     accepted, capacity = sum(cycle < silent for cycle in run.accepted), decoder.packer.capacity
-    assert capacity - 2 <= accepted <= capacity
+    assert capacity - 3 <= accepted <= capacity
 
 
 def test_decoder_picks_the_architecture() -> None:
