@@ -397,6 +397,16 @@ def test_a_packer_has_room_for_all_beats_of_a_window_without_a_buffer(lanes: int
     assert capacity - 3 <= accepted <= capacity
 
 
+@pytest.mark.parametrize("lanes", [2, 4, pytest.param(8, marks=pytest.mark.slow)])
+def test_a_consumer_that_pauses_rarely_waits_for_the_input(lanes: int) -> None:
+    """If it is not ready in one of 20 cycles, at random, it has a beat in most of the others."""
+    rng, beats, skipped = random.Random(1), 2000, 200
+    pauses = [rng.random() < 0.05 for _ in range(2 * beats)]
+    accepted = Simulation(decoder_core(lanes=lanes)).run([b"A" * lanes * beats], output_pauses=pauses).accepted
+    ready = pauses[accepted[skipped] : accepted[-1]].count(False)
+    assert 0.85 < (len(accepted) - skipped) / ready <= 1.01
+
+
 def test_decoder_picks_the_architecture() -> None:
     assert type(decoder_core()) is SerialDecoder
     assert type(decoder_core(packed=True)) is SerialDecoder
