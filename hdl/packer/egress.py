@@ -11,12 +11,13 @@ from amaranth.lib import data
 from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.fan_out import FanOut, are_many
 from utf8fpga.hdl.memory_buffer import Level, MemoryBuffer
+from utf8fpga.hdl.packer.store import BANK_BITS
 from utf8fpga.hdl.payloads import beat_of_slots
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.packer.packer import Packer
 
-_MIN_DEPTH = 16
+_MIN_DEPTH = 1 << BANK_BITS
 """Rows of a memory that need no more cells than fewer rows."""
 
 _LEAST_WAITING = 4
@@ -54,7 +55,7 @@ class DirectEgress:
         # One row remains, which is written to in cycles without a beat, too.
         self.overrun, self.capacity = written + packer.ahead, self.depth - 1
         self.threshold = self._threshold(packer)
-        # Of the rows that wait all but as many are transferred, one in each cycle.
+        # Beats are accepted again once no more rows than the threshold wait; one is transferred in each cycle.
         self.deadline, self.latest, self.stall_cycles = written, written + 1, self.capacity - self.threshold
         self.count = Level(self.capacity, registered=False)
         self.submodules = {"waiting": self.count}
