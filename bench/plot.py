@@ -82,12 +82,10 @@ def scaling_plot(figures: dict[str, Any], software: dict[str, Any] | None = None
         figures: the result of `figures_as_dict`; rows without lanes and rows that failed are omitted.
         software: the recorded figures of `software_table`, drawn beside; default: none.
     """
-    plot_tools()
+    figure, file = draw_scaling(figures, software), io.BytesIO()
     from matplotlib import rc_context
 
     with rc_context(_STYLE):
-        figure = draw_scaling(figures, software)
-        file = io.BytesIO()
         metadata = {"Date": None, "Creator": "utf8fpga bench", "Description": drawn_digest(figures, software)}
         figure.savefig(file, format="svg", metadata=metadata | {"Title": _TITLE})
     # matplotlib leaves trailing spaces in some lines.

@@ -87,13 +87,7 @@ class Figure:
         return {
             "title": core.title,
             "device": self.point.device.name,
-            "expression": core.expression,
-            "series": core.series,
-            "lanes": core.lanes,
-            "packed": core.packed,
-            "latency": core.latency,
-            "bytes_per_clock": core.bytes_per_clock,
-            "design": core.design,
+            **{name: getattr(core, name) for name in _RECORDED},
             "area": self.area and asdict(self.area),
             "speed": self.speed
             and asdict(self.speed) | {"by_seed": {str(s): f for s, f in self.speed.by_seed.items()}},
@@ -101,6 +95,10 @@ class Figure:
             "gigabytes_per_second": self.gigabytes_per_second,
             "error": self.error,
         }
+
+
+_RECORDED = ("expression", "series", "lanes", "packed", "latency", "bytes_per_clock", "design")
+"""The attributes of a core in a figure for JSON."""
 
 
 def sweep(

@@ -20,7 +20,6 @@ from utf8fpga.hdl import (
     DecoderParameters,
     EncoderParameters,
     ValidatorParameters,
-    axi_rtlil,
     logic_digest,
 )
 from utf8fpga.hdl.cache import Cache
@@ -123,11 +122,6 @@ def scaling_points(rows: Iterable[Scaling] = SCALING, cache: Cache | None = None
         if row.parameters not in cores:
             cores[row.parameters] = measured_core(row.parameters, cache=cache)
     return [Point(cores[row.parameters], DEVICES[row.device], tuple(range(1, row.seeds + 1))) for row in rows]
-
-
-def design_digest(parameters: CoreParameters) -> str:
-    """The digest of a core's logic, which equals a figure's `design` while the figure is current."""
-    return logic_digest(axi_rtlil(parameters.build()))
 
 
 _CELLS = (

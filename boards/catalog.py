@@ -100,17 +100,10 @@ BOARDS = _catalogue()
 """The boards, by name."""
 
 
-class UnknownBoardError(InvalidArgumentError):
-    """No board has this name; the message lists similar names."""
-
-    def __init__(self, name: str) -> None:
-        near = get_close_matches(name.lower(), BOARDS)
-        guess = f"; did you mean {' or '.join(near)}?" if near else ""
-        super().__init__(f"unknown board {name!r}{guess} (utf8fpga boards lists them)")
-
-
 def find_board(name: str) -> Board:
     """The board of that name."""
     if name not in BOARDS:
-        raise UnknownBoardError(name)
+        near = get_close_matches(name.lower(), BOARDS)
+        guess = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise InvalidArgumentError(f"unknown board {name!r}{guess} (utf8fpga boards lists them)")
     return BOARDS[name]

@@ -11,7 +11,7 @@ from utf8fpga.boards.events import Counters, Event, ItemLines, Parser, ReportLin
 from utf8fpga.boards.record import RecordForm, WordForm, has_field
 from utf8fpga.boards.text_form import TextForm
 from utf8fpga.boards.wording import ITEM_LINES, REPORT_LINES, Program, Step, Wording
-from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, TranscoderParameters, ValidatorParameters
+from utf8fpga.hdl import CORES, CoreParameters, TranscoderParameters, ValidatorParameters
 from utf8fpga.hdl.cores import is_default
 from utf8fpga.model import TABLE_3_7, UTF_16, UTF_32, InvalidArgumentError, Practice
 from utf8fpga.model.encodings import ENCODINGS
@@ -126,14 +126,9 @@ def form_of(core: CoreParameters, name: str | None = None) -> tuple[CoreParamete
 
 
 def _core_of(form: str, decoder: Any) -> CoreParameters:
-    """The core of a form that a decoder does not have, with the decoder's table."""
+    """The core of a form that a decoder does not have, with the decoder's table, and its pipeline if it has one."""
     is_text = form in TEXT_FORMS
-    kept = (
-        ("table", "pipeline")
-        if is_text or decoder.pipeline in (BOARD_PIPELINE, DecoderParameters().pipeline)
-        else ("table",)
-    )
-    if decoder.words(without=kept):
+    if decoder.words(without=("table", "pipeline")):
         other = (TranscoderParameters if is_text else ValidatorParameters).core
         raise InvalidArgumentError(
             f"form {form} is that of the core {other}, which has no options of {decoder.name}: leave them out"

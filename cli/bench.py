@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import re
 from collections.abc import Callable, Sequence
@@ -24,11 +23,11 @@ from utf8fpga.bench.plot import plot_tools, scaling_plot
 from utf8fpga.bench.sweep import Figure, Point, sweep
 from utf8fpga.cli.core_options import Choice, core_command
 from utf8fpga.cli.demo import TEXTS, demo_text
-from utf8fpga.cli.options import FILE, FOLDER, MODULE, completion, json_option
+from utf8fpga.cli.options import FILE, FOLDER, MODULE, json_option, one_of, reject_others
 from utf8fpga.cli.output import (
     CommandError,
     check_writable,
-    did_you_mean,
+    echo,
     is_standard_output,
     job_progress,
     write_bytes,
@@ -96,9 +95,7 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
     "--device",
     "devices",
     multiple=True,
-    metavar="NAME",
-    shell_complete=completion(lambda: DEVICES),
-    help=f"{', '.join(DEVICES)}; default: all.",
+    **one_of(DEVICES, "Device, may be repeated; default: all."),
 )
 @click.option(
     "--seeds",
@@ -135,11 +132,15 @@ def bench(software: bool, engines: bool, as_json: bool, parameters: Choice, **gi
     Default: the settings of the serial decoder in the README. Results are cached, so that a run that was
     interrupted continues with the remaining jobs.
     """
-    if given["again"] and (software or engines or not given["record"]):
-        raise CommandError("--again requires --record, and neither --software nor --engines")
+    if given["again"] and not given["record"]:
+        raise CommandError("--again requires --record")
     if software:
+        reject_others("--software", "software", "record", "as_json")
         _bench_software(as_json, given["record"])
     elif engines:
+        reject_others(
+            "--engines", "engines", "record", "as_json", *(name for kind in CORES.values() for name in kind.options())
+        )
         _bench_engines(parameters, as_json, given["record"])
     else:
         _measure(_Bench(as_json=as_json, cores=parameters, **given))
@@ -166,7 +167,7 @@ def _bench_software(as_json: bool, checkout: str | None) -> None:
     figures |= {"tools": tools, "software": [speed._asdict() for speed in speeds]}
     if checkout:
         record_software(figures, Path(checkout))
-    click.echo(json.dumps(figures, indent=2) if as_json else tables.software_table(figures))
+    echo(tables.software_table(figures), figures, as_json=as_json)
 
 
 ENGINE_LANES = (1, 4, 8, 16, 64)
@@ -195,7 +196,7 @@ def _bench_engines(chosen: Choice, as_json: bool, checkout: str | None) -> None:
     figures["engines"] = rows
     if checkout:
         record_engines(figures, Path(checkout))
-    click.echo(json.dumps(figures, indent=2) if as_json else tables.engines_table(figures))
+    echo(tables.engines_table(figures), figures, as_json=as_json)
 
 
 def _measure(bench: _Bench) -> None:
@@ -232,9 +233,6 @@ def _measure(bench: _Bench) -> None:
 
 
 def _devices(bench: _Bench) -> list[Device]:
-    if unknown := [name for name in bench.devices if name not in DEVICES]:
-        near = did_you_mean(unknown[0], DEVICES)
-        raise CommandError(f"unknown device {unknown[0]!r} (known: {', '.join(DEVICES)}){near}")
     return [DEVICES[name] for name in dict.fromkeys(bench.devices)] or list(DEVICES.values())
 
 
@@ -283,7 +281,7 @@ def _record(bench: _Bench, cache: Cache, measured: Callable[[Sequence[Point]], l
 
 
 def _print(bench: _Bench, figures: dict[str, Any], table: Callable[[dict[str, Any]], str]) -> None:
-    click.echo(json.dumps(figures, indent=2) if bench.as_json else table(figures))
+    echo(table(figures), figures, as_json=bench.as_json)
     if not bench.as_json and (paths := tables.paths_text(figures)):
         click.echo(f"\n{paths}")
 

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from utf8fpga.boards.forms import BOARD_CORES, BOARD_PIPELINE, FORMS
 from utf8fpga.boards.ssh_build import Host
@@ -21,13 +23,19 @@ _CORES = [word for name in BOARD_CORES for word in ([name, SANITIZER] if name ==
 board_core_command = core_command(cores=_CORES, presets={"pipeline": BOARD_PIPELINE})
 """A decorator for a command with the options of a core of a board; see `core_command`."""
 
-form_option: Callable[[Any], Any] = click.option(
-    "--form",
-    **one_of(
-        FORMS,
-        "Form of the output; default: that of the core, words for a decoder. That of another core selects the core.",
-    ),
-)
+
+def form_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator that adds the option ``--form``; with that of a validator, an option of decoders is rejected."""
+
+    @wraps(command)
+    def checked(form: str | None, **given: Any) -> Any:
+        source = click.get_current_context().get_parameter_source("pipeline")
+        if form == "report" and source is ParameterSource.COMMANDLINE:
+            raise CommandError("form report is that of the core validator, which has no --pipeline: leave it out")
+        return command(form=form, **given)
+
+    text = "Form of the output; default: that of the core, words for a decoder. That of another core selects the core."
+    return click.option("--form", **one_of(FORMS, text))(checked)
 
 
 def host_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -16,8 +15,17 @@ from utf8fpga.boards.build import facts_of, obstacle
 from utf8fpga.boards.catalog import BOARDS, find_board
 from utf8fpga.boards.several import build_boards, table_of
 from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
-from utf8fpga.cli.options import FILE, FOLDER, completion, json_option
-from utf8fpga.cli.output import CommandError, did_you_mean, job_progress, near, say, write_bytes
+from utf8fpga.cli.options import FILE, FOLDER, completion, json_option, reject_others
+from utf8fpga.cli.output import (
+    CommandError,
+    check_writable,
+    did_you_mean,
+    echo,
+    job_progress,
+    near,
+    say,
+    write_bytes,
+)
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.render import columns, counted
@@ -44,19 +52,17 @@ class _Boards(click.Group):
 def boards(context: click.Context, as_json: bool) -> None:
     """List the boards, with what is known of each and whether a bitstream can be built here."""
     if context.invoked_subcommand is not None:
+        reject_others(f"boards {context.invoked_subcommand}")
         return
     known = [
         {name: getattr(board, name) for name in ("name", "family", "device")}
         | {**facts_of(board), "obstacle": obstacle(board)}
         for board in BOARDS.values()
     ]
-    if as_json:
-        click.echo(json.dumps(known, indent=2))
-        return
     shown = ("name", "family", "device", "toolchain", "clock_mhz", "uart")
     rows = [[*(each[key] or "none" for key in shown), each["obstacle"] or "yes"] for each in known]
     headings = ["board", "family", "device", "toolchain", "clock in MHz", "UART", "can be built"]
-    click.echo("\n".join(columns(rows, headings)))
+    echo("\n".join(columns(rows, headings)), known, as_json=as_json)
 
 
 @board_core_command
@@ -87,13 +93,15 @@ def build(
     Bitstreams in the folder that are up to date are kept, so that an interrupted run can be continued.
     """
     where = host_of(host, host_tools)
+    if markdown:
+        check_writable(markdown)  # Before builds that take minutes.
     chosen = [find_board(name) for name in names] or [board for board in BOARDS.values() if not obstacle(board, where)]
     if not chosen:
         raise CommandError("no board can be built here: pip install 'utf8fpga[boards]'", status=1)
     if record:
         from utf8fpga.cli.record import check_pages, record_boards
 
-        check_pages(Path(record))  # Before builds that take minutes.
+        check_pages(Path(record))
     with chosen_executor(jobs, dask) as executor, job_progress("building") as show:
         found = build_boards(
             chosen,

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from dataclasses import replace
@@ -17,7 +16,7 @@ from utf8fpga.boards.catalog import BOARDS, SIGNALS, Board, find_board
 from utf8fpga.boards.programming import program_board
 from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
 from utf8fpga.cli.options import FOLDER, SEED, Word, completion, json_option
-from utf8fpga.cli.output import CommandError, say
+from utf8fpga.cli.output import CommandError, echo, say
 from utf8fpga.hdl import CoreParameters
 
 
@@ -64,13 +63,13 @@ def build(
         chosen,
         Path(directory),
         core=parameters,
-        uart=_pins(uart) if uart else None,
+        uart=None if uart is None else _pins(uart),
         divide=int(divide) if divide else None,
         host=where,
         say=say,
         **options,
     )
-    click.echo(json.dumps(report.as_dict(), indent=2) if as_json else str(report))
+    echo(str(report), report.as_dict(), as_json=as_json)
     if program:
         program_board(chosen.create_platform(), report.bitstream)
 
@@ -85,7 +84,7 @@ def _pins(text: str) -> tuple[str, str]:
 
 def _chosen(name: str, platform: str | None, family: str | None, leds: str | None) -> Board:
     """The board of that name, or one with these properties."""
-    signals = tuple(leds.split(",")) if leds else SIGNALS
+    signals = SIGNALS if leds is None else tuple(leds.split(","))
     if not set(signals) <= set(SIGNALS) or len(set(signals)) < len(signals):
         raise CommandError(f"--leds {leds!r} must be some of {', '.join(SIGNALS)}, separated by commas")
     if platform is None:

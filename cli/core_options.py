@@ -17,7 +17,7 @@ import click
 
 from utf8fpga.cli.options import CORE_NAMES, TABLES, Word, core_names, one_of
 from utf8fpga.cli.output import CommandError, did_you_mean
-from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, Option
+from utf8fpga.hdl import CORES, CoreParameters, Option
 from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.cores import is_default
 from utf8fpga.model import InvalidArgumentError
@@ -211,9 +211,7 @@ def core_command(
         commands = {}
         for name in cores or CORES:
             kind, without = (CORES["transcoder"], _ENCODINGS) if name == SANITIZER else (CORES[name], ())
-            found = click.command(cls=_SectionedCommand)(
-                _with_options(kind, command, several, optional, without, presets)
-            )
+            found = click.command(cls=_SectionedCommand)(with_options(command, kind, without))
             found.fields = kind.options().keys()
             found.help = (
                 f"{cleandoc(found.help or '')}\n\nThe first argument may name the core, which determines the options: "
@@ -222,58 +220,31 @@ def core_command(
             commands[name] = found
         return CoreCommand(commands, bool(cores))
 
+    def with_options(command: _Command, kind: type[CoreParameters], without: Collection[str]) -> _Command:
+        """Add the options of a core to a command, before those of the command itself."""
+        options = {name: how for name, how in kind.options().items() if name not in without}
+        preset = {name: value for name, value in presets.items() if name in options}
+
+        @functools.wraps(command)
+        def choosing(**given: Any) -> Any:
+            chosen = {name: given.pop(name) for name in options}
+            # Options that are not given have the defaults of the parameters.
+            values = preset | {name: value for name, value in chosen.items() if value not in (None, ())}
+            # The name of another core than the default one is a choice by itself.
+            if optional and not values and is_default(kind):
+                return command(parameters=None, **given)
+            return command(parameters=_several(kind, values, several) if several else _one(kind, values), **given)
+
+        # A copy of click's list of parameters, since the options differ between the cores.
+        choosing.__click_params__ = list(getattr(command, "__click_params__", []))  # type: ignore[attr-defined]  # click puts it there
+        decorated: _Command = choosing
+        for name, value in preset.items():
+            options[name] = replace(options[name], help=f"{options[name].help} Default of this command: {value}.")
+        for name, how in reversed(options.items()):
+            decorated = _click_option(name, how, several=name in several)(decorated)
+        return decorated
+
     return decorate
-
-
-def _with_options(
-    kind: type[CoreParameters],
-    command: _Command,
-    several: Collection[str],
-    optional: bool = False,
-    without: Collection[str] = (),
-    presets: Mapping[str, Any] = MappingProxyType({}),
-) -> _Command:
-    """Add the options of a core to a command, before those of the command itself."""
-    options = {name: how for name, how in kind.options().items() if name not in without}
-    preset = {name: value for name, value in presets.items() if name in options}
-
-    @functools.wraps(command)
-    def choosing(**given: Any) -> Any:
-        chosen = {name: given.pop(name) for name in options}
-        # Options that are not given have the defaults of the parameters.
-        values = preset | {name: value for name, value in chosen.items() if value not in (None, ())}
-        # The name of another core than the default one is a choice by itself.
-        if optional and not values and is_default(kind):
-            return command(parameters=None, **given)
-        return command(parameters=_several(kind, values, several) if several else _one(kind, values), **given)
-
-    # A copy of click's list of parameters, since the options differ between the cores.
-    choosing.__click_params__ = list(getattr(command, "__click_params__", []))  # type: ignore[attr-defined]  # click puts it there
-    decorated: _Command = choosing
-    for name, value in preset.items():
-        options[name] = replace(options[name], help=f"{options[name].help} Default of this command: {value}.")
-    for name, how in reversed(options.items()):
-        decorated = _click_option(name, how, several=name in several)(decorated)
-    return decorated
-
-
-def parsed(words: Sequence[str], kind: type[CoreParameters] = DecoderParameters) -> CoreParameters:
-    """The parameters that options of a command line specify.
-
-    Args:
-        kind: the parameters' class, which determines the options.
-
-    Raises:
-        click.UsageError: an unknown option, or an invalid value.
-        InvalidArgumentError: the combination of options is invalid.
-    """
-
-    def command(parameters: CoreParameters) -> CoreParameters:
-        return parameters
-
-    chosen = click.command()(_with_options(kind, command, ()))
-    found: CoreParameters = chosen.main(list(words), prog_name=kind.core, standalone_mode=False)
-    return found
 
 
 def _one(kind: type[CoreParameters], values: dict[str, Any]) -> CoreParameters:

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from utf8fpga.cli.output import CommandError, did_you_mean
 from utf8fpga.model import CATALOGUE, Practice, Replacement
@@ -124,6 +125,25 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 hex_option = click.option(
     "--hex", "digits", metavar="BYTES", help="Bytes in hexadecimal instead of a file, such as 'C2 41'; shows the items."
 )
+
+
+def reject_others(option: str, *allowed: str, others: Collection[str] | None = None) -> None:
+    """Reject parameters on the command line that have no effect with an option.
+
+    Args:
+        allowed: names of parameters that have one.
+        others: names of those that have none; default: all but `allowed`.
+    """
+    context = click.get_current_context()
+    for each in context.command.params:
+        name = each.name or ""
+        is_other = name not in allowed if others is None else name in others
+        # Several flags may set one parameter.
+        word = getattr(each, "flag_value", None)
+        is_meant = not isinstance(word, str) or context.params[name] == word
+        if is_other and is_meant and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            given = "/".join(each.opts) if isinstance(each, click.Option) else each.human_readable_name
+            raise CommandError(f"{given} has no effect with {option}: leave it out")
 
 
 def from_hex(digits: str) -> bytes:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import secrets
@@ -17,7 +18,7 @@ from importlib.util import find_spec
 from itertools import chain, combinations
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 import click
 
@@ -117,6 +118,22 @@ def write_error(what: str, error: OSError, *, status: int | None = None) -> Comm
     return CommandError(f"cannot write {what}: {reason}", status=status or (1 if error.errno in NO_ROOM else 2))
 
 
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Attribute errors of writing in the block to a file or a folder; see `write_error`."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise CommandError(f"{path!r} was closed by its reader", status=141) from None
+    except OSError as error:
+        raise write_error(repr(path), error) from None
+
+
+def echo(text: str, content: Any, *, as_json: bool) -> None:
+    """Print a text to standard output, or its content as JSON."""
+    click.echo(json.dumps(content, indent=2) if as_json else text)
+
+
 def read_chunks(path: str) -> Iterator[bytes]:
     """The contents of a file, or of standard input for ``-``, in chunks of bounded size."""
     try:
@@ -172,15 +189,10 @@ def writing(path: str) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     number = _descriptor(path)
-    try:
-        with ExitStack() as stack:
-            # Opening the name of a descriptor again would truncate a file to which other processes write.
-            target = stack.enter_context(_new_file(path)) if number is None else os.dup(number)
-            yield stack.enter_context(open(target, "wb"))
-    except BrokenPipeError:
-        raise CommandError(f"{path!r} was closed by its reader", status=141) from None
-    except OSError as error:
-        raise write_error(repr(path), error) from None
+    with naming(path), ExitStack() as stack:
+        # Opening the name of a descriptor again would truncate a file to which other processes write.
+        target = stack.enter_context(_new_file(path)) if number is None else os.dup(number)
+        yield stack.enter_context(open(target, "wb"))
 
 
 class _UnchangedError(Exception):

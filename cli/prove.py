@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from fnmatch import filter as matching
@@ -15,8 +14,8 @@ from typing import Any
 import click
 
 from utf8fpga.cli.core_options import core_command
-from utf8fpga.cli.options import FOLDER, MAX_SEED, SEED, completion, json_option
-from utf8fpga.cli.output import CommandError, coloured, did_you_mean, progress, say, write_error
+from utf8fpga.cli.options import FOLDER, MAX_SEED, SEED, completion, json_option, one_of, reject_others
+from utf8fpga.cli.output import CommandError, coloured, did_you_mean, echo, naming, progress, say
 from utf8fpga.cli.process import ignore_unused_circuits
 from utf8fpga.cli.record import check_pages, read_answers, record_proofs
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
@@ -43,9 +42,7 @@ MUTATED = (
     "--property",
     "wanted",
     multiple=True,
-    metavar="NAME",
-    shell_complete=completion(lambda: PROPERTIES),
-    help="Only this property; may be given several times.",
+    **one_of(PROPERTIES, "Only this property; may be given several times."),
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Concurrent proofs; default: one per processor.")
 @dask_option
@@ -97,11 +94,15 @@ def prove(
     also those that are recorded there. Exit status 1 if a property is not proved.
     """
     if listed:
-        click.echo(list_proofs(as_json=as_json))
+        reject_others("--list", "listed", "as_json")
+        every = [f"  {name}{' (on request)' if each.on_request else ''}" for name, each in CONFIGURATIONS.items()]
+        text = "\n".join(["configurations", *every, "properties", *(f"  {name}" for name in PROPERTIES)])
+        echo(text, {"configurations": list(CONFIGURATIONS), "properties": list(PROPERTIES)}, as_json=as_json)
         return
+    if mutate:
+        reject_others(f"--mutate {mutate}", others=("wanted", "certificates", "traces", "directory"))
     if mutate and parameters is not None and not (names or isinstance(parameters, DecoderParameters)):
-        if dask:
-            raise CommandError(f"--dask {dask} has no effect on mutants of another core than a decoder: leave it out")
+        reject_others("--mutate of another core than a decoder", others=("jobs", "dask", "record"))
         run_mutants(
             [parameters], mutate, chosen_executor(1, None), seed=seed, seconds=min(timeout, 20), as_json=as_json
         )
@@ -127,14 +128,6 @@ def _reject_unrecorded(chosen: Sequence[Configuration], record: str | None, muta
         check_pages(Path(record))  # Before proofs that may take hours.
 
 
-def list_proofs(*, as_json: bool) -> str:
-    """The names of the configurations and the properties, as text or JSON."""
-    if as_json:
-        return json.dumps({"configurations": list(CONFIGURATIONS), "properties": list(PROPERTIES)}, indent=2)
-    names = [f"  {name}{' (on request)' if each.on_request else ''}" for name, each in CONFIGURATIONS.items()]
-    return "\n".join(["configurations", *names, "properties", *(f"  {name}" for name in PROPERTIES)])
-
-
 def run_proofs(
     chosen: Sequence[Configuration],
     executor: AbstractContextManager[JobExecutor],
@@ -156,8 +149,10 @@ def run_proofs(
         record: the checkout where the results are recorded; None: nowhere.
         traces: also write the waveforms of covers.
     """
-    properties, checkout = _known(wanted), Path(record) if record else None
-    _make_folder(certificates)
+    properties, checkout = list(wanted or PROPERTIES), Path(record) if record else None
+    if certificates:
+        with naming(certificates):
+            Path(certificates).mkdir(parents=True, exist_ok=True)  # Before the proofs, which may take long.
     ignore_unused_circuits()
     if checkout:
         answers = read_answers(checkout)
@@ -194,14 +189,6 @@ def run_proofs(
     _conclude(results, as_json=as_json)
 
 
-def _known(wanted: Sequence[str]) -> list[str]:
-    """The names of properties, checked; all if there are none."""
-    if unknown := [name for name in wanted if name not in PROPERTIES]:
-        near = did_you_mean(unknown[0], PROPERTIES)
-        raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)}){near}")
-    return list(wanted) or list(PROPERTIES)
-
-
 def _record(
     checkout: Path,
     configurations: Iterable[Configuration],
@@ -217,11 +204,9 @@ def _record(
 
 def _conclude(results: Sequence[Result], *, as_json: bool) -> None:
     """Print how many properties hold, or all results as JSON; raise an error unless all hold."""
-    if as_json:
-        click.echo(json.dumps([result.as_dict() for result in results], indent=2))
-    else:
-        held = sum(bool(result.proved) for result in results)
-        click.echo(f"{held} of {len(results)} hold, on inputs of any length; none is bounded.")
+    held = sum(bool(result.proved) for result in results)
+    text = f"{held} of {len(results)} hold, on inputs of any length; none is bounded."
+    echo(text, [result.as_dict() for result in results], as_json=as_json)
     if failed := [result for result in results if not result.proved]:
         first = f"{failed[0].configuration} {failed[0].wanted}"
         if failed[0].proved is None and failed[0].note:
@@ -244,15 +229,6 @@ def _cells(result: Result) -> tuple[str, ...]:
     return (result.configuration, result.wanted, result.method, depth, f"{result.seconds:.1f}", verdict)
 
 
-def _make_folder(directory: str | None) -> None:
-    """Make a folder before the proofs, which may take long."""
-    try:
-        if directory:
-            Path(directory).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise write_error(repr(directory), error) from None
-
-
 def _report(result: Result, widths: Sequence[int]) -> None:
     """Print a line of the table, if it has widths."""
     if widths:
@@ -263,20 +239,16 @@ def _write_counterexample(result: Result, directory: Path, *, traces: bool) -> N
     """Print and write the counterexample of a failed property; write the trace of a cover if `traces`."""
     if result.counterexample and (result.proved is False or traces):
         stem = "" if result.proved is False else result.note.lower()
-        try:
+        with naming(str(directory)):
             paths = result.counterexample.write(directory, stem)
-        except OSError as error:
-            raise CommandError(f"cannot write {str(directory)!r}: {error.strerror}") from None
         if result.proved is False:
             say("\n".join([*result.counterexample.lines(), *(f"  written: {path}" for path in paths)]))
 
 
 def _write_certificate(result: Result, directory: str | None) -> None:
     if directory and result.certificate and result.certificate.files:
-        try:
+        with naming(directory):
             result.certificate.write(Path(directory) / result.configuration)
-        except OSError as error:
-            raise write_error(repr(directory), error) from None
 
 
 def run_mutants(
@@ -310,12 +282,10 @@ def run_mutants(
 def _report_core(score: Score, *, as_json: bool) -> None:
     """Report mutants that only the comparison with the golden function has to detect."""
     outcomes = [each for each in Outcome if each is not Outcome.INVALID]
-    if as_json:
-        mutants = [{"name": each.name, "outcome": each.outcome, "reason": each.reason} for each in score.mutants]
-        click.echo(json.dumps({"core": score.core, "mutants": mutants}, indent=2))
-    else:
-        row = [score.core, *(str(len(each)) for each in (score.mutants, *(score.having(one) for one in outcomes)))]
-        click.echo("\n".join(columns([row], ["core", "mutants", *outcomes])))
+    mutants = [{"name": each.name, "outcome": each.outcome, "reason": each.reason} for each in score.mutants]
+    row = [score.core, *(str(len(each)) for each in (score.mutants, *(score.having(one) for one in outcomes)))]
+    table = columns([row], ["core", "mutants", *outcomes])
+    echo("\n".join(table), {"core": score.core, "mutants": mutants}, as_json=as_json)
     for mutant in score.having(Outcome.TIMING, Outcome.SURVIVED, Outcome.UNDECIDED):
         say(f"{mutant.outcome}: {mutant.name}{mutant.reason and ', '}{mutant.reason}")
     if survivors := score.having(Outcome.SURVIVED):
@@ -333,11 +303,8 @@ def _counts(score: Score) -> list[str]:
 
 def _report_proofs(scores: Sequence[Score], *, as_json: bool) -> None:
     """Report mutants that both proofs and simulation have to detect."""
-    if as_json:
-        click.echo(json.dumps([_as_dict(score) for score in scores], indent=2))
-    else:
-        heads = ["configuration", "mutants of", "made", "invalid", "equivalent", "counted", "by proof", "by simulation"]
-        click.echo("\n".join(columns(map(_counts, scores), heads)))
+    heads = ["configuration", "mutants of", "made", "invalid", "equivalent", "counted", "by proof", "by simulation"]
+    echo("\n".join(columns(map(_counts, scores), heads)), list(map(_as_dict, scores)), as_json=as_json)
     for score in scores:
         for mutant in score.survivors:
             noticed = f"proof {mutant.proof or 'none'}, simulation {mutant.simulation or 'none'}"

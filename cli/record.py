@@ -140,7 +140,7 @@ def check_pages(checkout: Path) -> None:
     """Check that the pages of a checkout have the markers of each generated block."""
     for path, text in _pages(checkout).items():
         for name in BLOCKS[path]:
-            with_block(text, name, "")
+            with_block(text, name, "", str(checkout / path))
 
 
 def _pages(checkout: Path) -> dict[Path, str]:
@@ -250,10 +250,10 @@ def _typed_session() -> list[str]:
     return [line.rstrip() for line in shown.decode().replace("\r", "").splitlines()]
 
 
-def with_block(text: str, name: str, content: str) -> str:
+def with_block(text: str, name: str, content: str, page: str = "the page") -> str:
     """A page's text with the block between the markers of `name` replaced."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     block = re.compile(f"{begin}.*?{end}", re.DOTALL)
     if not block.search(text):
-        raise CommandError(f"the page has no lines {begin} and {end}")
+        raise CommandError(f"{page} has no lines {begin} and {end}")
     return block.sub(lambda _: f"{begin}\n{content}\n{end}", text)

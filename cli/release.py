@@ -16,7 +16,7 @@ import click
 from utf8fpga import __version__
 from utf8fpga.bench.tables import recorded_notes, summary_table
 from utf8fpga.cli.options import FOLDER
-from utf8fpga.cli.output import CommandError, progress, read_error, say, write_error, writing
+from utf8fpga.cli.output import CommandError, naming, progress, read_error, say, writing
 from utf8fpga.cli.record import FIGURES_FILE, PLOT_FILE, SCALING_FILE
 from utf8fpga.hdl import RELEASED, release_files
 
@@ -41,10 +41,8 @@ def release(folder: str, checkout: str | None) -> None:
     path = Path(folder, f"{name}.tar.gz")
     figures = _figures(Path(checkout or "."), is_required=checkout is not None)
     summary = _summary(figures)
-    try:
+    with naming(folder):
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise write_error(repr(folder), error) from None
     with writing(str(path)) as file:
         with progress("writing Verilog", len(RELEASED)) as show:
             files = release_files(figures, summary, notes=recorded_notes, show=show)

@@ -25,10 +25,10 @@ from utf8fpga.cli.output import (
     has_numpy,
     is_special,
     is_standard_output,
+    naming,
     progress,
     read_chunks,
     say,
-    write_error,
     writing,
     wrote,
 )
@@ -159,7 +159,7 @@ def simulate(
         comparison.output = stack.enter_context(writing(output)) if output else None
         comparison.waveform = stack.enter_context(recording)
         comparison.run(files, digits)
-    if not as_json and output != "-":
+    if not as_json and not is_standard_output(output):
         verdict = f"the simulated {core.core} gave exactly the model's {comparison.tally.noun}s"
         print("\n".join([*comparison.table(digits), *comparison.tally.lines(), coloured(verdict, "green")]))
 
@@ -339,10 +339,8 @@ def _recording(simulation: Simulation, vcd: str | None, wave: str | None, cycles
 def _write_save_file(waveform: Path, vcd: str) -> None:
     """Write the save file of GTKWave that belongs to a waveform."""
     save = Path(vcd).with_suffix(".gtkw") if vcd.endswith(".vcd") else Path(f"{vcd}.gtkw")
-    try:
+    with naming(str(save)):
         is_new = write_save_file(waveform, save, dump=vcd)
-    except OSError as error:
-        raise write_error(repr(str(save)), error) from None
     if is_new:
         wrote(str(save))
     else:

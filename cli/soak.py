@@ -8,7 +8,6 @@ import re
 import shlex
 from contextlib import nullcontext
 from dataclasses import asdict
-from importlib import resources
 
 from utf8fpga.cli.output import CommandError, coloured, has_numpy, progress
 from utf8fpga.cli.scheduling import chosen_executor
@@ -55,11 +54,12 @@ def soak_core(
     """
     if not has_numpy():
         raise CommandError("--soak requires NumPy: pip install 'utf8fpga[arrays]'", status=1)
+    from utf8fpga.cli.demo import TEXTS, demo_text
     from utf8fpga.sim.soak import soak
 
     name = engine or ("compiled" if has_compiler() else "python")
     simulation = Simulation(parameters.build(), parameters, engine=name, netlist=netlist)
-    corpus = b"".join(resources.files("utf8fpga").joinpath("texts", each).read_bytes() for each in _TEXTS)
+    corpus = b"".join(map(demo_text, TEXTS))
     with (
         chosen_executor(None, dask) if dask else nullcontext() as executor,
         # The bar shows the limit: a time, or an amount.
@@ -92,9 +92,6 @@ def soak_core(
         raise CommandError(f"{mismatch}\n  its round: {again}", status=1)
     if not as_json:
         print(coloured(f"the simulated {parameters.core} gave exactly the model's {parameters.output_noun}s", "green"))
-
-
-_TEXTS = ("multilingual.txt", "torture.txt")
 
 
 def _rate(number: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from utf8fpga.cli.options import TABLES, Word, completion, output_option
+from utf8fpga.cli.options import TABLES, Word, completion, output_option, reject_others
 from utf8fpga.cli.output import CommandError, did_you_mean, write_bytes
 from utf8fpga.model.encodings import encoding_word
 from utf8fpga.model.forms import COMPOSITIONS
@@ -27,13 +27,16 @@ def table(name: str, form: str, names: bool, documents: bool, properties: bool, 
     """
     word = encoding_word(name)
     if names:
+        reject_others("--list", "names", "output")
         rows = [[each, found.name, found.source] for each, found in TABLES.items()]
         text = "\n".join(columns(rows, ["name", "encoding form", "source"])) + "\n"
     elif properties:
+        reject_others("--properties", "properties", "output")
         rows = [[each.value, " ".join(map(str, code_points_of(each)))] for each in CharacterProperty]
         source = f"From the Unicode data {unicode_version()} of this Python, but for noncharacter and beyond-bmp."
         text = "\n".join([*columns(rows, ["property", "code points"]), "", source]) + "\n"
     elif documents:
+        reject_others("--documents", "documents", "output")
         from utf8fpga.model.history.differences import comparison_text
 
         text = "\n".join(comparison_text()) + "\n"

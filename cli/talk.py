@@ -14,15 +14,23 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
-from click.core import ParameterSource
 
 from utf8fpga.boards.events import Counters, Event, Received, line_of
 from utf8fpga.boards.forms import TEXT_FORMS, Expected
 from utf8fpga.boards.host import Conversation, Port, SerialPort, find_port
 from utf8fpga.boards.protocol import ENQ, EOT, Mark
 from utf8fpga.cli.board_options import board_core_command, form_option
-from utf8fpga.cli.options import FILE, output_option
-from utf8fpga.cli.output import CommandError, coloured, file_size, progress, read_chunks, say, writing
+from utf8fpga.cli.options import FILE, output_option, reject_others
+from utf8fpga.cli.output import (
+    CommandError,
+    coloured,
+    file_size,
+    is_standard_output,
+    progress,
+    read_chunks,
+    say,
+    writing,
+)
 from utf8fpga.cli.show import described
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model import InvalidArgumentError, ValidatorReport
@@ -80,10 +88,7 @@ def talk(
     counters.
     """
     if screen:
-        context = click.get_current_context()
-        others = context.params.keys() - {"port", "file", "output", "screen"}
-        if any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in others):
-            raise CommandError("--screen shows pixels of a simulated board: leave out all options but --output")
+        reject_others("--screen", "port", "file", "output", "screen")
         _show_screen(port, file or "-", "screen.png" if output == "-" else output)
         return
     is_interactive = file is None and sys.stdin.isatty()
@@ -148,7 +153,7 @@ def _send_file(
     began = time.monotonic()
     transfer = _Transfer(conversation, shown, _Checker(core, conversation.form) if check else None)
     with ExitStack() as stack:
-        if not check or output != "-":
+        if not check or not is_standard_output(output):
             transfer.show_in(stack.enter_context(writing(output)))
         transfer.run(file, stack.enter_context(progress("sending", file_size(file), rate=True)))
     transfer.judge()

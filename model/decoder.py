@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
@@ -178,6 +177,9 @@ class ComposedDecoder:
     def decode(self, data: Iterable[int], final: bool = False) -> list[Item]:
         """The items that a chunk of a text completes; as `Decoder.decode`."""
         return list(self.items(self._pieces.decode(data, final), final))
+
+    process = decode
+    """See `Golden.process`."""
 
     def items(self, pieces: Iterable[Item], final: bool) -> Iterator[Item]:
         """The items of the form, each as soon as the items of the unit table determine it."""
@@ -376,32 +378,12 @@ def encode_units(code_points: str | Iterable[int], table: EncodingTable | Compos
 
 @lru_cache(maxsize=32)
 def _encoder(table: EncodingTable | Composition) -> Callable[[SupportsIndex], Sequence[int]]:
-    """`table.encode` for any integer type, faster for many code points."""
-    if isinstance(table, Composition):
-        form, written = _encoder(table.form), _encoder(table.unit_table)
-
-        def composed(value: SupportsIndex) -> Sequence[int]:
-            try:
-                units = form(value)
-            except ValueError:
-                return table.encode(_integer(value))  # Raises an error that names the composition.
-            return [unit for code_unit in units for unit in written(code_unit)]
-
-        return composed
-
-    rows = sorted(table.rows, key=lambda row: row.code_points.first)
-    firsts, lasts = [row.code_points.first for row in rows], [row.code_points.last for row in rows]
-    places = [
-        [(weight, len(r), r.first) for weight, r in zip(mapping_of(row)[0], row.units, strict=True)] for row in rows
-    ]
+    """`table.encode` for any integer type, with a cache, since a text has few different characters."""
+    known = lru_cache(maxsize=1 << 16)(table.encode)
 
     def encoded(value: SupportsIndex) -> Sequence[int]:
         point = _integer(value)
-        number = bisect_right(firsts, point) - 1 if isinstance(point, int) else -1
-        if number < 0 or point > lasts[number]:
-            return table.encode(point)  # Raises.
-        place = point - firsts[number]
-        return [place // weight % size + first for weight, size, first in places[number]]
+        return known(point) if isinstance(point, int) else table.encode(point)  # Raises.
 
     return encoded
 

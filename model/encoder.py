@@ -112,7 +112,7 @@ class GoldenTranscoder:
     >>> from utf8fpga.model import IncrementalDecoder
     >>> from utf8fpga.model.encodings import ENCODINGS
     >>> source, target = ENCODINGS["utf-8"], ENCODINGS["utf-16-le"]
-    >>> transcoder = GoldenTranscoder(GoldenDecoder(IncrementalDecoder()), source, target)
+    >>> transcoder = GoldenTranscoder(IncrementalDecoder(), source, target)
     >>> [hex(unit.value) for unit in transcoder.process("\\U0001F600".encode(), final=True)]
     ['0xd83d', '0xde00']
     """

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from utf8fpga.model.decoder import ComposedDecoder, Item
+from utf8fpga.model.decoder import ComposedDecoder
 from utf8fpga.model.practices import IncrementalDecoder
-from utf8fpga.model.table import Composition
 
 
 class Symbol(NamedTuple):
@@ -26,7 +25,7 @@ class Symbol(NamedTuple):
 class Golden(Protocol):
     """A golden function that is given its packets in parts."""
 
-    def process(self, symbols: Iterable[int], final: bool = False) -> Sequence[Any]:
+    def process(self, symbols: Iterable[int], /, final: bool = False) -> Sequence[Any]:
         """The output symbols that the next input symbols determine.
 
         Args:
@@ -79,26 +78,5 @@ class BulkGolden(Protocol):
         """
 
 
-class GoldenDecoder:
-    """The golden function of a decoder: code units in, items out.
-
-    Args:
-        decoder: the decoder of the model; it must be at the beginning of a text.
-
-    >>> GoldenDecoder(IncrementalDecoder()).process(b"A", final=True)
-    [Item(offset=0, length=1, code_point=65, error=None)]
-    """
-
-    def __init__(self, decoder: IncrementalDecoder | ComposedDecoder) -> None:
-        self._decoder = decoder
-
-    def process(self, symbols: Iterable[int], final: bool = False) -> list[Item]:
-        """See `Golden.process`."""
-        return self._decoder.decode(symbols, final)
-
-
-class GoldenComposedDecoder(GoldenDecoder):
-    """The golden function of the decoder of a composition such as CESU-8."""
-
-    def __init__(self, composition: Composition) -> None:
-        super().__init__(ComposedDecoder(composition))
+GoldenDecoder: TypeAlias = IncrementalDecoder | ComposedDecoder
+"""The golden function of a decoder: code units in, items out."""

@@ -174,6 +174,9 @@ class IncrementalDecoder:
             self.reset()
         return items
 
+    process = decode
+    """As the golden function of a decoder: code units in, items out; see `Golden.process`."""
+
 
 BLOCKS_BY_FIRST_BYTE: Mapping[int, tuple[Range, ...]] = {
     lead: pattern.blocks for pattern in RFC_2279.patterns.values() for lead in pattern.blocks[0]

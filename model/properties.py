@@ -13,7 +13,6 @@ import unicodedata
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import lru_cache
-from itertools import groupby
 from sys import maxunicode
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from utf8fpga.model.decoder import Item
 from utf8fpga.model.errors import ErrorKind
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.golden import GoldenDecoder
-from utf8fpga.model.table import LAST_CODE_POINT, Range
+from utf8fpga.model.table import LAST_CODE_POINT, Range, joined, runs
 
 
 class CharacterProperty(StrEnum):
@@ -73,20 +72,14 @@ def code_points_of(flag: CharacterProperty) -> tuple[Range, ...]:
         return (Range(_PLANE, LAST_CODE_POINT),)
     if flag is CharacterProperty.NONCHARACTER:
         ends = [Range(plane + _PLANE - 2, plane + _PLANE - 1) for plane in range(0, len(points), _PLANE)]
-        return tuple(sorted([Range(0xFDD0, 0xFDEF), *ends], key=lambda each: each.first))
+        return tuple(joined([Range(0xFDD0, 0xFDEF), *ends]))
     if category := _CATEGORIES.get(flag):
-        return _ranges(point for point in points if unicodedata.category(chr(point)) == category)
+        return tuple(runs(point for point in points if unicodedata.category(chr(point)) == category))
     text = "".join(map(chr, points))
     if flag is CharacterProperty.WHITESPACE:
-        return _ranges(ord(each) for each in text if each.isspace())
+        return tuple(runs(ord(each) for each in text if each.isspace()))
     # The last character of a line is the one at which the text was split, but for the last line.
-    return _ranges(ord(line[-1]) for line in text.splitlines(keepends=True)[:-1])
-
-
-def _ranges(points: Iterable[int]) -> tuple[Range, ...]:
-    """Ascending integers as ranges."""
-    groups = [[point for _, point in group] for _, group in groupby(enumerate(points), lambda pair: pair[1] - pair[0])]
-    return tuple(Range(group[0], group[-1]) for group in groups)
+    return tuple(runs(ord(line[-1]) for line in text.splitlines(keepends=True)[:-1]))
 
 
 def has_property(flag: CharacterProperty, code_point: int, error: ErrorKind | None = None) -> bool:
@@ -155,7 +148,7 @@ class GoldenFlags:
         decoder: the golden decoder, at the beginning of a text.
 
     >>> from utf8fpga.model import IncrementalDecoder
-    >>> flags = GoldenFlags(GoldenDecoder(IncrementalDecoder()), [CharacterProperty.CONTROL])
+    >>> flags = GoldenFlags(IncrementalDecoder(), [CharacterProperty.CONTROL])
     >>> [str(item) for item in flags.process(b"A\\n", final=True)]
     ['0+1 U+0041', '1+1 U+000A control']
     """

@@ -134,28 +134,15 @@ def _as_json(_practice: Practice) -> str:
         {
             "name": vector.name,
             "bytes": vector.units.hex(" ").upper(),
-            "expected": {
-                practice.value: [
-                    item._asdict() | {"error": item.error.name if item.error else None}
-                    for item in vector.expected(practice)
-                ]
-                for practice in Practice
-            },
+            "expected": {practice.value: list(map(_item_dict, vector.expected(practice))) for practice in Practice},
         }
         for vector in vectors()
     ]
     return json.dumps(content, indent=1) + "\n"
 
 
-SUITE_VERSION = 1
-
-
-def _suite_head() -> dict[str, Any]:
-    return {
-        "version": SUITE_VERSION,
-        "causes": [kind.name for kind in ErrorKind],
-        "practices": [practice.value for practice in Practice],
-    }
+def _item_dict(item: Item, **others: Any) -> dict[str, Any]:
+    return item._asdict() | {"error": item.error.name if item.error else None} | others
 
 
 def _suite_vector(vector: Vector) -> dict[str, Any]:
@@ -179,20 +166,16 @@ def _suite_vector(vector: Vector) -> dict[str, Any]:
 def _suite_items(units: bytes, practice: Practice) -> Iterator[dict[str, Any]]:
     """The items, each with the number of bytes that determine it; None: the end of the text does."""
     decoder = IncrementalDecoder(practice)
-    for number, unit in enumerate(units, 1):
-        for item in decoder.decode([unit]):
-            yield _suite_item(item, number)
-    for item in decoder.decode(b"", final=True):
-        yield _suite_item(item, None)
-
-
-def _suite_item(item: Item, determined_after: int | None) -> dict[str, Any]:
-    error = item.error.name if item.error else None
-    return item._asdict() | {"error": error, "determined_after": determined_after}
+    steps = [
+        *((number, decoder.decode([unit])) for number, unit in enumerate(units, 1)),
+        (None, decoder.decode(b"", True)),
+    ]
+    return (_item_dict(item, determined_after=number) for number, items in steps for item in items)
 
 
 def _as_suite(_practice: Practice) -> str:
-    return json.dumps(_suite_head() | {"vectors": list(map(_suite_vector, vectors()))}, indent=1) + "\n"
+    head = {"version": 1, "causes": [kind.name for kind in ErrorKind], "practices": list(Practice)}
+    return json.dumps(head | {"vectors": list(map(_suite_vector, vectors()))}, indent=1) + "\n"
 
 
 def _as_schema(_practice: Practice) -> str:

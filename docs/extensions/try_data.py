@@ -11,9 +11,9 @@ import json
 import shlex
 import unicodedata
 from collections.abc import Iterable, Iterator
-from importlib import resources
 from typing import Any
 
+from utf8fpga.cli.demo import TEXTS, demo_text
 from utf8fpga.formal.aiger import aig_of
 from utf8fpga.hdl import DecoderParameters, axi_rtlil, command_words, module_name
 from utf8fpga.model import CATALOGUE, RFC_2279, TABLE_3_7, EncodingTable, ErrorKind, Practice
@@ -21,7 +21,6 @@ from utf8fpga.model.render import render
 from utf8fpga.model.vectors import DOCUMENTS, vectors
 
 _BYTES = 8
-_TEXTS = ("torture.txt", "multilingual.txt")
 
 START = "E1 80 41 F0 9F 98 80 C3 A9 ED A0 80"
 """What the page shows first: a truncated sequence, two characters, and a surrogate."""
@@ -84,7 +83,7 @@ def examples() -> list[dict[str, str]]:
 
 def _named() -> Iterator[tuple[str, bytes]]:
     yield from ((vector.name, vector.units) for vector in vectors() if not vector.name.endswith("_z"))
-    yield from ((name, resources.files("utf8fpga").joinpath("texts", name).read_bytes()) for name in _TEXTS)
+    yield from ((name, demo_text(name)) for name in TEXTS)
 
 
 _GROUPS: dict[str, tuple[str, ...]] = {
@@ -92,7 +91,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "ill-formed": tuple(kind.name.lower() for kind in ErrorKind),
     "first and last of each row": ("row_", "empty"),
     "cut off": ("cut_",),
-    "texts of the demo": _TEXTS,
+    "texts of the demo": TEXTS,
 }
 """The groups of the examples, with the beginnings of their names."""
 

@@ -34,7 +34,7 @@ from utf8fpga.model import (
     TableError,
     encode,
 )
-from utf8fpga.model.golden import BulkGolden, Golden, GoldenDecoder
+from utf8fpga.model.golden import BulkGolden, Golden
 from utf8fpga.model.practices import check_replacement
 from utf8fpga.model.properties import CharacterProperty, FlaggedItem, GoldenFlags, chosen_properties
 from utf8fpga.model.render import counted
@@ -308,7 +308,7 @@ class DecoderParameters(TableParameters):
 
     def golden(self) -> Golden:
         """The golden decoder of this table and practice, with the properties if there are any."""
-        decoder = GoldenDecoder(IncrementalDecoder(self.practice, self.table, replace_with=self.replace_with))
+        decoder = IncrementalDecoder(self.practice, self.table, replace_with=self.replace_with)
         return GoldenFlags(decoder, self.properties) if self.properties else decoder
 
     def bulk_golden(self) -> BulkGolden | None:

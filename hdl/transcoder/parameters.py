@@ -14,10 +14,11 @@ from utf8fpga.hdl.decoder.pipeline import FASTEST
 from utf8fpga.hdl.encoder.parameters import UnitParameters
 from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer, Transcoder, source_table
 from utf8fpga.model import IncrementalDecoder, Practice
+from utf8fpga.model.decoder import ComposedDecoder
 from utf8fpga.model.encoder import ByteOrderMark, GoldenTranscoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.golden import GoldenComposedDecoder, GoldenDecoder
+from utf8fpga.model.golden import GoldenDecoder
 from utf8fpga.model.render import counted
 from utf8fpga.model.replacement import ESCAPES, Replacement
 from utf8fpga.model.table import Composition, EncodingTable, spell
@@ -163,11 +164,10 @@ class TranscoderParameters(UnitParameters):
     def golden(self) -> GoldenTranscoder:
         """The golden transcoder."""
         form = self.given.form
-        decoder: GoldenDecoder
         if isinstance(form, Composition):
-            decoder = GoldenComposedDecoder(form)
+            decoder: GoldenDecoder = ComposedDecoder(form)
         else:
-            decoder = GoldenDecoder(IncrementalDecoder(self._practice, form, replace_with=self.replace_with))
+            decoder = IncrementalDecoder(self._practice, form, replace_with=self.replace_with)
         return GoldenTranscoder(decoder, self.given, self.target, self.bom, self.unescape)
 
     @property

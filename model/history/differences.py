@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, partial
-from itertools import chain, pairwise, product
+from itertools import chain, product
 from math import prod
 from types import MappingProxyType
 
@@ -24,7 +24,7 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import RFC_2279, TABLE_3_7
 from utf8fpga.model.history import rules
 from utf8fpga.model.history.rules import Answer, Pattern
-from utf8fpga.model.table import Range, joined
+from utf8fpga.model.table import Range, pieces, runs
 
 
 def table_3_7(data: bytes) -> Answer:
@@ -44,42 +44,33 @@ class Rule:
     Attributes:
         name: its name in the output.
         answer: the rule as a function from a whole text to an answer.
-        edges: the bytes at which the rule's behaviour may change: bytes between two successive
-            edges, the lower one included, are equivalent at every position.
+        ranges: bytes that are in the same of these ranges are equivalent for the rule at every position.
         note: a description of the differences.
     """
 
     name: str
     source: str
     answer: Callable[[bytes], Answer]
-    edges: frozenset[int]
+    ranges: tuple[Range, ...]
     note: str
 
 
-def _edges(ranges: Iterable[Range]) -> frozenset[int]:
-    return frozenset(edge for allowed in ranges for edge in (allowed.first, allowed.last + 1))
+def _ranges(patterns: Iterable[Pattern]) -> tuple[Range, ...]:
+    return tuple(allowed for pattern in patterns for cell in pattern.cells for allowed in cell)
 
 
-def _edges_of_patterns(patterns: Iterable[Pattern]) -> frozenset[int]:
-    return _edges(allowed for pattern in patterns for cell in pattern.cells for allowed in cell)
+_STRUCTURE = tuple(block for pattern in RFC_2279.patterns.values() for block in pattern.blocks)
+"""The bytes that start sequences of each length, and those that continue them."""
 
+_BOUNDS = ((2, 0x80), *((3, bound) for bound in (0x800, 0xD800, 0xDC00, 0xE000, 0xFFFE)), (4, 0x10000), (4, 0x110000))
+"""Lengths, and the code points that Hopwood compares with the payload of so many bytes.
 
-def _edges_of_bound(code_point: int, length: int) -> frozenset[int]:
-    """The edges of a comparison between the payload of `length` bytes and a code point.
+The comparison is lexicographic, so its result depends only on whether each byte is less than, equal to or greater than
+one value.
+"""
 
-    The comparison is lexicographic, so its result depends only on whether each byte is less than,
-    equal to or greater than one value.
-    """
-    return _edges(Range(byte, byte) for byte in RFC_2279.patterns[length].encode(code_point))
-
-
-_STRUCTURE = _edges(block for pattern in RFC_2279.patterns.values() for block in pattern.blocks)
-"""The edges between bytes that start sequences of each length and bytes that continue them."""
-
-_HOPWOOD = _STRUCTURE.union(
-    _edges_of_bound(0x80, 2),
-    *(_edges_of_bound(bound, 3) for bound in (0x800, 0xD800, 0xDC00, 0xE000, 0xFFFE)),
-    *(_edges_of_bound(bound, 4) for bound in (0x10000, 0x110000)),
+_HOPWOOD = _STRUCTURE + tuple(
+    Range(byte, byte) for length, bound in _BOUNDS for byte in RFC_2279.patterns[length].encode(bound)
 )
 
 _REPLY = 'Hopwood 2001, reply to "UTF-8 validation rules"'
@@ -98,7 +89,7 @@ RULES = (
         "Table 3.1b",
         'Davis 2000, "UTF-8 and Non-Shortest Form (R2)"',
         rules.table_3_1b,
-        _edges_of_patterns(rules.TABLE_3_1B),
+        _ranges(rules.TABLE_3_1B),
         "Line 6 excludes too many bytes after F0. No line covers F1..F3 with an invalid second byte, an unexpected "
         "continuation byte, a sequence cut off by the end of the text, or a surrogate that is not the "
         "first of a high-low pair.",
@@ -108,8 +99,8 @@ RULES = (
         'Brown 2001, "UTF-8 validation rules", as quoted by Hopwood',
         lambda data: rules.brown(data).answer,
         _STRUCTURE
-        | _edges_of_patterns([rules.BROWN_FIRST_BYTES, *(p for _, patterns in rules.BROWN_RULES for p in patterns)])
-        | _edges(Range(byte, byte) for byte in rules.BROWN_LIMIT),
+        + _ranges([rules.BROWN_FIRST_BYTES, *(p for _, patterns in rules.BROWN_RULES for p in patterns)])
+        + tuple(Range(byte, byte) for byte in rules.BROWN_LIMIT),
         "A second byte less than A0 is invalid after E0, not after F0; the limit should be F4 8F BF BF; U+FFFE and "
         "U+FFFF are noncharacters but well-formed, and those of the other planes are accepted.",
     ),
@@ -189,12 +180,11 @@ class Word:
 def pieces_of(rule: Rule) -> tuple[Range, ...]:
     """The bytes 00..FF divided into pieces that are equivalent for both the rule and Table 3-7, ascending.
 
-    The edges are those of the rule, of the rows and of the bit distribution, which determines the
+    The ranges are those of the rule, of the rows and of the bit distribution, which determines the
     cause of a difference.
     """
-    rows = _edges(allowed for row in TABLE_3_7.rows for allowed in row.units)
-    edges = sorted({0, 1 << TABLE_3_7.unit_width} | rule.edges | rows | _STRUCTURE)
-    return tuple(Range(first, after - 1) for first, after in pairwise(edges))
+    rows = (allowed for row in TABLE_3_7.rows for allowed in row.units)
+    return tuple(pieces([*rule.ranges, *rows, *_STRUCTURE], TABLE_3_7.unit_width))
 
 
 def differing_words(rule: Rule, longest: int = 4) -> Iterator[Word]:
@@ -203,11 +193,11 @@ def differing_words(rule: Rule, longest: int = 4) -> Iterator[Word]:
     No sequence is in two words; words of one length are in lexicographic order. A sequence that both
     call invalid is not extended, since any extension of it is invalid for both.
     """
-    pieces = pieces_of(rule)
+    parts = pieces_of(rule)
     open_ends: list[tuple[tuple[Range, ...], bytes]] = [((), b"")]
     for _ in range(longest):
         longer = []
-        for (start, units), piece in product(open_ends, pieces):
+        for (start, units), piece in product(open_ends, parts):
             text = units + bytes([piece.first])
             says, right = rule.answer(text), table_3_7(text)
             if says is not right:
@@ -279,9 +269,7 @@ def _difference(direction: Direction, words: list[Word], longest: int) -> Differ
             # All the sequences are well-formed, so each is one item of their concatenation.
             text = bytes(chain.from_iterable(product(*word.pieces)))
             rejected.setdefault(len(word.pieces), set()).update(item.code_point for item in decode(text))
-    spans = tuple(
-        span for length in sorted(rejected) for span in joined(Range(point, point) for point in rejected[length])
-    )
+    spans = tuple(span for length in sorted(rejected) for span in runs(rejected[length]))
     by_cause = MappingProxyType(dict(sorted(causes.items())))
     return Difference(direction, tuple(counts), words[0].first, by_cause, spans)
 

@@ -41,16 +41,11 @@ class Pattern:
 
     def starts(self, units: Sequence[int], offset: int = 0) -> bool:
         """Whether the whole pattern matches at `offset`; the units after it are ignored."""
-        if offset + len(self.cells) > len(units):
-            return False
-        for place, cell in enumerate(self.cells, offset):
-            unit = units[place]
-            for allowed in cell:
-                if allowed.first <= unit <= allowed.last:
-                    break
-            else:
-                return False
-        return True
+        part = units[offset : offset + len(self.cells)]
+        return len(part) == len(self.cells) and all(
+            any(allowed.first <= unit <= allowed.last for allowed in cell)
+            for unit, cell in zip(part, self.cells, strict=True)
+        )
 
 
 def _patterns(text: str) -> tuple[Pattern, ...]:

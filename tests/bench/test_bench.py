@@ -1006,8 +1006,7 @@ INCORRECT_USE = {
     "--record . --device hx8k": "--record requires the figures of all devices: leave out --device hx8k",
     "--record . --plot x": "--record writes the plot in the checkout: leave out --plot x",
     "--cache /dev/null": "cannot write the cache '/dev/null': File exists",
-    "--again": "--again requires --record, and neither --software nor --engines",
-    "--again --engines --record .": "--again requires --record, and neither --software nor --engines",
+    "--again": "--again requires --record",
 }
 
 

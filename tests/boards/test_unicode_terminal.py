@@ -322,7 +322,7 @@ def test_talk_writes_the_picture_of_the_page(tmp_path: Path) -> None:
         *(
             (
                 ["virtual:ulx3s", *others],
-                "--screen shows pixels of a simulated board: leave out all options but --output",
+                f"{others[0]} has no effect with --screen: leave it out",
             )
             for others in (["--check"], ["--units"], ["--baud", "1000000"], ["--lanes", "4"])
         ),

@@ -543,6 +543,21 @@ unknown board 'icebraker'; did you mean icebreaker or icebreaker-bitsy? (utf8fpg
 boards has the commands build and run, not 'icebreakr'; did you mean utf8fpga build icebreaker?
     boards icebreaker | \
 boards has the commands build and run, not 'icebreaker'; did you mean utf8fpga build icebreaker?
+    boards --json build icebreaker | --json has no effect with boards build: leave it out
+    build icebreaker --form report --pipeline 0 | \
+form report is that of the core validator, which has no --pipeline: leave it out
+    build icebreaker --form report --pipeline 1 | \
+form report is that of the core validator, which has no --pipeline: leave it out
+    build icebreaker --uart '' | --uart '' is not RX,TX: name two pins, such as pmod_0:1,pmod_0:2
+    build icebreaker --leds '' | --leds '' must be some of activity, error, overflow, separated by commas
+    bench --again --engines --record . | --again has no effect with --engines: leave it out
+    bench --software --device hx8k | --device has no effect with --software: leave it out
+    bench --software --lanes 4 | --lanes has no effect with --software: leave it out
+    bench --engines --plot x | --plot has no effect with --engines: leave it out
+    prove serial-0 --mutate 1 --property steady | --property has no effect with --mutate 1: leave it out
+    prove encoder --mutate 1 --jobs 2 | --jobs has no effect with --mutate of another core than a decoder: leave it out
+    prove --list --mutate 1 | --mutate has no effect with --list: leave it out
+    table --list --documents | --documents has no effect with --list: leave it out
     boards biuld | boards has the commands build and run, not 'biuld'; did you mean build?
     prove serial0 | \
 unknown configuration 'serial0'; did you mean serial-0 or serial-2? utf8fpga prove --list prints them
@@ -551,8 +566,8 @@ unknown configuration 'serial0'; did you mean serial-0 or serial-2? utf8fpga pro
     generate --bom remove | --bom is an option of the core transcoder: generate transcoder --bom ...
     build icebreaker --to utf-8 | \
 --to is an option of the core transcoder: build --core transcoder --to ...
-    bench --device hx9k | unknown device 'hx9k' (known: hx8k, up5k, ecp5-85k, ecp5-85k-8); did you mean hx8k?
-    bench --device zzz | unknown device 'zzz' (known: hx8k, up5k, ecp5-85k, ecp5-85k-8)
+    bench --device hx9k | \
+Invalid value for '--device': 'hx9k' is not one of 'hx8k', 'up5k', 'ecp5-85k', 'ecp5-85k-8'; did you mean hx8k?
     generate encodr --lanes 2 | \
 there is no core 'encodr' (known: decoder, encoder, transcoder, validator, remover); did you mean encoder or decoder?
     bench 64 | there is no core '64' (known: decoder, encoder, transcoder, validator, remover)

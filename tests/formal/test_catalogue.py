@@ -397,7 +397,7 @@ def test_a_failure_is_reported_and_written(
     ("arguments", "message"),
     [
         (["serial-9"], "unknown configuration 'serial-9'; did you mean serial-"),
-        (["--property", "truth"], "unknown property 'truth' (known: equivalence, "),
+        (["--property", "truth"], "Invalid value for '--property': 'truth' is not one of 'equivalence', "),
         (["refresh", "--property", "steady"], "nothing to prove: refresh has no property steady"),
         (["refresh", "--mutate", "1"], "Refresh is not a core (known: decoder, "),
     ],

@@ -18,7 +18,7 @@ from support.transcoders import check, simulation_of
 
 from utf8fpga.hdl import TranscoderParameters
 from utf8fpga.model import CESU_8, MODIFIED_UTF_8, decode
-from utf8fpga.model.golden import GoldenComposedDecoder
+from utf8fpga.model.decoder import ComposedDecoder
 from utf8fpga.model.table import Composition
 from utf8fpga.sim.strategies import stream_patterns
 
@@ -85,7 +85,7 @@ PIECES = [
 @pytest.mark.parametrize("form", [CESU_8, MODIFIED_UTF_8], ids=lambda form: form.name)
 def test_golden_items_in_parts_are_those_of_the_model(form: Composition) -> None:
     rng = random.Random(form.name)
-    golden = GoldenComposedDecoder(form)
+    golden = ComposedDecoder(form)
     texts = [
         b"".join(each) for each in chain(product(PIECES, repeat=2), (rng.choices(PIECES, k=9) for _ in range(300)))
     ]

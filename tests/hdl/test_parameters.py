@@ -16,7 +16,7 @@ from support.oracle import refusal
 from support.variants import variants
 
 from utf8fpga import hdl, model
-from utf8fpga.cli.core_options import parsed
+from utf8fpga.cli.core_options import core_command
 from utf8fpga.hdl import (
     BUFFERS,
     MARK_PRACTICES,
@@ -72,6 +72,14 @@ def test_the_values_cover_every_option() -> None:
     assert list(VALUES) == list(DecoderParameters.options())
     assert {each.name for each in fields(DecoderParameters)} - set(VALUES) == {"kind", "length"}
     assert len(POSSIBLE) > 100
+
+
+PARSER = core_command()(lambda parameters: parameters)
+
+
+def parsed(words: list[str], kind: type[core.CoreParameters] = DecoderParameters) -> core.CoreParameters:
+    with PARSER.make_context("", [kind.core, *words]) as context:
+        return context.command.invoke(context)
 
 
 @pytest.mark.smoke

@@ -10,14 +10,13 @@ import pytest
 from utf8fpga.bench.design import CoreError
 from utf8fpga.bench.plot import PlotError
 from utf8fpga.boards.build import BuildError
-from utf8fpga.boards.catalog import UnknownBoardError
 from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl.cache import CacheError
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import ConversionError, InvalidArgumentError, TableError, UserError
 
 DOCUMENTED: dict[type[Exception], list[type[UserError]]] = {
-    ValueError: [InvalidArgumentError, TableError, ConversionError, CoreError, UnknownBoardError],
+    ValueError: [InvalidArgumentError, TableError, ConversionError, CoreError],
     Exception: [CommandError],
     OSError: [CacheError],
     RuntimeError: [ToolError],

@@ -14,7 +14,6 @@ pytest.importorskip("numpy", reason="requires the extra 'arrays'")
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, IncrementalDecoder, Item, Practice, TableError
 from utf8fpga.model.arrays import FlaggedPackets, PacketDecoder
 from utf8fpga.model.forms import UTF_16
-from utf8fpga.model.golden import GoldenDecoder
 from utf8fpga.model.properties import CharacterProperty, code_points_of
 
 
@@ -35,7 +34,7 @@ texts = st.lists(st.sampled_from(PIECES) | st.binary(max_size=3), max_size=12).m
 
 
 def golden(table: EncodingTable, packets: list[bytes]) -> list[list[Item]]:
-    decoder = GoldenDecoder(IncrementalDecoder(Practice.MAXIMAL_SUBPARTS, table))
+    decoder = IncrementalDecoder(Practice.MAXIMAL_SUBPARTS, table)
     return [list(decoder.process(packet, final=True)) for packet in packets]
 
 

@@ -18,7 +18,7 @@ from support.oracle import BOUNDARY, Expected, items_of, plain, refusal, strictl
 from support.tiers import tiered
 
 from utf8fpga.model import CESU_8, RFC_2279, TABLE_3_7, UTF_16, UTF_32, Decoder, EncodingTable, Item, decode
-from utf8fpga.model.golden import FiniteGolden, GoldenDecoder
+from utf8fpga.model.golden import FiniteGolden
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 from utf8fpga.model.table import starts
 
@@ -381,7 +381,7 @@ TEXT = b"a\xf0\x9f\x98\x80\xe2\x82A\xff\xc3"
 
 
 def test_a_decoder_in_parts_gives_cpythons_text_and_begins_anew() -> None:
-    decoder = GoldenDecoder(IncrementalDecoder())
+    decoder = IncrementalDecoder()
     for _ in range(2):
         items = [item for place in range(len(TEXT)) for item in decoder.process(TEXT[place : place + 1])]
         items += decoder.process(b"", final=True)
@@ -391,4 +391,4 @@ def test_a_decoder_in_parts_gives_cpythons_text_and_begins_anew() -> None:
 
 
 def test_a_decoder_has_too_many_states_to_enumerate() -> None:
-    assert not isinstance(GoldenDecoder(IncrementalDecoder()), FiniteGolden)
+    assert not isinstance(IncrementalDecoder(), FiniteGolden)

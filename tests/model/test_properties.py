@@ -12,7 +12,6 @@ import pytest
 
 from utf8fpga.model import EncodingTable, IncrementalDecoder, InvalidArgumentError, Item, Practice, decode
 from utf8fpga.model.forms import GENERALISED_UTF_8, TABLE_3_7
-from utf8fpga.model.golden import GoldenDecoder
 from utf8fpga.model.properties import (
     CharacterProperty,
     FlaggedItem,
@@ -73,8 +72,8 @@ def test_version_of_the_data_is_that_of_cpython() -> None:
 @pytest.mark.parametrize("table", [TABLE_3_7, GENERALISED_UTF_8], ids=["utf-8", "generalised"])
 def test_golden_items_have_the_properties_of_their_code_points(table: EncodingTable, practice: Practice) -> None:
     rng = random.Random(1)
-    golden = GoldenFlags(GoldenDecoder(IncrementalDecoder(practice, table)), CharacterProperty)
-    plain = GoldenDecoder(IncrementalDecoder(practice, table))
+    golden = GoldenFlags(IncrementalDecoder(practice, table), CharacterProperty)
+    plain = IncrementalDecoder(practice, table)
     for _ in range(300):
         text = bytes(rng.choices(UNITS, k=12))
         items = golden.process(text, final=True)
@@ -89,16 +88,16 @@ def test_golden_items_have_the_properties_of_their_code_points(table: EncodingTa
 
 
 def test_an_encoded_surrogate_is_flagged_at_its_first_item() -> None:
-    flags = GoldenFlags(GoldenDecoder(IncrementalDecoder()), [CharacterProperty.SURROGATE])
+    flags = GoldenFlags(IncrementalDecoder(), [CharacterProperty.SURROGATE])
     found = flags.process(b"\xed\xa0\x80\xed\x9f\xbf\xed", final=True)
     assert [item.offset for item in found] == [0, 1, 2, 3, 6]
     assert [item.properties for item in found] == [("surrogate",), (), (), (), ()]
-    generalised = GoldenFlags(GoldenDecoder(IncrementalDecoder(table=GENERALISED_UTF_8)), [CharacterProperty.SURROGATE])
+    generalised = GoldenFlags(IncrementalDecoder(table=GENERALISED_UTF_8), [CharacterProperty.SURROGATE])
     assert [item.properties for item in generalised.process(b"\xed\xa0\x80", final=True)] == [("surrogate",)]
 
 
 def test_only_chosen_properties_are_given() -> None:
-    flags = GoldenFlags(GoldenDecoder(IncrementalDecoder()), chosen_properties("line-break"))
+    flags = GoldenFlags(IncrementalDecoder(), chosen_properties("line-break"))
     assert flags.process(b"\n") == [FlaggedItem(*next(iter(decode(b"\n"))), (CharacterProperty.LINE_BREAK,))]
     assert str(flags.process(b"\n")[0]) == "1+1 U+000A line-break"
 
