@@ -5,41 +5,26 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, NamedTuple
 
 from utf8fpga.hdl.toolchain import ToolError, run_yosys
 
+_MERGE = "opt_expr -keepdc; opt_merge -keepdc; opt_clean; "
+"""Two registers with the same next value may have different initial values, so registers without an initial value are
+not merged. Only gates are simplified, and equal cells merged; this leaves an eighth of the gates, in half the time."""
 
-def prepare(name: str, *, free: bool = False) -> str:
-    """The Yosys script from a hierarchy to the file ``name.aig``, which `read_aig` reads.
-
-    Args:
-        free: the registers of the submodule ``dut`` start with any contents. Their initial values are appended to the
-            file ``dut.init``.
-    """
-    # Initial values are removed before any simplification, which would replace a register that never changes by its
-    # initial value; and again after memories have become registers.
-    forget = _FORGET if free else ""
-    # Two registers with the same next value may have different initial values, so registers without an initial value
-    # are not merged. Only gates are simplified, and equal cells merged; the result has an eighth of the gates, in half
-    # the time.
-    merge = "opt_expr -keepdc; opt_merge -keepdc; opt_clean"
-    memories = f"memory_collect; memory_map; {forget}{merge}"
-    gates = f"techmap; dffunmap; {merge}"
-    return f"proc -noopt; flatten; {forget}opt_clean; {merge}; {memories}; {gates}; {assemble(name, free=free)}"
-
+_SCRIPT = (
+    "read_rtlil top.il; hierarchy -top {top}; proc -noopt; flatten; {forget}opt_clean; "
+    f"{_MERGE}memory_collect; memory_map; {{forget}}{_MERGE}techmap; dffunmap; {_MERGE}flatten; {{forget}}"
+    "opt_clean; dffunmap; aigmap; opt_clean; write_aiger -zinit -symbols -map top.map top.aig"
+)
+"""Initial values are forgotten before any simplification, which would replace a register that never changes by its
+initial value; and again after memories have become registers."""
 
 _FORGET = "tee -q -a dut.init dump w:dut.* a:init %i; setattr -unset init w:dut.*; "
-
-
-def assemble(name: str, *, free: bool = False) -> str:
-    """`prepare` for a design that consists of simple gates already."""
-    forget = _FORGET if free else ""
-    write = f"write_aiger -zinit -symbols -map {name}.map {name}.aig"
-    return f"flatten; {forget}opt_clean; dffunmap; aigmap; opt_clean; {write}"
 
 
 class Start(NamedTuple):
@@ -145,8 +130,8 @@ class Aig:
         found: Callable[[list[int], list[int], int], tuple[list[int], list[int]]] = space["step"]
         return found
 
-    def _used(self, literals: Sequence[int]) -> set[int]:
-        """The variables that literals depend on, in any cycle."""
+    def _used(self, literals: Sequence[int], *, earlier: bool = True) -> set[int]:
+        """The variables that literals depend on, in any cycle; or within the cycle, unless `earlier`."""
         latch, first = 1 + self.inputs, 1 + self.inputs + len(self.latches)
         todo, used = [literal >> 1 for literal in literals], set[int]()
         while todo:
@@ -156,7 +141,7 @@ class Aig:
             used.add(variable)
             if variable >= first:
                 todo += [literal >> 1 for literal in self.gates[variable - first]]
-            elif variable >= latch:
+            elif variable >= latch and earlier:
                 todo.append(self.latches[variable - latch] >> 1)
         return used
 
@@ -167,17 +152,10 @@ class Aig:
         header = f"aig {self.inputs + latches + gates} {self.inputs} {latches} 1 {gates}\n"
         return (header + "".join(f"{number}\n" for number in numbers)).encode() + self.packed
 
-    def fan_in(self, outputs: Sequence[int]) -> set[int]:
-        """The inputs that outputs depend on within the cycle."""
-        first = 1 + self.inputs + len(self.latches)
-        todo, seen = [self.outputs[n] >> 1 for n in outputs], set[int]()
-        while todo:
-            variable = todo.pop()
-            if variable not in seen:
-                seen.add(variable)
-                if variable >= first:
-                    todo += [literal >> 1 for literal in self.gates[variable - first]]
-        return {variable - 1 for variable in seen if 1 <= variable <= self.inputs}
+    def depends(self, outputs: Iterable[str], inputs: Iterable[str]) -> bool:
+        """Whether output ports depend on input ports within the cycle."""
+        used = self._used([self.outputs[at] for port in outputs for at in self.output_bits[port]], earlier=False)
+        return any(1 + at in used for port in inputs for at in self.input_bits[port])
 
     def values(self, frames: Sequence[Sequence[int]]) -> list[dict[str, int]]:
         """Per cycle the values of the output ports, from the inputs of each cycle."""
@@ -274,7 +252,7 @@ def aig_of(rtlil: str, *, top: str = "top", free: bool = False) -> Aig:
     key = hashlib.sha256(f"{top} {free}\n{rtlil}".encode()).digest()
     if key in _graphs:
         return _graphs[key]
-    script = f"read_rtlil top.il; hierarchy -top {top}; {prepare('top', free=free)}"
+    script = _SCRIPT.format(top=top, forget=_FORGET if free else "")
     graph, numbers, initial = run_yosys(script, {"top.il": rtlil}, "top.aig", "top.map", "dut.init")
     aig = read_aig(graph)
     aig.names = _names(numbers.decode())
@@ -363,11 +341,8 @@ def _starts(numbers: str, initial: str) -> list[Start]:
                 values[wire.removeprefix("\\"), bit] = int(digit)
     inputs: dict[tuple[str, int], int] = {}
     latches: dict[tuple[str, int], int] = {}
-    for line in numbers.splitlines():
-        kind, number, *rest = line.split(" ", 3)
-        if kind in ("init", "latch"):
-            place, wire = rest
-            (inputs if kind == "init" else latches)[wire.removeprefix("\\"), int(place)] = int(number)
+    for kind, number, place, wire in re.findall(r"^(init|latch) (\d+) (\d+) \\?(.+)$", numbers, re.MULTILINE):
+        (inputs if kind == "init" else latches)[wire, int(place)] = int(number)
     found: dict[int, Start] = {}
     for name, at in inputs.items():
         if at not in found or found[at].value is None:

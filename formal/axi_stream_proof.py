@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, ClockSignal, Const, Module, Mux, ResetSignal, Shape, Signal, Value
+from amaranth.hdl import Array, Cat, ClockSignal, Const, Module, Mux, ResetSignal, Shape, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.formal.abc import Verdict, decide
-from utf8fpga.formal.helpers import delayed, named
+from utf8fpga.formal.helpers import delayed, how_many, named
 from utf8fpga.formal.properties import Harness, Property
 from utf8fpga.formal.reference import CoreReference, PassReference
 from utf8fpga.formal.top import Top
@@ -127,7 +127,7 @@ class PortsProof(Top):
     def _taken(self, payload: Any) -> list[Value]:
         """The input beat is that of the ports."""
         given, lanes = self.given, len(payload.keep)
-        data_shape, *others = _fields(symbol_of(payload))
+        data_shape, *others = _fields(payload.shape()["symbols"].shape.elem_shape)
         size = _bytes_of(data_shape[1])
         users = sum(bits for _, bits in others)
         found = [payload.last == given["s_axis_tlast"]]
@@ -161,11 +161,6 @@ class PortsProof(Top):
             output.ready == self.given["m_axis_tready"],
         ]
         return [*found, dut.m_axis_tuser == Cat(*tuser)] if len(Cat(*tuser)) else found
-
-
-def symbol_of(payload: Any) -> Any:
-    """The shape of the symbols of a beat."""
-    return payload.shape()["symbols"].shape.elem_shape
 
 
 def _fields(shape: Any) -> list[tuple[str, int]]:
@@ -232,7 +227,7 @@ class StatisticsProof(Top):
         later = delayed(m, "later", Cat(transferred, last, *present, *wrong), 2 + (self._lanes - 1).bit_length())[-1]
         transferred, last = later[0], later[1]
         symbols, errors = (
-            named(m, name, sum_of([bit & transferred for bit in bits]))
+            named(m, name, how_many(bit & transferred for bit in bits))
             for name, bits in (("symbols", later[2 : 2 + self._lanes]), ("errors", later[2 + self._lanes :]))
         )
         ends, failed = named(m, "ends", transferred & last), Signal()
@@ -265,7 +260,7 @@ class StatisticsProof(Top):
         m.d.comb += [getattr(dut, name).eq(value) for name, value in given.items()]
         acknowledges, found = Signal(), Signal(32, reset_less=True)
         begins = given["wb_cyc"] & given["wb_stb"] & ~acknowledges
-        m.d.sync += [acknowledges.eq(begins), found.eq(_chosen(registers, given["wb_adr"]))]
+        m.d.sync += [acknowledges.eq(begins), found.eq(Array([*registers, Const(0)])[given["wb_adr"]])]
         bad = (dut.wb_ack != acknowledges) | (acknowledges & (dut.wb_dat_r != found))
         write = begins & given["wb_we"] & given["wb_sel"][0]
         return write, given["wb_adr"], given["wb_dat_w"], bad
@@ -291,7 +286,7 @@ class StatisticsProof(Top):
             waited.eq(both & ~write & ~response),
         ]
         with m.If(reads):
-            m.d.sync += found.eq(_chosen(registers, dut.s_axil_araddr[2:]))
+            m.d.sync += found.eq(Array([*registers, Const(0)])[dut.s_axil_araddr[2:]])
         bad = Cat(
             dut.s_axil_awready != dut.s_axil_wready,
             dut.s_axil_awready & ~both,
@@ -491,22 +486,5 @@ def prove_registered(ports: RegisteredPorts, wanted: Property, *, seconds: int =
     """
     aig = Harness(lambda: ports, wanted).graph(free=wanted.any_start)
     if wanted is Property.INDEPENDENCE:
-        shown = [*aig.output_bits["see_out_valid"], *aig.output_bits["see_out_payload"]]
-        return Verdict(not aig.fan_in(shown) & set(aig.input_bits["ready"]), 0)
+        return Verdict(not aig.depends(["see_out_valid", "see_out_payload"], ["ready"]), 0)
     return decide({"proof": (aig, aig.output_bits["bad"][0])}, seconds=seconds)["proof"]
-
-
-def _chosen(values: Sequence[Value], number: Value) -> Value:
-    """The value with a number, or 0."""
-    found: Value = Const(0, 32)
-    for place, value in enumerate(values):
-        found = Mux(number == place, value, found)
-    return found
-
-
-def sum_of(bits: Sequence[Value]) -> Value:
-    """The number of ones, by halves."""
-    if len(bits) == 1:
-        return bits[0]
-    half = 1 << (len(bits) - 1).bit_length() - 1
-    return sum_of(bits[:half]) + sum_of(bits[half:])

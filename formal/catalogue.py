@@ -47,7 +47,8 @@ class Configuration:
     Attributes:
         name: its name in reports.
         table: the encoding form; None for a core that has none.
-        build_from: makes it from a table; a callable that `pickle` accepts, since proofs run in other processes.
+        build_from: makes it, from the table if it has one; a callable that `pickle` accepts, since proofs run in other
+            processes.
         call: the Python expression that makes it, for a regression test.
         right: the table that it is compared with, if it is not `table`.
         verilog: whether `generate` writes it, so that its netlists are compared too.
@@ -58,7 +59,7 @@ class Configuration:
 
     name: str
     table: EncodingTable | None
-    build_from: Callable[[Any], Any]
+    build_from: Callable[..., Any]
     call: str
     right: EncodingTable | None = None
     verilog: bool = False
@@ -88,14 +89,14 @@ class Configuration:
 
     def build(self) -> Any:
         """The core."""
-        return self.build_from(self.table)
+        return self.build_from() if self.table is None else self.build_from(self.table)
 
 
 _NETLIST_LANES = {False: 8, True: 4}
 """Upper bound on the lanes of a sparse and of a packed core whose netlists are compared."""
 
 
-def _built(parameters: Any, table: EncodingTable | None) -> Any:
+def _built(parameters: Any, table: EncodingTable | None = None) -> Any:
     return (parameters if table is None else replace(parameters, table=table)).build()
 
 
@@ -295,26 +296,18 @@ _COMPACT = [DecoderParameters(lanes=2, compact_input=True)]
 
 
 def _all_refreshed() -> Iterator[Configuration]:
-    yield Configuration("refresh", TABLE_3_7, _refresh, "Refresh(16)", part="periodic reset")
+    yield Configuration("refresh", None, partial(Refresh, 16), "Refresh(16)", part="periodic reset")
     for pipeline in PIPELINES:
-        yield _refreshed(pipeline)
-
-
-def _refresh(_table: EncodingTable) -> Refresh:
-    return Refresh(16)
-
-
-def _refreshed(pipeline: int) -> Configuration:
-    # Small numbers, since the engine must find an invariant for each count: more than the latency, and than the number
-    # of beats in the decoder.
-    most = pipeline + 3
-    return Configuration(
-        f"serial-{pipeline}-refresh",
-        TABLE_3_7,
-        partial(_refreshed_from, pipeline=pipeline, most=most),
-        f"RefreshedDecoder(decoder_core(pipeline={pipeline}), Refresh(2, still={most}, most={most}))",
-        part="periodic reset",
-    )
+        # Small numbers, since the engine must find an invariant for each count: more than the latency, and than the
+        # number of beats in the decoder.
+        most = pipeline + 3
+        yield Configuration(
+            f"serial-{pipeline}-refresh",
+            TABLE_3_7,
+            partial(_refreshed_from, pipeline=pipeline, most=most),
+            f"RefreshedDecoder(decoder_core(pipeline={pipeline}), Refresh(2, still={most}, most={most}))",
+            part="periodic reset",
+        )
 
 
 def _refreshed_from(table: EncodingTable, *, pipeline: int, most: int) -> RefreshedDecoder:
@@ -354,18 +347,14 @@ def _all_ports() -> Iterator[Configuration]:
         yield Configuration(
             f"ports-registered-{lanes}",
             None,
-            partial(_registered_ports, lanes),
+            partial(RegisteredPorts, item_layout(TABLE_3_7), lanes),
             f"RegisteredPorts(item_layout(TABLE_3_7), {lanes})",
             part="AXI4-Stream ports",
         )
 
 
-def _any_ports(parameters: CoreParameters, options: Mapping[str, Any], _table: None) -> Any:
+def _any_ports(parameters: CoreParameters, options: Mapping[str, Any]) -> Any:
     return any_ports(parameters.build(), PortOptions(**options))
-
-
-def _registered_ports(lanes: int, _table: None) -> RegisteredPorts:
-    return RegisteredPorts(item_layout(TABLE_3_7), lanes)
 
 
 _DIVISORS = (4, 5, 12, 104, 868, 10417)
@@ -379,14 +368,10 @@ def _all_uarts() -> Iterator[Configuration]:
             yield Configuration(
                 f"{name.lower().replace('uart', 'uart-')}-{divisor}",
                 None,
-                partial(_uart, component, divisor),
+                partial(component, divisor),
                 f"{name}({divisor})",
                 part="UART",
             )
-
-
-def _uart(component: type[UartReceiver | UartTransmitter], divisor: int, _table: None) -> Any:
-    return component(divisor)
 
 
 _ALL = (

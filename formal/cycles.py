@@ -38,16 +38,18 @@ class Cycles:
     Args:
         aig: the circuit. Inputs that choose the first values of latches are inputs of the first cycle, like others.
         fixed: per cycle the inputs that have a fixed value, 0 or 1, by number.
+        any_start: all latches start with any value, as do further inputs.
 
     Attributes:
         states: per cycle the literals of the latches at its beginning, and those after the last one.
     """
 
-    def __init__(self, aig: Aig, fixed: Sequence[Mapping[int, int]]) -> None:
-        self.gates = GateList.blank(aig.inputs * len(fixed))
+    def __init__(self, aig: Aig, fixed: Sequence[Mapping[int, int]], *, any_start: bool = False) -> None:
+        count = aig.inputs * len(fixed)
+        self.gates = GateList.blank(count + any_start * len(aig.latches))
         self.inputs: list[list[int]] = []
         self.outputs: list[list[int]] = []
-        state = [0] * len(aig.latches)
+        state = [any_start * 2 * (1 + count + n) for n in range(len(aig.latches))]
         self.states = [state]
         for cycle, known in enumerate(fixed):
             inputs = [known.get(n, 2 * (1 + cycle * aig.inputs + n)) for n in range(aig.inputs)]

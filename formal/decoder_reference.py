@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from utf8fpga.formal.encoder_reference import EncoderReference
+from utf8fpga.formal.helpers import named
 from utf8fpga.formal.invariants.each_unit import is_consistent
 from utf8fpga.formal.reference import CoreReference, Event, FiniteReference, Followed, PassReference
 from utf8fpga.formal.reference_dfa import Reference, causes, event_layout, flag_of
@@ -22,6 +23,7 @@ from utf8fpga.hdl import (
     parameters_of,
 )
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
+from utf8fpga.model.practices import BLOCKS_BY_FIRST_BYTE, Practice
 
 
 def reference_of(core: Any, table: EncodingTable | None = None) -> CoreReference:
@@ -63,23 +65,28 @@ class DecoderReference(CoreReference):
 
     def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
         """See `CoreReference.follow`; the fields of the events are those that this decoder has and defines."""
-        parameters = self._parameters
         reference = Reference(m, self.table, symbols, last, accepted)
-        events = []
-        for expected in reference.events:
-            event = Event(self.word)
-            m.d.comb += event.valid.eq(expected.valid)
-            m.d.comb += [event.word[str(name)].eq(expected.word[str(name)]) for name, _ in expected.word.shape()]
-            m.d.comb += [event.word[each.field].eq(flag_of(each, expected.word)) for each in parameters.properties]
-            if not parameters.replacement:
-                with m.If(expected.word.error):
-                    m.d.comb += event.word.code_point.eq(0)
-            if not parameters.kind:
-                m.d.comb += event.word.kind.eq(0)
-            if not parameters.length:
-                m.d.comb += event.word.length.eq(0)
-            events.append(event)
+        valid = self._valid(m, reference, accepted)
+        events = [self._event(m, *each) for each in zip(reference.events, valid, strict=True)]
         return Followed(events, last | (reference.state_after == 0), self._conditions(reference, accepted))
+
+    def _valid(self, m: Module, reference: Reference, accepted: Value) -> list[Value]:
+        """Per event of the reference, whether the decoder has it."""
+        return [event.valid for event in reference.events]
+
+    def _event(self, m: Module, expected: Event, valid: Value) -> Event:
+        parameters, event = self._parameters, Event(self.word)
+        m.d.comb += event.valid.eq(valid)
+        m.d.comb += [event.word[str(name)].eq(expected.word[str(name)]) for name, _ in expected.word.shape()]
+        m.d.comb += [event.word[each.field].eq(flag_of(each, expected.word)) for each in parameters.properties]
+        if not parameters.replacement:
+            with m.If(expected.word.error):
+                m.d.comb += event.word.code_point.eq(0)
+        if not parameters.kind:
+            m.d.comb += event.word.kind.eq(0)
+        if not parameters.length:
+            m.d.comb += event.word.length.eq(0)
+        return event
 
     def _conditions(self, reference: Reference, accepted: Value) -> dict[str, Value]:
         found: dict[str, Value] = {}
@@ -100,6 +107,54 @@ class DecoderReference(CoreReference):
         if parameters.length:
             fields.append(word.length.eq(symbol.length))
         return [*fields, *(word[each.field].eq(symbol[each.field]) for each in parameters.properties)]
+
+
+class PracticeReference(DecoderReference):
+    """The reference of a decoder with one lane under a practice that merges or drops marks.
+
+    What is dropped follows from the words of `Practice`. A merged mark is in the place of its first maximal subpart.
+    """
+
+    def __init__(self, decoder: Any, table: EncodingTable) -> None:
+        super().__init__(decoder, table)
+        self.forgets = None
+
+    def _valid(self, m: Module, reference: Reference, accepted: Value) -> list[Value]:
+        if self._parameters.practice is Practice.MALFORMED_SEQUENCE:
+            return self._first_of_malformed(m, reference, accepted)
+        is_first = self._parameters.practice is Practice.FIRST_ERROR
+        marked = Signal(name="marked")
+        now: Value = marked
+        found = []
+        for event in reference.events:
+            word = event.word
+            # No error precedes the event in its packet, or the packet ends; or it is no error, or the one before none.
+            found.append(event.valid & ((word.end if is_first else ~word.error) | ~now))
+            now = Mux(event.valid, ~word.end & (now | word.error) if is_first else word.error, now)
+        with m.If(accepted):
+            m.d.sync += marked.eq(now)
+        return found
+
+    @staticmethod
+    def _first_of_malformed(m: Module, reference: Reference, accepted: Value) -> list[Value]:
+        """The event is no error, or begins with a unit that the mark before it does not announce."""
+        (trail,) = {each for blocks in BLOCKS_BY_FIRST_BYTE.values() for each in blocks[1:]}
+        owed = Signal(range(max(map(len, BLOCKS_BY_FIRST_BYTE.values()))), name="owed")
+        now: Value = owed
+        found = []
+        for number, (event, units) in enumerate(zip(reference.events, reference.units, strict=True)):
+            first, length = units[0] if units else Const(0, 8), event.word.length
+            goes_on = event.word.error & (now != 0) & (first >= trail.first) & (first <= trail.last)
+            found.append(event.valid & ~goes_on)
+            announced: Value = Const(1)
+            for lead, blocks in BLOCKS_BY_FIRST_BYTE.items():
+                announced = Mux(first == lead, len(blocks), announced)
+            more = Mux(announced > length, (announced - length)[: len(owed)], 0)
+            after = Mux(goes_on, now - 1, Mux(event.word.error, more, 0))
+            now = named(m, f"owed_{number}", Mux(event.valid, after, now), len(owed))
+        with m.If(accepted):
+            m.d.sync += owed.eq(now)
+        return found
 
 
 class EachUnitReference(DecoderReference):
@@ -172,7 +227,10 @@ class InPlaceReference(EncoderReference):
 
 
 def _of_decoder(decoder: Any, table: EncodingTable) -> DecoderReference:
-    return (DecoderReference if decoder.parameters.has_plain_marks else EachUnitReference)(decoder, table)
+    if not decoder.parameters.has_plain_marks:
+        return EachUnitReference(decoder, table)
+    is_plain = decoder.parameters.practice in (Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT)
+    return (DecoderReference if is_plain else PracticeReference)(decoder, table)
 
 
 _REFERENCES: dict[type[CoreParameters], Callable[[Any, Any, EncodingTable | None], CoreReference]] = {

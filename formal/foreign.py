@@ -13,11 +13,12 @@ from amaranth.lib.wiring import connect, flipped
 from utf8fpga.formal.abc import decide
 from utf8fpga.formal.aiger import aig_of
 from utf8fpga.formal.properties import Harness, Property
-from utf8fpga.hdl import DecoderParameters, beat_layout
+from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.foreign_core import PARTIAL, ForeignCore
 from utf8fpga.hdl.foreign_ports import CheckedPorts
-from utf8fpga.model import TABLE_3_7, InvalidArgumentError
+from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.render import counted
+from utf8fpga.sim.beats import beat_of
 
 PROVED = (Property.EQUIVALENCE, Property.STEADY)
 """The properties that are proved."""
@@ -114,22 +115,18 @@ def prove_foreign(core: ForeignCore, wanted: Property, *, seconds: int = 600) ->
     harness = Harness(lambda: _ForeignDecoder(core), wanted, full="keep" not in core.ports.input)
     aig = aig_of(core.module.rtlil + harness.rtlil(), free=wanted.any_start)
     verdict = decide({"proof": (aig, aig.output_bits["bad"][0])}, seconds=seconds)["proof"]
-    texts = _texts(aig.values(verdict.frames), core.lanes) if verdict.proved is False else ()
+    texts = _texts(core, aig.values(verdict.frames)) if verdict.proved is False else ()
     return ForeignProof(wanted, verdict.proved, verdict.depth, time.monotonic() - started, texts)
 
 
-def _texts(cycles: list[dict[str, int]], lanes: int) -> tuple[bytes, ...]:
+def _texts(core: ForeignCore, cycles: list[dict[str, int]]) -> tuple[bytes, ...]:
     """The texts of a trace, since its last reset."""
-    layout = beat_layout(TABLE_3_7.unit_width, lanes)
-    texts: list[bytes] = []
-    text = bytearray()
+    texts = [b""]
     for cycle in cycles:
         if cycle["see_reset"]:
-            texts, text = [], bytearray()
+            texts = [b""]
         elif cycle["see_in_valid"] and cycle["see_in_ready"]:
-            beat = layout.from_bits(cycle["see_in_payload"])
-            text += bytes(beat.symbols[lane] for lane in range(lanes) if beat.keep >> lane & 1)
-            if beat.last:
-                texts.append(bytes(text))
-                text = bytearray()
-    return tuple([*texts, bytes(text)] if text else texts)
+            slots, last = beat_of(core, cycle["see_in_payload"])
+            texts[-1] += bytes(unit for unit in slots if unit is not None)
+            texts += [b""] * last
+    return tuple(texts if texts[-1] else texts[:-1])

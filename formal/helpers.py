@@ -41,6 +41,11 @@ def keep_of(payload: Any) -> Value:
     return Mux(payload.last, contiguous, keep[0].replicate(len(keep)))
 
 
+def lanes_in(payload: Any) -> list[tuple[Any, Value]]:
+    """Per lane of a beat the symbol, and whether it is present."""
+    return [(payload.symbols[lane], keep) for lane, keep in enumerate(payload.keep)]
+
+
 def named(m: Module, name: str, value: Any, size: int | None = None) -> Signal:
     """A signal that is driven by a value, so that an expression that is used often is converted once.
 

@@ -102,5 +102,4 @@ def is_joined(core: Chain) -> tuple[bool, bool]:
         core: the chain, which is used up.
     """
     aig = ChainJoints(core).graph(free=True)
-    dependent = bool(aig.fan_in(aig.output_bits["shown"]) & set(aig.input_bits["ready"]))
-    return aig.outputs[aig.output_bits["bad"][0]] == 0, dependent
+    return aig.outputs[aig.output_bits["bad"][0]] == 0, aig.depends(["shown"], ["ready"])

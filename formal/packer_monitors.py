@@ -10,6 +10,7 @@ lane, then the end of the text if it has `last`. The event of number n is the on
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -58,6 +59,9 @@ class GhostBeat:
             setattr(self, field, Signal(sizes.get(field, 1), name=f"{name}_{field}"))
         self.name, self.lanes = name, lanes
 
+    def _name(self, m: Module, what: str, value: Value, size: int) -> Signal:
+        return named(m, f"{self.name}_{what}", value, size)
+
     def derive(self, m: Module) -> None:
         """Compute what follows from the state.
 
@@ -71,11 +75,7 @@ class GhostBeat:
             next_base, next_row, next_number: where the next beat begins.
             start: the number of the first event of the row in which it begins.
         """
-        lanes, keep = self.lanes, self.keep
-
-        def name(what: str, value: Value, size: int) -> Signal:
-            return named(m, f"{self.name}_{what}", value, size)
-
+        lanes, keep, name = self.lanes, self.keep, partial(self._name, m)
         bits = (lanes + 1).bit_length()
         self.ranks = [name(f"rank_{lane}", how_many(keep[:lane]), bits) for lane in range(lanes)]
         self.gaps = [name(f"gap_{lane}", how_many(~keep[:lane]), bits) for lane in range(lanes)]
@@ -173,8 +173,8 @@ class PackerMonitors:
         inputs, outputs = sparse.payload, packed.payload
         self._keep_in = self._name("keep_in", inputs.keep)
         self.keep_out = self._name("keep_out", outputs.keep)
-        self._words_in = [self._name(f"in_{n}", Value.cast(item)) for n, item in enumerate(_symbols(inputs))]
-        self._words_out = [self._name(f"out_{n}", Value.cast(item)) for n, item in enumerate(_symbols(outputs))]
+        self._words_in = [self._name(f"in_{n}", Value.cast(item)) for n, item in enumerate(inputs.symbols)]
+        self._words_out = [self._name(f"out_{n}", Value.cast(item)) for n, item in enumerate(outputs.symbols)]
         self._count_out = self._name("count_out", how_many(self.keep_out))
         self.events_out = self._name("events_out", Mux(self.delivered, self._count_out + packed.payload.last, 0))
 
@@ -243,7 +243,7 @@ class PackerMonitors:
             "overfull": self.pending > self.most,
             "empty": self.delivered & (self.events_out == 0),
             "not_contiguous": self.delivered & (self.keep_out & (self.keep_out + 1)).any(),
-            "stray_error": self.delivered & (Cat(item.error for item in _symbols(packed)) & ~self.keep_out).any(),
+            "stray_error": self.delivered & (Cat(item.error for item in packed.symbols) & ~self.keep_out).any(),
             "wrong": is_out & ~is_correct,
             "partial": is_out & partial & (self.ahead + 1 == self._count_out) & ~self.idled,
             "end_alone": is_out & self.is_end & (self._count_out == 0) & ~self.wordless,
@@ -287,8 +287,3 @@ class PackerMonitors:
         self.due = delayed(m, "ghost_due", entry.start, self._packer.latency - 1)
         late = self._name("late", self.due[-1] - self._next_out, self.number_bits)
         return still_prompt & (late != 0) & ~late[-1]
-
-
-def _symbols(payload: Any) -> list[Any]:
-    """The symbols of a beat, by lane."""
-    return [payload.symbols[lane] for lane in range(len(payload.keep))]

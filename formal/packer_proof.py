@@ -143,6 +143,11 @@ class PackerKind(NamedTuple):
     ahead: int = 0
     lends: bool = False
 
+    @staticmethod
+    def of(packer: Packer) -> PackerKind:
+        """That of a packer."""
+        return PackerKind(type(packer), packer.lanes, packer.flushes, packer.ahead, packer.lends)
+
     def build(self, symbol: data.StructLayout) -> Packer:
         """The packer of words of this layout."""
         made: Packer = self.packer(symbol, self.lanes, flushes=self.flushes, ahead=self.ahead, lends=self.lends)
@@ -218,15 +223,7 @@ def _start(design: _Design, seconds: int, *, reset: int) -> tuple[bool | None, s
 
 
 def prove_packer(
-    lanes: int,
-    wanted: str,
-    *,
-    symbol: data.StructLayout = NARROW,
-    flushes: bool = True,
-    ahead: int = 0,
-    lends: bool = False,
-    seconds: int = 600,
-    packer: type[Packer] = Packer,
+    kind: PackerKind, wanted: str, *, symbol: data.StructLayout = NARROW, seconds: int = 600
 ) -> list[Result]:
     """Prove one property of a packer.
 
@@ -268,12 +265,11 @@ def prove_packer(
     """
     if wanted not in PACKER_PROPERTIES:
         raise InvalidArgumentError(f"unknown property {wanted!r} (known: {', '.join(PACKER_PROPERTIES)})")
-    started, name = time.monotonic(), f"packer-{lanes}"
-    kind = PackerKind(packer, lanes, flushes, ahead, lends)
+    started, name = time.monotonic(), f"packer-{kind.lanes}"
     aig = _Design.of(kind).aig
     if wanted == Property.COVER:
         cycles, _ = _run_at_random(aig)
-        targets = [target for target in PACKER_COVERS if flushes or target not in FLUSHED_COVERS]
+        targets = [target for target in PACKER_COVERS if kind.flushes or target not in FLUSHED_COVERS]
         taken = (time.monotonic() - started) / len(targets)
         return [
             Result(name, wanted, "trace", cycles.get(target, 0), taken, target in cycles, target) for target in targets
@@ -281,10 +277,8 @@ def prove_packer(
     if not moves_bits_alike(kind, symbol):
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, None, "it does not only move words")]
     if wanted == Property.INDEPENDENCE:
-        bits, inputs = aig.output_bits, aig.input_bits
-        outward = aig.fan_in([*bits["packed_valid"], *bits["packed_payload"]]) & set(inputs["ready"])
-        all_inputs = {bit for port in ("ready", "offer", "fresh", "reset") for bit in inputs[port]}
-        inward = aig.fan_in(bits["sparse_ready"]) & all_inputs
+        outward = aig.depends(["packed_valid", "packed_payload"], ["ready"])
+        inward = aig.depends(["sparse_ready"], ["ready", "offer", "fresh", "reset"])
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
     try:
         proved, note = _decide(kind, wanted, seconds)

@@ -29,43 +29,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from amaranth.hdl import Cat, ClockDomain, DomainRenamer, Module, Mux, ResetSignal, Signal, Value
+from amaranth.hdl import Cat, ClockDomain, DomainRenamer, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 
 from utf8fpga.formal.abc import Verdict, decide, hold_each
 from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.formal.axi_stream_proof import AnyCore
 from utf8fpga.formal.top import Top
 from utf8fpga.hdl import DecoderParameters, Refresh, RefreshedDecoder
-
-
-class _AnyDecoder(wiring.Component):
-    """A decoder with arbitrary behaviour: its outputs are inputs of the proof.
-
-    Attributes:
-        able, shows, given: `ready` of its input; `valid` and the payload of its output.
-        in_reset: it is reset in this cycle.
-    """
-
-    parameters = DecoderParameters(lanes=2, packed=False)
-    lanes = 2
-    packed = False
-    # The least bounds, which every `Refresh` satisfies; the proof does not assume any.
-    reset_cycles = drain_cycles = 0
-
-    def __init__(self) -> None:
-        super().__init__(self.parameters.ports)
-        self.able, self.shows, self.in_reset = Signal(), Signal(), Signal()
-        self.given = Signal(len(Value.cast(self.output.payload)))
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.d.comb += [
-            self.input.ready.eq(self.able),
-            self.output.valid.eq(self.shows),
-            Value.cast(self.output.payload).eq(self.given),
-            self.in_reset.eq(ResetSignal()),
-        ]
-        return m
 
 
 class RefreshProof(Top):
@@ -80,14 +51,16 @@ class RefreshProof(Top):
     def __init__(self, refresh: Refresh) -> None:
         super().__init__()
         self._refresh = refresh
-        self._decoder = decoder = _AnyDecoder()
-        like: Any = decoder
-        self._refreshed = RefreshedDecoder(like, refresh)
+        parameters = DecoderParameters(lanes=2, packed=False)
+        # Its bounds are 0, which every `Refresh` satisfies; the proof does not assume any.
+        self._decoder: Any = AnyCore(wiring.PureInterface(wiring.Signature(parameters.ports)))
+        self._decoder.parameters, self._decoder.lanes, self._decoder.packed = parameters, 2, False
+        self._refreshed = RefreshedDecoder(self._decoder, refresh)
         self.offer, self.able, self.shows, self.wanted, self.reset = (
             Signal(name=name) for name in ("offer", "able", "shows", "wanted", "reset")
         )
-        self.beat = Signal(len(Value.cast(decoder.input.payload)), name="beat")
-        self.given = Signal(len(decoder.given), name="given")
+        self.beat = Signal(len(Value.cast(self._decoder.input.payload)), name="beat")
+        self.given = Signal(len(Value.cast(self._decoder.output.payload)), name="given")
         self.asked = {name: Signal(name=name) for name in ("passes", "harmless", "due", "closes", "comes", "counts")}
         self._bound = (1 << len(refresh.age) - 1) + 1
         self.frames = {"passes": 1, "due": self._bound + 2, "comes": refresh.still + 3, "counts": 3}
@@ -104,9 +77,9 @@ class RefreshProof(Top):
             refreshed.input.valid.eq(self.offer),
             Value.cast(refreshed.input.payload).eq(self.beat),
             refreshed.output.ready.eq(self.wanted),
-            decoder.able.eq(self.able),
-            decoder.shows.eq(self.shows),
-            decoder.given.eq(self.given),
+            decoder.made["input_ready"].eq(self.able),
+            decoder.made["output_valid"].eq(self.shows),
+            decoder.made["output_payload"].eq(self.given),
         ]
         self.last = refreshed.input.payload.last
         # A beat with neither a unit nor `last`, a null beat, begins no text and ends none.
@@ -118,7 +91,7 @@ class RefreshProof(Top):
             refreshed.output.valid == self.shows,
             Value.cast(refreshed.output.payload) == self.given,
             decoder.output.ready == self.wanted,
-            decoder.in_reset == (self.reset | refresh.restart),
+            decoder.reset == (self.reset | refresh.restart),
         ]
         m.d.comb += self.asked["passes"].eq(~Cat(*passes).all())
         closed, restart, due = refresh.closed, refresh.restart, refresh.due

@@ -10,16 +10,16 @@ A core has two streams of `beat_layout`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from amaranth.hdl import Cat, Const, EnableInserter, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.decoder_reference import reference_of
-from utf8fpga.formal.helpers import how_many, keep_of
+from utf8fpga.formal.helpers import how_many, keep_of, lanes_in
 from utf8fpga.formal.reference import Event, Followed
 from utf8fpga.formal.top import Top
 from utf8fpga.hdl.beats import is_effective, symbol_shape
@@ -81,27 +81,6 @@ COVERS = ("back-to-back texts", "an empty text", "an item waits")
 def cover_targets(core: Any) -> list[str]:
     """What `Property.COVER` reaches: the covers of the reference, such as every cause and state, and `COVERS`."""
     return [*reference_of(core).covers, *COVERS]
-
-
-@dataclass
-class _Ports:
-    """Both streams of a core, lane by lane."""
-
-    symbols: list[tuple[Value, Value]]
-    last: Value
-    items: list[tuple[Any, Value]]
-    items_last: Value
-
-    @staticmethod
-    def of(core: Any) -> _Ports:
-        source, output = core.input.payload, core.output.payload
-        lanes = range(len(source.keep))
-        return _Ports(
-            [(source.symbols[n], source.keep[n]) for n in lanes],
-            source.last,
-            [(output.symbols[n], output.keep[n]) for n in range(len(output.keep))],
-            output.last,
-        )
 
 
 class Environment(Top):
@@ -204,15 +183,14 @@ class Harness(Environment):
         self.build, self.wanted = build, wanted
         self.decoder = self.core
         self.reference = reference_of(self.decoder, table)
-        lanes = len(_Ports.of(self.decoder).symbols)
-        self.pick = Signal(self.reference.events_per_symbol * lanes + 2)
+        self._source, self._output = self.core.input.payload, self.core.output.payload
+        self._symbols, self._items = lanes_in(self._source), lanes_in(self._output)
+        self.pick = Signal(self.reference.events_per_symbol * len(self._symbols) + 2)
         several = {wanted: len(judges) for wanted, judges in _SEVERAL.items()}
         several[Property.DRAINED] += 1
         several |= {Property.COVER: len(cover_targets(self.decoder))}
         self.bad = Signal(several.get(wanted, 1), reset_less=True)
-        self._followed: Followed | None = None
-        self._found: list[Event] | None = None
-        self._in_flight: tuple[Signal, Value, Value] | None = None
+        self._module = Module()
 
     @property
     def _has_error(self) -> bool:
@@ -221,8 +199,7 @@ class Harness(Environment):
         return isinstance(shape, data.StructLayout) and "error" in shape.members
 
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        decoder = self.decoder
+        m, decoder = self._module, self.decoder
         # After arbitrary flip-flop contents the first cycle is a reset; only recovery has none.
         started = Signal(reset_less=True)
         m.d.sync += started.eq(1)
@@ -230,7 +207,6 @@ class Harness(Environment):
         resets = self.wanted not in (Property.RECOVERY, Property.COVER)
         self.surround(m, (self.reset & resets) | first)
         self.running = ~ResetSignal("sync")
-        self.ports_of = _Ports.of(decoder)
         self.accepted = Signal()
         self.delivered = Signal()
         m.d.comb += [
@@ -264,58 +240,51 @@ class Harness(Environment):
 
     # The output.
 
-    def _out_events(self, m: Module) -> list[Event]:
+    @cached_property
+    def _out_events(self) -> list[Event]:
         """The events of the output beat, one for each item and one for the end of the packet."""
-        if self._found is not None:
-            return self._found
         events = []
-        for item, keep in self.ports_of.items:
-            event = Event(self.reference.word)
-            m.d.comb += [event.valid.eq(keep), *self.reference.observe(event.word, item)]
-            events.append(event)
-        self._found = [*events, self.reference.end(m, self.ports_of.items_last)]
-        return self._found
+        for item, keep in self._items:
+            events.append(event := Event(self.reference.word))
+            self._module.d.comb += [event.valid.eq(keep), *self.reference.observe(event.word, item)]
+        return [*events, self.reference.end(self._module, self._output.last)]
 
-    def _follow(self, m: Module) -> Followed:
+    @cached_property
+    def _followed(self) -> Followed:
         """The reference, one for all monitors; its events are valid where the beat is accepted."""
-        if self._followed is None:
-            ports = self.ports_of
-            found = self.reference.follow(m, ports.symbols, ports.last, self.accepted)
-            events = []
-            for expected in found.events:
-                events.append(Event(self.reference.word))
-                m.d.comb += [events[-1].valid.eq(expected.valid & self.accepted), events[-1].word.eq(expected.word)]
-            self._followed = found._replace(events=events)
-        return self._followed
+        found = self.reference.follow(self._module, self._symbols, self._source.last, self.accepted)
+        events = []
+        for expected in found.events:
+            events.append(event := Event(self.reference.word))
+            self._module.d.comb += [event.valid.eq(expected.valid & self.accepted), event.word.eq(expected.word)]
+        return found._replace(events=events)
 
     @property
     def _capacity(self) -> int:
         """Upper bound on the events that are in flight in a decoder."""
-        lanes = len(self.ports_of.symbols)
-        events = (lanes + 1) * self.reference.events_per_symbol // 2
+        events = (len(self._symbols) + 1) * self.reference.events_per_symbol // 2
         return events * max(int(self.decoder.latency) + 1, CAPACITY)
 
-    def _pending(self, m: Module) -> tuple[Signal, Value, Value]:
+    @cached_property
+    def _pending(self) -> tuple[Signal, Value, Value]:
         """Events in flight before this cycle, and those that are accepted and transferred at the output in it.
 
         They are the same for all monitors.
         """
-        if self._in_flight is None:
-            pending = Signal(range(self._capacity + 1))
-            coming = how_many([event.valid for event in self._follow(m).events])
-            going = Mux(self.delivered, how_many([event.valid for event in self._out_events(m)]), 0)
-            m.d.sync += pending.eq(pending + coming - going)
-            self._in_flight = pending, coming, going
-        return self._in_flight
+        pending = Signal(range(self._capacity + 1))
+        coming = how_many(event.valid for event in self._followed.events)
+        going = Mux(self.delivered, how_many(event.valid for event in self._out_events), 0)
+        self._module.d.sync += pending.eq(pending + coming - going)
+        return pending, coming, going
 
     def _equivalence(self, m: Module) -> Value:
         """One event is watched, any: the event that is transferred in its place at the output is equal to it.
 
         Events are counted, so none is lost, duplicated, invented or out of order, `last` included.
         """
-        expected = self._follow(m).events
-        found = self._out_events(m)
-        pending, coming, going = self._pending(m)
+        expected = self._followed.events
+        found = self._out_events
+        pending, coming, going = self._pending
         invented = going > pending + coming
         overfull = ~invented & (pending + coming - going > self._capacity)
 
@@ -339,9 +308,9 @@ class Harness(Environment):
             ahead.eq(now_ahead - going),
         ]
         # A beat has an event, and the error flag is never set where there is no item.
-        empty = self.delivered & ~_any([event.valid for event in found])
-        flags = [item.error & ~keep for item, keep in self.ports_of.items] if self._has_error else [Const(0, 1)]
-        stray = self.delivered & _any(flags)
+        empty = self.delivered & ~Cat(event.valid for event in found).any()
+        flags = [item.error & ~keep for item, keep in self._items] if self._has_error else [Const(0, 1)]
+        stray = self.delivered & Cat(flags).any()
         # Not needed where an engine finds the invariant by itself: the watched event is in flight.
         lost = watching & (ahead >= pending) if self.wanted is Property.DRAINED else Const(0, 1)
         return invented | overfull | empty | stray | lost | (self.delivered & now_watching & wrong)
@@ -367,8 +336,8 @@ class Harness(Environment):
 
     def _latency(self, m: Module) -> Value:
         """While the consumer has been ready for as many cycles as the latency, only later events are in flight."""
-        followed = self._follow(m)
-        pending, coming, going = self._pending(m)
+        followed = self._followed
+        pending, coming, going = self._pending
         if getattr(self.decoder, "holds_beats", False):
             return self._latency_of_beats(m, followed, pending, coming, going)
         willing = Signal(range(self.decoder.latency + 1))
@@ -383,7 +352,7 @@ class Harness(Environment):
         that are determined have been transferred after `drain_cycles`, even if no beat follows.
         """
         waits = self.decoder.output.valid & ~self.ready
-        smooth, kept = Signal(), Signal(range(len(self.ports_of.symbols) + 3))
+        smooth, kept = Signal(), Signal(range(len(self._symbols) + 3))
         now_kept = Mux(self.accepted, Mux(followed.determined, 0, coming), kept)
         due = Mux(self.accepted, kept + coming - now_kept, 0)
         enough = self.decoder.drain_cycles
@@ -407,9 +376,9 @@ class Harness(Environment):
 
     def _unlike(self, m: Module, right: Any) -> Value:
         """The output beat differs from that of another decoder, in what is defined of it."""
-        ports = _Ports.of(right)
-        found = self.ports_of.items_last != ports.items_last
-        for (item, keep), (other, other_keep) in zip(self.ports_of.items, ports.items, strict=True):
+        beat = right.output.payload
+        found = self._output.last != beat.last
+        for (item, keep), (other, other_keep) in zip(self._items, lanes_in(beat), strict=True):
             words = [Signal(self.reference.word) for _ in range(2)]
             m.d.comb += [*self.reference.observe(words[0], item), *self.reference.observe(words[1], other)]
             differs = keep & (words[0].as_value() != words[1].as_value())
@@ -439,14 +408,14 @@ class Harness(Environment):
         assert longest is not None
         units = Signal(range(longest + 1))
         ended = Signal()
-        arrived = how_many([keep for _, keep in self.ports_of.symbols])
+        arrived = how_many([keep for _, keep in self._symbols])
         # Duplicate registers agree again after one cycle: units are counted from then on.
         agreed = Signal()
         m.d.sync += agreed.eq(1)
         with m.If(self.accepted & agreed):
             m.d.sync += [
                 units.eq(Mux(units + arrived > longest, longest, units + arrived)),
-                ended.eq(ended | self.ports_of.last),
+                ended.eq(ended | self._source.last),
             ]
         synchronised = ended | (units == longest)
         settled = Signal(range(decoder.latency + 1))
@@ -459,8 +428,8 @@ class Harness(Environment):
 
     def _cover(self, m: Module) -> Value:
         """The target is reached; packets have ended and their items have been transferred: the trace is complete."""
-        followed = self._follow(m)
-        pending, coming, going = self._pending(m)
+        followed = self._followed
+        pending, coming, going = self._pending
         complete = Signal()
         m.d.comb += complete.eq((pending + coming == going) & self._ended(m))
         seen = self._seen(m)
@@ -476,25 +445,21 @@ class Harness(Environment):
         """No packet is open after this cycle."""
         inside = Signal()
         with m.If(self.accepted):
-            m.d.sync += inside.eq(~self.ports_of.last)
-        return Mux(self.accepted, self.ports_of.last, ~inside)
+            m.d.sync += inside.eq(~self._source.last)
+        return Mux(self.accepted, self._source.last, ~inside)
 
     def _seen(self, m: Module) -> tuple[Value, Value]:
         """Whether any beat was accepted before, and whether the beat of the cycle before ended a packet."""
         any_before, just_ended = Signal(), Signal()
-        m.d.sync += [any_before.eq(any_before | self.accepted), just_ended.eq(self.accepted & self.ports_of.last)]
+        m.d.sync += [any_before.eq(any_before | self.accepted), just_ended.eq(self.accepted & self._source.last)]
         return any_before, just_ended
 
     def _target(self, target: str, followed: Followed, any_before: Value, just_ended: Value) -> Value:
         if target in followed.conditions:
             return followed.conditions[target]
-        keep = self.ports_of.symbols[0][1]
+        keep = self._symbols[0][1]
         return {
             "back-to-back texts": self.accepted & just_ended & keep,
-            "an empty text": self.accepted & (~any_before | just_ended) & self.ports_of.last & ~keep,
+            "an empty text": self.accepted & (~any_before | just_ended) & self._source.last & ~keep,
             "an item waits": self.decoder.output.valid & ~self.ready,
         }[target]
-
-
-def _any(bits: Sequence[Value]) -> Value:
-    return Cat(*bits).any()

@@ -21,7 +21,7 @@ from amaranth.hdl import Signal, Value
 
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, UNPROVED, Configuration
 from utf8fpga.formal.report import Result
-from utf8fpga.hdl import PracticeDecoder, logic_digest
+from utf8fpga.hdl import logic_digest
 from utf8fpga.hdl.toolchain import present_version
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.properties import CharacterProperty
@@ -45,7 +45,7 @@ _STATED_FOR = {
     "transcoder": (*_DECODERS, *_ENCODERS, "mark_proof", "transcoder_reference"),
     "remover": (),
     "validator": ("reference_dfa", "tap_proof"),
-    "periodic reset": (*_DECODERS, "periodic_reset_proof"),
+    "periodic reset": (*_DECODERS, "axi_stream_proof", "periodic_reset_proof"),
     "AXI4-Stream ports": ("axi_stream_proof",),
     "UART": ("uart_proof",),
 }
@@ -63,12 +63,8 @@ def digests(configuration: Configuration) -> dict[str, str]:
         else {"ports": [p for p in ports if isinstance(p, Signal)]}
     )
     circuit = rtlil.convert(core, name="core", emit_src=False, **only)
-    stated = (*_STATED_FOR_ALL, *_STATED_FOR[_core(configuration)], *_also_stated_for(core))
+    stated = (*_STATED_FOR_ALL, *_STATED_FOR[_core(configuration)])
     return {"circuit": logic_digest(str(circuit)), "statement": _source_digest(stated)}
-
-
-def _also_stated_for(core: Any) -> tuple[str, ...]:
-    return ("practice_reference",) if isinstance(core, PracticeDecoder) else ()
 
 
 def _core(configuration: Configuration) -> str:

@@ -30,10 +30,9 @@ from utf8fpga.formal.drained_proof import prove_drained
 from utf8fpga.formal.joints import is_joined
 from utf8fpga.formal.mark_proof import prove_marks
 from utf8fpga.formal.netlist import TOP, equal_netlist, equal_verilog
-from utf8fpga.formal.packer_proof import prove_packer
+from utf8fpga.formal.packer_proof import PackerKind, prove_packer
 from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves, prove_recovery
 from utf8fpga.formal.periodic_reset_proof import prove_refresh
-from utf8fpga.formal.practice_reference import Practised
 from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.tap_proof import TAP_PROPERTIES, prove_tap
@@ -58,7 +57,6 @@ from utf8fpga.hdl.axi_stream import AxiStreamCore, AxiStreamTap
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
-from utf8fpga.hdl.decoder.practice import PracticeDecoder
 from utf8fpga.hdl.jobs import run_each, shared_folder
 from utf8fpga.hdl.toolchain import ToolFailedError
 from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer
@@ -123,7 +121,8 @@ class Question:
 
     def of_stage(self, name: str) -> Question:
         """The same property of a stage of this chain."""
-        configuration = replace(self.configuration, build_from=_Stage(self.configuration.build_from, name))
+        build_from = self.configuration.build_from
+        configuration = replace(self.configuration, build_from=lambda *table: build_from(*table).stages[name])
         return Question(configuration, self.wanted, self.seconds, self.whole or self.configuration)
 
     def result(
@@ -150,17 +149,6 @@ class Question:
         aig = harness_aig(self.whole or self.configuration, wanted)
         verdict = hunt(aig, aig.output_bits["bad"][0], _HUNTED, seconds=self.seconds)
         return undecided if verdict.proved is not False else self.trace(wanted, verdict, aig)
-
-
-@dataclass(frozen=True)
-class _Stage:
-    """Makes a chain from a table, and takes one of its stages."""
-
-    build_from: Callable[[Any], Any]
-    name: str
-
-    def __call__(self, table: Any) -> Any:
-        return self.build_from(table).stages[self.name]
 
 
 _HUNTED = 40
@@ -214,28 +202,11 @@ def _(core: Chain, question: Question) -> list[Result]:
 
 
 @_prove.register
-def _(core: PracticeDecoder, question: Question) -> list[Result]:
-    """As a whole, compared with the practice."""
-    if question.wanted is Property.RECOVERY:
-        return []
-    configuration = question.configuration
-    stated = replace(configuration, build_from=Practised(configuration.build_from))
-    return _prove.dispatch(object)(stated.build(), replace(question, configuration=stated))
-
-
-@_prove.register
 def _(packer: Packer, question: Question) -> list[Result]:
     ahead = f"-ahead-{packer.ahead}" if packer.ahead else ""
     part = f"packer-{packer.lanes}{ahead}{'' if packer.flushes else '-filled'}"
-    found = prove_packer(
-        packer.lanes,
-        question.wanted,
-        symbol=symbol_shape(packer.sparse),
-        flushes=packer.flushes,
-        ahead=packer.ahead,
-        lends=packer.lends,
-        seconds=question.seconds,
-    )
+    symbol = symbol_shape(packer.sparse)
+    found = prove_packer(PackerKind.of(packer), question.wanted, symbol=symbol, seconds=question.seconds)
     parts = () if question.wanted is Property.COVER else (part,)
     return [replace(each, configuration=question.configuration.name, parts=parts) for each in found]
 
@@ -438,8 +409,7 @@ def _prove_whole(question: Question) -> Result:
         return result
     aig = harness_aig(question.configuration, wanted)
     if wanted is Property.INDEPENDENCE:
-        shown = [*aig.output_bits["see_out_valid"], *aig.output_bits["see_out_payload"]]
-        return question.result("structure", not aig.fan_in(shown) & set(aig.input_bits["ready"]))
+        return question.result("structure", not aig.depends(["see_out_valid", "see_out_payload"], ["ready"]))
     verdict = decide({"proof": (aig, aig.output_bits["bad"][0])}, seconds=question.seconds)["proof"]
     if verdict.proved is False:
         return question.trace(wanted, verdict, aig)
@@ -537,15 +507,11 @@ def prove_all(
 
 def _prove_call(configuration: Configuration, wanted: str, seconds: int, certificates: bool) -> list[Result]:
     with shared_answers(shared_folder()):
-        began = _processor_time()
+        # The processor time of this process, and of the tools that it has started and that have ended.
+        began = sum(os.times()[:4])
         results = prove(configuration, wanted, seconds=seconds)
         for result in results[:1]:
-            result.processor = _processor_time() - began
+            result.processor = sum(os.times()[:4]) - began
         if certificates and results and results[0].proved:
             results[0].certificate = certify(configuration, wanted, seconds=seconds)
         return results
-
-
-def _processor_time() -> float:
-    """The processor time of this process, and of the tools that it has started and that have ended, in seconds."""
-    return sum(os.times()[:4])

@@ -32,7 +32,7 @@ from amaranth.lib import data
 from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.cycles import Cycles, entailed
 from utf8fpga.formal.encoder_reference import EncoderReference
-from utf8fpga.formal.helpers import named
+from utf8fpga.formal.helpers import lanes_in, named
 from utf8fpga.formal.reference import Event
 from utf8fpga.formal.top import Top
 from utf8fpga.formal.transcoder_reference import is_ill_formed
@@ -148,8 +148,8 @@ class StagesProof(Top):
         """`wrong`."""
         stages, slots = self._stages, self._stages.slots
         beat, following = beats[-1], beats[-2]
-        units = [self._units(m, symbol, beat.valid & keep) for symbol, keep in _lanes(beat)]
-        symbol, keep = _lanes(following)[0]
+        units = [self._units(m, symbol, beat.valid & keep) for symbol, keep in lanes_in(beat.payload)]
+        symbol, keep = lanes_in(following.payload)[0]
         units.append(self._units(m, symbol, following.valid & keep))
         wrong: list[Value] = []
         twice: list[Value] = []
@@ -174,7 +174,7 @@ class StagesProof(Top):
         is_valid, ends = beat.valid | lends, beat.valid & beat.payload.last
         waits: Value = Const(0, 1)
         if stages.collides:
-            symbol, keep = _lanes(beats[1])[0]
+            symbol, keep = lanes_in(beats[1].payload)[0]
             waiting = self._units(m, symbol, beats[1].valid & keep)
             taken = beats[2].payload.keep[stages.lanes - 1] | beats[2].payload.last
             waits = Cat(unit.valid for unit in waiting[slots:]).any() & beats[2].valid & taken
@@ -203,10 +203,6 @@ class StagesProof(Top):
 
 
 _WHOLE = ("two units in one place", "a unit too far", "valid", "last", "a unit of the next packet", "ready")
-
-
-def _lanes(beat: _Beat) -> list[tuple[Any, Value]]:
-    return [(beat.payload.symbols[lane], beat.payload.keep[lane]) for lane in range(len(beat.payload.keep))]
 
 
 def prove_stages(

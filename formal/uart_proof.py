@@ -13,8 +13,8 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from utf8fpga.formal.aiger import Aig, GateList
-from utf8fpga.formal.cycles import entailed, next_cycle
+from utf8fpga.formal.aiger import Aig
+from utf8fpga.formal.cycles import Cycles, entailed
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.top import Top
 
@@ -202,21 +202,14 @@ def _by_induction(aig: Aig, depth: int, wanted: Property, seconds: int) -> tuple
     starts = {"reset": True} | ({"power-up": False} if wanted is Property.POWER_UP else {})
     for way, resets in [*starts.items(), ("step", False)]:
         cycles = depth + {"power-up": 0, "reset": depth, "step": 1}[way]
-        gates = GateList.blank(len(aig.latches) + aig.inputs * cycles)
-        literals = iter(range(2, 2 + 2 * (len(aig.latches) + aig.inputs * cycles), 2))
-        state = [next(literals) for _ in aig.latches]
-        if way == "power-up":
-            state = [0] * len(aig.latches)
-        found: list[dict[str, int]] = []
-        for cycle in range(cycles):
-            inputs = [next(literals) for _ in range(aig.inputs)]
-            inputs[aig.input_bits["reset"][0]] = int(resets and cycle < depth)
-            outputs, state = next_cycle(gates, aig, state, inputs)
-            found.append({name: outputs[aig.output_bits[name][0]] for name in ("holds", "consistent")})
+        fixed = [{aig.input_bits["reset"][0]: int(resets and cycle < depth)} for cycle in range(cycles)]
+        run = Cycles(aig, fixed, any_start=way != "power-up")
+        names = {name: aig.output_bits[name][0] for name in ("holds", "consistent")}
+        found = [{name: outputs[at] for name, at in names.items()} for outputs in run.outputs]
         given = [literal for each in found[:-1] for literal in each.values()] if way == "step" else []
         asked = found[-1:] if way == "step" else found[depth if resets else 0 :]
         claims = {f"{way} {n}: {name}": [bit] for n, each in enumerate(asked) for name, bit in each.items()}
-        proved, failed = entailed(gates, given, claims, seconds=seconds)
+        proved, failed = entailed(run.gates, given, claims, seconds=seconds)
         if not proved:
             return proved, failed
     return True, ""

@@ -87,13 +87,6 @@ class _Text(NamedTuple):
         return self.cause in ErrorKind.__members__
 
 
-def _causes() -> Iterator[str]:
-    """The causes of single texts in the order of the table."""
-    yield EMPTY
-    yield from map(well_formed, range(1, TABLE_3_7.longest + 1))
-    yield from (kind.name for kind in ErrorKind)
-
-
 def patterns(pauses: tuple[str, str]) -> dict[str, list[bool]]:
     """The arguments of `ForeignSimulation.run` for patterns of pauses."""
     given, taken = ([digit == "1" for digit in pattern] for pattern in pauses)
@@ -110,7 +103,8 @@ def _pauses(ports: CheckedPorts) -> str:
 
 def row_names(ports: CheckedPorts) -> list[str]:
     """The causes of the rows of a report, in order, of a core with these ports."""
-    return [*_causes(), RESYNCHRONISATION, ENDS, BACK_TO_BACK, _pauses(ports)]
+    causes = [EMPTY, *map(well_formed, range(1, TABLE_3_7.longest + 1)), *ErrorKind.__members__]
+    return [*causes, RESYNCHRONISATION, ENDS, BACK_TO_BACK, _pauses(ports)]
 
 
 def _of_golden(text: bytes, practice: Practice, final: bool) -> tuple[Item, ...]:

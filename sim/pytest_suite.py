@@ -65,7 +65,7 @@ class CoreSuite:
             if not any(_is_inside(nodeid, name) for nodeid in nodeids):
                 raise pytest.UsageError(f"not found: {arg}")
         names = chosen.values() or [_ROOT]
-        self._chosen = {nodeid for nodeid in nodeids if any(_is_inside(nodeid, name) for name in names)}
+        self.chosen = {nodeid for nodeid in nodeids if any(_is_inside(nodeid, name) for name in names)}
         config.args[:] = [arg for arg in config.args if arg not in chosen]
 
     def _read(self) -> ForeignCore:
@@ -86,10 +86,6 @@ class CoreSuite:
         """The first file."""
         first: str = self._options["core"][0]
         return first
-
-    def has(self, nodeid: str) -> bool:
-        """Whether a test is among those that the command line names, if it names any."""
-        return nodeid in self._chosen
 
     def report(self) -> Report:
         """The report of the check, which the first call runs."""
@@ -156,7 +152,7 @@ class _Module(_Core):
         """The tests."""
         suite = self._suite
         tests = [_Row.from_parent(self, name=name, suite=suite, cause=cause) for name, cause in suite.causes.items()]
-        return [test for test in tests if suite.has(test.nodeid)]
+        return [test for test in tests if test.nodeid in suite.chosen]
 
 
 class _Row(pytest.Item):

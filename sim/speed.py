@@ -38,9 +38,10 @@ def measure_engines(parameters: CoreParameters) -> dict[str, Any]:
     """
     core = parameters.build()
     with tempfile.TemporaryDirectory() as cache:
-        begun, used = monotonic(), _processor_time()
+        # The processor time of this process and of its children that have ended.
+        begun, used = monotonic(), sum(os.times()[:4])
         model = CompiledModel(core, parameters, cache=Path(cache))
-        build_elapsed, build_seconds = monotonic() - begun, _processor_time() - used
+        build_elapsed, build_seconds = monotonic() - begun, sum(os.times()[:4]) - used
     draw, width = random.Random(0), symbol_width(core)
     packet = [draw.randrange(1 << width) for _ in range(_PACKET)]
     python = create_engine("python", core, parameters)
@@ -92,9 +93,3 @@ def _cycles_per_second(run: Callable[[int], int]) -> tuple[float, float]:
         if used >= _SECONDS / 2:
             return cycles / used, packets * _PACKET / cycles
         packets = max(packets + 1, min(10 * packets, int(packets * _SECONDS / max(used, 1e-6))))
-
-
-def _processor_time() -> float:
-    """The processor time of this process and of its children that have ended, in seconds."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system

@@ -30,7 +30,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import cast
 
 PROPERTIES = ("equivalence", "steady", "stall", "latency")
 """The outputs `bad_*` of the statement. That `valid` and the beat do not depend on `ready` needs no invariant."""
@@ -38,11 +37,12 @@ PROPERTIES = ("equivalence", "steady", "stall", "latency")
 READ = (
     "read_slang -j 1 --std 1364-2005 {defines} --top statement core.v statement.v; hierarchy -check -top statement; "
     "proc; flatten; opt_clean -purge; check -assert; memory_collect; memory_map; setundef -zero; opt_clean -purge; "
-    "techmap; opt_expr; dffunmap; aigmap; opt_clean -purge; write_aiger -ascii -symbols second.aag"
+    "techmap; opt_expr; dffunmap; aigmap; opt_clean -purge; select -assert-none t:$_DFF_* t:$_DFF_P_ %d; "
+    "select -assert-none t:$_DFF_P_ i:clk %co1:+[C] %d; write_aiger -ascii -symbols second.aag"
 )
 """How Yosys reads Verilog with slang, which has nothing in common with Yosys's own reader, nor with Amaranth. A net
-without a driver is an error, and `promised` rejects undefined digits; the other undefined values, those of what is not
-selected, are 0."""
+without a driver is an error, and so is a register without the rising edge of `clk`, as AIGER has no clocks. `promised`
+rejects undefined digits; the other undefined values, those of what is not selected, are 0."""
 
 
 class RejectedError(Exception):
@@ -113,7 +113,8 @@ class Graph:
     """Gates over free variables; those with equal inputs are one. Literals are those of AIGER: 0 is false, 1 true."""
 
     def __init__(self) -> None:
-        self._gates, self._known = [cast("tuple[int, int] | None", None)], dict[tuple[int, int], int]()
+        self._gates: list[tuple[int, int] | None] = [None]
+        self._known = dict[tuple[int, int], int]()
 
     def free(self) -> int:
         """The literal of a new variable."""
@@ -250,7 +251,8 @@ def read_again(verilog: str, macros: Mapping[str, int], yosys: str) -> Circuit:
         words = [*shlex.split(yosys), "-q", "-p", script]
         ran = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
         if ran.returncode:
-            raise RejectedError(f"core.v cannot be read: {(ran.stderr or ran.stdout).strip()[-200:]}")
+            said = "; ".join(re.findall("ERROR: (.*)", ran.stderr)) or ran.stderr.strip()[-200:]
+            raise RejectedError(f"core.v cannot be read: {said}")
         return Circuit.read((Path(folder) / "second.aag").read_text(encoding="utf-8"))
 
 
@@ -393,8 +395,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"there is no certificate in {str(given.folder)!r}")
     with tempfile.TemporaryDirectory(prefix="utf8fpga-verify-") as scratch:
         kept = given.keep or Path(scratch)
-        good = [
-            verify(each, Solver(given.solver, given.drat, kept / each.relative_to(given.folder)), given.yosys)
-            for each in folders
-        ]
+        solvers = {each: Solver(given.solver, given.drat, kept / each.relative_to(given.folder)) for each in folders}
+        good = [verify(each, solver, given.yosys) for each, solver in solvers.items()]
     return 0 if all(good) else 1

@@ -23,6 +23,7 @@ All fields of a word are compared. What holds of the way from the memories to th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -81,10 +82,7 @@ class _Slot(GhostBeat):
             potential: the number of the first row that is not reached.
         """
         super().derive(m)
-
-        def name(what: str, value: Value, size: int) -> Signal:
-            return named(m, f"{self.name}_{what}", value, size)
-
+        name = partial(self._name, m)
         two, ends = self.closes == 2, self.valid & self.last
         self.announces = name("announces", (self.closes != 0) | self.pending, 1)
         self.announced = name("announced", self.row - self.pending, len(self.row))
@@ -101,13 +99,12 @@ class _Slot(GhostBeat):
         self.next_later_rest = name("next_later_rest", self.rest, len(self.base))
         self.next_later_full = name("next_later_full", self.full & ~two, 1)
         self.next_later_last = name("next_later_last", ends, 1)
-        at = [named(m, f"{self.name}_at_{n}", self.base + rank, len(rank) + 1) for n, rank in enumerate(self.ranks)]
-        self.wraps = [name(f"wraps_{n}", place >= self.lanes, 1) for n, place in enumerate(at)]
+        self.at = [name(f"at_{n}", self.base + rank, len(rank) + 1) for n, rank in enumerate(self.ranks)]
+        self.wraps = [name(f"wraps_{n}", place >= self.lanes, 1) for n, place in enumerate(self.at)]
         self.targets = [
             name(f"target_{n}", Mux(wraps, place - self.lanes, place), len(self.base))
-            for n, (wraps, place) in enumerate(zip(self.wraps, at, strict=True))
+            for n, (wraps, place) in enumerate(zip(self.wraps, self.at, strict=True))
         ]
-        self.at = at
 
 
 class PackerInvariant:
@@ -294,37 +291,25 @@ class PackerInvariant:
         """After each step a word is in the lane of its own block that has the low bits of its destination."""
         packer, network, lanes = self._packer, self._packer.network, self._lanes
         steps = (lanes - 1).bit_length()
+
+        @cache
+        def places(step: int, cycle: int) -> list[Value]:
+            slot, low = self.slots[cycle], (1 << min(step, steps)) - 1
+            at = [(place & low) + (n & ~low & ((1 << steps) - 1)) for n, place in enumerate(slot.at)]
+            values = slot.targets if step > steps else at
+            return [self._name(f"place_{step}_{cycle}_{n}", value, steps) for n, value in enumerate(values)]
+
         for step, words in enumerate(network.words):
-            low = (1 << min(step, steps)) - 1
-            places: dict[int, list[Value]] = {}
-
-            def place_of(
-                cycle: int, step: int = step, low: int = low, places: dict[int, list[Value]] = places
-            ) -> list[Value]:
-                if cycle not in places:
-                    slot = self.slots[cycle]
-                    places[cycle] = [
-                        self._name(
-                            f"place_{step}_{cycle}_{n}",
-                            slot.targets[n] if step > steps else (slot.at[n] & low) + (n & ~low & ((1 << steps) - 1)),
-                            steps,
-                        )
-                        for n in range(lanes)
-                    ]
-                return places[cycle]
-
             for lane, word in enumerate(words):
                 for held in packer.pipeline.delayed(word):
-                    cycle = held.stage
-                    slot, at = self.slots[cycle], place_of(cycle)
-                    watched = [slot.watched[n] & (at[n] == lane) for n in range(lanes)]
-                    self._claim(f"words in cycle {cycle}", ~Cat(watched).any() | (held.value == self._monitors.token))
+                    slot, at = self.slots[held.stage], places(step, held.stage)
+                    here = Cat(slot.watched[n] & (at[n] == lane) for n in range(lanes)).any()
+                    self._claim(f"words in cycle {held.stage}", ~here | (held.value == self._monitors.token))
             for lane, bit in enumerate(network.present[step] if step < len(network.present) else []):
                 for held in packer.pipeline.delayed(bit):
-                    cycle = held.stage
-                    slot, at = self.slots[cycle], place_of(cycle)
+                    slot, at = self.slots[held.stage], places(step, held.stage)
                     here = Cat(slot.keep[n] & (at[n] == lane) for n in range(lanes)).any()
-                    self._claim(f"present in cycle {cycle}", ~slot.valid | (held.value == here))
+                    self._claim(f"present in cycle {held.stage}", ~slot.valid | (held.value == here))
 
     def _claim_waiting(self) -> None:
         """A watched word that waits for the network in a memory is in the row that its cycle says."""

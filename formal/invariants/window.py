@@ -169,13 +169,10 @@ class _Bench(Elaboratable):
         self.offer, self.run = Signal(), Signal()
         self.fresh = Signal(len(Value.cast(decoder.input.payload)))
         self.written = Signal()
-        self.invariant: dict[Any, Signal] = {}
         self._held: dict[Any, list[Value]] = {}
         self._past = 2 * decoder.parameters.table.longest
         lanes = range(-self._past, decoder.lanes)
-        for tag in (ALL, *lanes):
-            name = f"inv_{tag}".replace("-", "m")
-            self.invariant[tag] = Signal(name=name)
+        self.invariant = {tag: Signal(name=f"inv_{tag}".replace("-", "m")) for tag in (ALL, *lanes)}
 
     @property
     def tail(self) -> int:

@@ -123,20 +123,16 @@ def judge_netlist(
     return Score(subject.name, "netlist", [judge.mutant(n, seconds) for n in range(count)], judge.monitored)
 
 
-def judge_tables(
-    configuration: Configuration, seconds: int = 120, workload: Sequence[Sequence[Round]] | None = None
-) -> Score:
+def judge_tables(configuration: Configuration, seconds: int = 120) -> Score:
     """Make cores of all mutants of a configuration's table and judge each by the original table."""
     assert configuration.table is not None
     correct = Judge(configuration)
-    workload = runs_of(correct.simulation, _RUNS) if workload is None else workload
+    workload = runs_of(correct.simulation, _RUNS)
     correct.ask_monitors(workload)
     mutants = []
-    for name, table in table_mutants(configuration.table):
+    for name, make in table_mutants(configuration.table):
         try:
-            if isinstance(table, TableError):
-                raise table
-            other = replace(configuration, table=table, right=configuration.right or configuration.table)
+            other = replace(configuration, table=make(), right=configuration.right or configuration.table)
             judge = Judge(other, monitored=correct.monitored)
         except TableError as error:
             mutants.append(Mutant(name, Outcome.INVALID, str(error)))

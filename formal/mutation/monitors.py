@@ -49,8 +49,7 @@ class Twin(Environment):
         differs = (ours.valid != theirs.valid) | (self.core.input.ready != self.other.input.ready)
         beat, other = ours.payload, theirs.payload
         payload = (beat.last != other.last) | (Value.cast(beat.keep) != Value.cast(other.keep))
-        for lane, keep in enumerate(beat.keep):
-            one, two = beat.symbols[lane], other.symbols[lane]
+        for keep, one, two in zip(beat.keep, beat.symbols, other.symbols, strict=True):
             payload |= keep & (Value.cast(one) != Value.cast(two))
             if "error" in output_fields(self.core):
                 payload |= one.error != two.error

@@ -18,7 +18,7 @@ from itertools import accumulate, chain, islice
 from mmap import mmap
 from operator import le
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 from amaranth.hdl import ClockDomain, Module, Shape, Value
 
@@ -174,7 +174,7 @@ def _results(payload_bytes: int) -> type[ctypes.Structure]:
 
 
 class _Outcome(ctypes.Structure):
-    """The numbers of symbols and packets of a run of `Session.run_each`, and the rest of `RunOutcome`."""
+    """The numbers of symbols and packets of a run of `Session.run_each`, and the rest of what that yields."""
 
     _fields_ = [(name, ctypes.c_uint64) for name in ("outputs", "packets", "status", "violation", "cycles")]
 
@@ -211,24 +211,6 @@ def _definitions(constants: Mapping[str, int]) -> str:
 def _bytes_of(bits: int) -> int:
     """The bytes of a payload in a buffer: whole 64-bit words."""
     return -(-bits // 64) * 8
-
-
-class RunOutcome(NamedTuple):
-    """What a foreign core did in a run of `Session.run_each`.
-
-    Attributes:
-        symbols: its output symbols as integers.
-        ends: for each packet that ended, the number of symbols before its end.
-        status: a `Status`.
-        violation: the value of `violation`.
-        cycles: those from that in which the first input beat was valid to the last transfer of one, 0 without.
-    """
-
-    symbols: array[int]
-    ends: array[int]
-    status: int
-    violation: int
-    cycles: int
 
 
 @dataclass(frozen=True)
@@ -358,11 +340,16 @@ class Session:
         self._packets += len(places)
         yield from self._send(self._model.library.run_symbols, data, size, places, separate, more)
 
-    def run_each(self, runs: Sequence[Sequence[bytes]]) -> Iterator[RunOutcome]:
+    def run_each(self, runs: Sequence[Sequence[bytes]]) -> Iterator[tuple[array[int], array[int], int, int, int]]:
         """Send packets of bytes to a foreign core, each run from the state after a reset, with gathering.
 
         Args:
             runs: the packets of each run, at least one; symbols as in `send_symbols`.
+
+        Yields:
+            For each run the output symbols as integers; for each packet that ended, the number of symbols before its
+            end; the `Status`; the value of `violation`; and the cycles from that in which the first input beat was
+            valid to the last transfer of one, 0 without.
         """
         library, remaining, size = self._model.library, iter(runs), self._model.symbol_bytes
         assert size is not None
@@ -390,7 +377,7 @@ class Session:
             all_words, all_ends = _words(symbols, sum(outputs)), _words(places, sum(packets))
             word = end = 0
             for words, packet_ends, *rest in zip(*columns, strict=True):
-                yield RunOutcome(all_words[word : word + words], all_ends[end : end + packet_ends], *rest)
+                yield (all_words[word : word + words], all_ends[end : end + packet_ends], *rest)
                 word, end = word + words, end + packet_ends
 
     def _send(

@@ -62,9 +62,6 @@ _GATES = {
     "$_XOR_": "{A} ^ {B}",
     "$_ANDNOT_": "{A} & (1 ^ {B})",
     "$_ORNOT_": "{A} | (1 ^ {B})",
-    "$_NAND_": "1 ^ ({A} & {B})",
-    "$_NOR_": "1 ^ ({A} | {B})",
-    "$_XNOR_": "1 ^ {A} ^ {B}",
     "$_MUX_": "{A} ^ (({A} ^ {B}) & {S})",
 }
 """By type of cell the value of its output `Y`; all operands are 0 or 1."""

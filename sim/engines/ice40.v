@@ -55,6 +55,8 @@ module SB_RAM40_4K(
 );
   parameter [1:0] READ_MODE = 0;
   parameter [1:0] WRITE_MODE = 0;
+  parameter NEG_CLK_R = 0;
+  parameter NEG_CLK_W = 0;
   parameter [255:0] INIT_0 = 0;
   parameter [255:0] INIT_1 = 0;
   parameter [255:0] INIT_2 = 0;
@@ -105,8 +107,10 @@ module SB_RAM40_4K(
     end
   endgenerate
 
-  always @(posedge RCLK) if (RE & RCLKE) RDATA <= read;
-  always @(posedge WCLK) if (WE & WCLKE) rows[WADDR[7:0]] <= (rows[WADDR[7:0]] & ~changed) | (new_bits & changed);
+  wire read_rises = NEG_CLK_R ? ~RCLK : RCLK;
+  wire write_rises = NEG_CLK_W ? ~WCLK : WCLK;
+  always @(posedge read_rises) if (RE & RCLKE) RDATA <= read;
+  always @(posedge write_rises) if (WE & WCLKE) rows[WADDR[7:0]] <= (rows[WADDR[7:0]] & ~changed) | (new_bits & changed);
 endmodule
 
 // A logic cell: LUT, carry and flip-flop.
@@ -145,69 +149,6 @@ module ICESTORM_LC(
       assign O = LO;
     end
   endgenerate
-endmodule
-
-// A block RAM with a pin for each bit and a choice of the edges.
-module ICESTORM_RAM(
-  input RCLK, input RCLKE = 1, input RE = 0, input WCLK, input WCLKE = 1, input WE = 0,
-  input RADDR_0 = 0, input RADDR_1 = 0, input RADDR_2 = 0, input RADDR_3 = 0, input RADDR_4 = 0, input RADDR_5 = 0,
-  input RADDR_6 = 0, input RADDR_7 = 0, input RADDR_8 = 0, input RADDR_9 = 0, input RADDR_10 = 0,
-  input WADDR_0 = 0, input WADDR_1 = 0, input WADDR_2 = 0, input WADDR_3 = 0, input WADDR_4 = 0, input WADDR_5 = 0,
-  input WADDR_6 = 0, input WADDR_7 = 0, input WADDR_8 = 0, input WADDR_9 = 0, input WADDR_10 = 0,
-  input WDATA_0 = 0, input WDATA_1 = 0, input WDATA_2 = 0, input WDATA_3 = 0, input WDATA_4 = 0, input WDATA_5 = 0,
-  input WDATA_6 = 0, input WDATA_7 = 0, input WDATA_8 = 0, input WDATA_9 = 0, input WDATA_10 = 0, input WDATA_11 = 0,
-  input WDATA_12 = 0, input WDATA_13 = 0, input WDATA_14 = 0, input WDATA_15 = 0,
-  input MASK_0 = 0, input MASK_1 = 0, input MASK_2 = 0, input MASK_3 = 0, input MASK_4 = 0, input MASK_5 = 0,
-  input MASK_6 = 0, input MASK_7 = 0, input MASK_8 = 0, input MASK_9 = 0, input MASK_10 = 0, input MASK_11 = 0,
-  input MASK_12 = 0, input MASK_13 = 0, input MASK_14 = 0, input MASK_15 = 0,
-  output RDATA_0, output RDATA_1, output RDATA_2, output RDATA_3, output RDATA_4, output RDATA_5, output RDATA_6,
-  output RDATA_7, output RDATA_8, output RDATA_9, output RDATA_10, output RDATA_11, output RDATA_12, output RDATA_13,
-  output RDATA_14, output RDATA_15
-);
-  parameter [1:0] READ_MODE = 0;
-  parameter [1:0] WRITE_MODE = 0;
-  parameter NEG_CLK_R = 0;
-  parameter NEG_CLK_W = 0;
-  parameter [255:0] INIT_0 = 0;
-  parameter [255:0] INIT_1 = 0;
-  parameter [255:0] INIT_2 = 0;
-  parameter [255:0] INIT_3 = 0;
-  parameter [255:0] INIT_4 = 0;
-  parameter [255:0] INIT_5 = 0;
-  parameter [255:0] INIT_6 = 0;
-  parameter [255:0] INIT_7 = 0;
-  parameter [255:0] INIT_8 = 0;
-  parameter [255:0] INIT_9 = 0;
-  parameter [255:0] INIT_A = 0;
-  parameter [255:0] INIT_B = 0;
-  parameter [255:0] INIT_C = 0;
-  parameter [255:0] INIT_D = 0;
-  parameter [255:0] INIT_E = 0;
-  parameter [255:0] INIT_F = 0;
-
-  SB_RAM40_4K #(
-    .READ_MODE(READ_MODE), .WRITE_MODE(WRITE_MODE),
-    .INIT_0(INIT_0), .INIT_1(INIT_1), .INIT_2(INIT_2), .INIT_3(INIT_3),
-    .INIT_4(INIT_4), .INIT_5(INIT_5), .INIT_6(INIT_6), .INIT_7(INIT_7),
-    .INIT_8(INIT_8), .INIT_9(INIT_9), .INIT_A(INIT_A), .INIT_B(INIT_B),
-    .INIT_C(INIT_C), .INIT_D(INIT_D), .INIT_E(INIT_E), .INIT_F(INIT_F)
-  ) memory(
-    .RCLK(NEG_CLK_R ? ~RCLK : RCLK), .RCLKE(RCLKE), .RE(RE), .WCLK(NEG_CLK_W ? ~WCLK : WCLK), .WCLKE(WCLKE), .WE(WE),
-    .RADDR({RADDR_10, RADDR_9, RADDR_8, RADDR_7, RADDR_6, RADDR_5, RADDR_4, RADDR_3, RADDR_2, RADDR_1, RADDR_0}),
-    .WADDR({WADDR_10, WADDR_9, WADDR_8, WADDR_7, WADDR_6, WADDR_5, WADDR_4, WADDR_3, WADDR_2, WADDR_1, WADDR_0}),
-    .WDATA({
-      WDATA_15, WDATA_14, WDATA_13, WDATA_12, WDATA_11, WDATA_10, WDATA_9, WDATA_8,
-      WDATA_7, WDATA_6, WDATA_5, WDATA_4, WDATA_3, WDATA_2, WDATA_1, WDATA_0
-    }),
-    .MASK({
-      MASK_15, MASK_14, MASK_13, MASK_12, MASK_11, MASK_10, MASK_9, MASK_8,
-      MASK_7, MASK_6, MASK_5, MASK_4, MASK_3, MASK_2, MASK_1, MASK_0
-    }),
-    .RDATA({
-      RDATA_15, RDATA_14, RDATA_13, RDATA_12, RDATA_11, RDATA_10, RDATA_9, RDATA_8,
-      RDATA_7, RDATA_6, RDATA_5, RDATA_4, RDATA_3, RDATA_2, RDATA_1, RDATA_0
-    })
-  );
 endmodule
 
 // A pad without registers. One that is not driven is 1, as with a pull-up.

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any
 
 from utf8fpga.hdl.toolchain import ToolError, after_synthesis, present_version, run_tool
 from utf8fpga.model import InvalidArgumentError
-from utf8fpga.sim.engines import native
+from utf8fpga.sim.engines import gates, native
 from utf8fpga.sim.engines.native import Circuit, source
 
 FAMILIES = ("ice40", "ecp5")
@@ -170,9 +171,9 @@ class Line:
         leds: the width of its output ``leds``; 0: it has none.
     """
 
-    def __init__(self, circuit: Circuit, *, leds: int = 0, cache: Path | None = None) -> None:
+    def __init__(self, circuit: Circuit, *, leds: int = 0) -> None:
         definitions = f"#define LEDS {leds}\n" if leds else ""
-        self._library = native.library(circuit, definitions, cache or native.default_cache(), driver="line.c")
+        self._library = native.library(circuit, definitions, native.default_cache(), driver="line.c")
         self._library.line_size.restype = ctypes.c_uint64
         self._state = ctypes.create_string_buffer(self._library.line_size())
         self._leds = leds
@@ -198,10 +199,14 @@ class Line:
 def _write_modelled(netlist: str, family: str, folder: Path, *, changes: str = "") -> None:
     """Write a netlist in JSON of Yosys as gates, after commands for Yosys, each with its semicolon, that change it."""
     modules = json.loads(netlist)
-    cells = _top(modules)["cells"]
+    top = _top(modules)
+    cells, nets = top["cells"], (bit for net in top["netnames"].values() for bit in net["bits"])
+    fresh = count(1 + max(bit for bit in nets if isinstance(bit, int)))
     for name, cell in cells.items():
         # nextpnr lists the pins without a connection, for which the models have values.
         cell["connections"] = {pin: bits for pin, bits in cell["connections"].items() if bits}
+        if cell["type"] in _BUSES:
+            _join_pins(name, cell, fresh)
         if cell["type"] == "SB_GB" and "USER_SIGNAL_TO_GLOBAL_BUFFER" not in cell["connections"]:
             # The buffer of a pad, to which nextpnr has no connection but in the name.
             pad = cells.get(name.removeprefix("$gbuf_").removesuffix("_io"))
@@ -211,6 +216,27 @@ def _write_modelled(netlist: str, family: str, folder: Path, *, changes: str = "
             cell.setdefault("port_directions", {})["USER_SIGNAL_TO_GLOBAL_BUFFER"] = "input"
     (folder / "connected.json").write_text(json.dumps(modules), encoding="utf-8")
     _write_gates(f"read_json connected.json; delete =A:blackbox; {changes}", family, folder)
+
+
+_BUSES = {
+    "ICESTORM_RAM": {"RADDR_": 11, "WADDR_": 11, "WDATA_": 16, "MASK_": 16, "RDATA_": 16},
+    "DP16KD": {"DIA": 18, "DIB": 18, "ADA": 14, "ADB": 14, "CSA": 3, "CSB": 3, "DOA": 18, "DOB": 18},
+}
+"""By type of a block RAM its pins of single bits, which are buses of the model, with their widths."""
+
+_OUTPUTS = ("RDATA_", "DOA", "DOB")
+
+
+def _join_pins(name: str, cell: dict[str, Any], fresh: Iterator[int]) -> None:
+    """Change a block RAM to the cell that has a model; nets for outputs without a connection are `fresh`."""
+    pins, parameters = cell["connections"], cell["parameters"]
+    for bus, width in _BUSES[cell["type"]].items():
+        free = fresh if bus in _OUTPUTS else repeat("0")
+        pins[bus.rstrip("_")] = [(pins.pop(f"{bus}{n}", None) or [next(free)])[0] for n in range(width)]
+    if cell["type"] == "ICESTORM_RAM":
+        cell["type"] = "SB_RAM40_4K"
+    elif any("1" in parameters.pop(each) for each in [*parameters] if each.startswith("INITVAL_")):
+        raise gates.UnknownCellError(f"the compiled engine does not know a DP16KD that is not 0 at the start ({name})")
 
 
 def _write_gates(read: str, family: str, folder: Path) -> None:

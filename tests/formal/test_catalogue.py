@@ -26,13 +26,14 @@ from utf8fpga.formal.abc import decide
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
 from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.mutation.tables import table_mutants
-from utf8fpga.formal.netlist import FAMILIES, equal_netlist
+from utf8fpga.formal.netlist import FAMILIES, equal_netlist, equal_verilog
 from utf8fpga.formal.properties import JUDGES, Property, cover_targets
 from utf8fpga.formal.reference_dfa import Reference
 from utf8fpga.formal.runner import Question, harness_aig, prove
 from utf8fpga.hdl import DecoderParameters, axi_rtlil, decoder_core
 from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
+from utf8fpga.hdl.toolchain import run_yosys
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, decode
 from utf8fpga.model.forms import RFC_2279
 from utf8fpga.model.properties import CharacterProperty
@@ -274,8 +275,7 @@ def test_one_wrong_comparison_gives_a_counterexample_and_a_test(
 
 def test_one_wrong_row_gives_a_counterexample() -> None:
     name = "row 5 (U+D000..U+D7FF as ED 80..9F 80..BF): unit 2 to 9E"
-    table = dict(table_mutants(TABLE_3_7))[name]
-    assert isinstance(table, EncodingTable)
+    table = dict(table_mutants(TABLE_3_7))[name]()
     right = CONFIGURATIONS["serial-0"]
     (result,) = prove(replace(right, name="wrong-row", table=table, right=TABLE_3_7), "equivalence")
     assert result.counterexample is not None
@@ -304,6 +304,26 @@ def test_another_clock_in_a_netlist_is_detected(family: str, change: str) -> Non
     """The engine has only one clock."""
     change = f"cd gate; rename -enumerate -pattern F% t:$dff; {change}; cd ..;"
     assert equal_netlist(axi_rtlil(decoder_core()), family, change=change).proved is False
+
+
+MEMORY = """module top(input clk, input place, input given, output reg kept);
+  reg rows [0:1];
+  initial begin kept = 0; rows[0] = 0; rows[1] = 0; end
+  always @(posedge clk) rows[place] <= given;
+  always @(posedge clk) kept <= rows[place];
+endmodule
+"""
+
+
+@pytest.mark.parametrize(
+    ("clock", "is_equal"), [("posedge clk", True), ("negedge clk", False), ("posedge given", False)]
+)
+def test_another_clock_of_a_memory_in_verilog_is_detected(clock: str, is_equal: bool) -> None:
+    script = "read_verilog top.v; hierarchy -top top; proc; write_rtlil top.il"
+    (design,) = run_yosys(script, {"top.v": MEMORY}, "top.il")
+    assert (
+        equal_verilog(design.decode(), MEMORY.replace("posedge clk) rows", f"{clock}) rows"), "top").proved is is_equal
+    )
 
 
 # Decoders with a buffer have stricter rules.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,7 @@ from utf8fpga.formal.mutation.tables import table_mutants
 from utf8fpga.formal.mutation.workload import Round, runs_of
 from utf8fpga.formal.properties import JUDGES, Property
 from utf8fpga.hdl import CORES, CoreParameters, EncoderParameters, ParallelDecoder
-from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
+from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, TableError
 from utf8fpga.model.encoder import GoldenEncoder
 
 # Faults.
@@ -235,8 +236,11 @@ def test_survivors_are_those_that_the_simulation_or_a_proof_does_not_detect(
 
 
 def test_table_mutants_are_moved_bounds_and_missing_rows() -> None:
-    mutants = list(table_mutants(TABLE_3_7))
-    made = [name for name, table in mutants if isinstance(table, EncodingTable)]
+    mutants, made = list(table_mutants(TABLE_3_7)), list[str]()
+    for name, make in mutants:
+        with suppress(TableError):
+            make()
+            made.append(name)
     # 9 rows, 27 positions: each bound down or up by one.
     assert len(mutants) == 9 + 27 * 4
     assert len(made) == 61

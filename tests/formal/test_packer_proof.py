@@ -49,10 +49,10 @@ def test_proved(lanes: int) -> None:
     check_is_proved(lanes)
 
 
-def check_is_proved(lanes: int, **kind: Any) -> None:
+def check_is_proved(lanes: int, packer: type[Packer] = Packer) -> None:
     """All properties in one test, since they share the induction."""
     for wanted in PACKER_PROPERTIES:
-        results = prove_packer(lanes, wanted, **kind)
+        results = prove_packer(PackerKind(packer, lanes), wanted)
         assert [result.verdict for result in results if not result.proved] == []
         assert len(results) == (len(PACKER_COVERS) if wanted == "cover" else 1)
 
@@ -137,7 +137,7 @@ def test_a_packer_that_does_more_than_move_words_is_detected(fault: Any) -> None
 @pytest.mark.proof
 def test_nothing_is_proved_of_a_packer_that_does_more_than_move_words() -> None:
     packer = with_fault(Packer, only_if_wide(BIT_FAULTS["a bit is inverted"]))
-    (result,) = prove_packer(2, "equivalence", symbol=WIDE, packer=packer)
+    (result,) = prove_packer(PackerKind(packer, 2), "equivalence", symbol=WIDE)
     assert result.proved is None
     assert result.note == "it does not only move words"
 
@@ -148,15 +148,15 @@ def test_without_the_solver_only_what_needs_it_is_undecided(monkeypatch: pytest.
     # A class of its own, whose induction has not been made by another test, and no answers of other tests.
     monkeypatch.setattr(cycles, "_answers", Answers())
     packer = with_fault(Packer, no_fault)
-    (result,) = prove_packer(2, "steady", packer=packer)
+    (result,) = prove_packer(PackerKind(packer, 2), "steady")
     assert (result.proved, result.note) == (None, "python-sat is not installed: pip install 'utf8fpga[proofs]'")
-    (result,) = prove_packer(2, "independence", packer=packer)
+    (result,) = prove_packer(PackerKind(packer, 2), "independence")
     assert result.proved
 
 
 def test_an_unknown_property_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^unknown property 'recovery' "):
-        prove_packer(2, "recovery")
+        prove_packer(PackerKind(Packer, 2), "recovery")
 
 
 @pytest.mark.parametrize("lanes", [2, *(pytest.param(lanes, marks=pytest.mark.proof) for lanes in (3, 8))])
@@ -233,7 +233,7 @@ BUFFER_FAULTS = {
 
 def check_is_rejected(packer: type[Packer], violated: str) -> None:
     """Check that the solver finds a counterexample, and that random runs violate a property."""
-    (result,) = prove_packer(2, violated, packer=packer)
+    (result,) = prove_packer(PackerKind(packer, 2), violated)
     assert result.note.startswith(("not inductive: ", "does not follow from the invariant"))
     assert (result.proved, result.method) == (False, "trace")
 
@@ -259,7 +259,7 @@ DEPENDENT = {
 @pytest.mark.proof
 @pytest.mark.parametrize("dependent", DEPENDENT.values(), ids=DEPENDENT)
 def test_a_dependent_handshake_is_rejected(dependent: Any) -> None:
-    (result,) = prove_packer(2, "independence", packer=with_fault(Packer, combinational(dependent)))
+    (result,) = prove_packer(PackerKind(with_fault(Packer, combinational(dependent)), 2), "independence")
     assert result.proved is False
 
 
@@ -299,7 +299,7 @@ class ShiftedPacker(Packer):
 )
 def test_initial_values(packer: type[Packer], proved: bool) -> None:
     """Pointers that differ at power-up are rejected; `ready` at power-up is harmless."""
-    (result,) = prove_packer(2, "power-up", packer=packer)
+    (result,) = prove_packer(PackerKind(packer, 2), "power-up")
     assert bool(result.proved) == proved
 
 
@@ -309,14 +309,14 @@ def test_a_fault_without_effect_is_accepted() -> None:
     same = with_registers(with_fault(Packer, no_fault, combinational(lambda _: [])), ready={})
     designs = {str(rtlil.convert(packer(NARROW, 2), name="packer", emit_src=False)) for packer in (Packer, same)}
     assert len(designs) == 1
-    (result,) = prove_packer(2, "equivalence", packer=same)
+    (result,) = prove_packer(PackerKind(same, 2), "equivalence")
     assert result.proved
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("wanted", [*MONITORED, Property.INDEPENDENCE, Property.POWER_UP])
 def test_a_packer_behind_a_pipeline(wanted: Property) -> None:
-    (result,) = prove_packer(2, wanted, ahead=2)
+    (result,) = prove_packer(PackerKind(Packer, 2, ahead=2), wanted)
     assert result.proved, result.note
 
 
@@ -333,7 +333,7 @@ class ForgetfulPacker(Packer):
 @pytest.mark.proof
 def test_beats_of_the_pipeline_in_front_need_room() -> None:
     """A run loses a beat."""
-    (result,) = prove_packer(2, "equivalence", ahead=2, packer=ForgetfulPacker)
+    (result,) = prove_packer(PackerKind(ForgetfulPacker, 2, ahead=2), "equivalence")
     assert (result.proved, result.note) == (False, "not inductive: room")
 
 
@@ -348,7 +348,7 @@ class LatePacker(Packer):
 
 @pytest.mark.exhaustive
 def test_a_packer_without_room_for_the_rows_in_front_of_it_is_rejected() -> None:
-    (result,) = prove_packer(4, "equivalence", ahead=3, lends=True, packer=LatePacker)
+    (result,) = prove_packer(PackerKind(LatePacker, 4, ahead=3, lends=True), "equivalence")
     assert (result.proved, result.note) == (False, "not inductive: room")
 
 
@@ -370,5 +370,5 @@ class DroppingPacker(Packer):
 @pytest.mark.proof
 def test_words_that_are_output_a_cycle_earlier_are_not_dropped() -> None:
     """The first beat after a pause may have words that the pipeline in front outputs before its other words."""
-    (result,) = prove_packer(2, "equivalence", ahead=2, lends=True, packer=DroppingPacker)
+    (result,) = prove_packer(PackerKind(DroppingPacker, 2, ahead=2, lends=True), "equivalence")
     assert result.proved is False

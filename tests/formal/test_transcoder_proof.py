@@ -15,7 +15,7 @@ from utf8fpga.formal import item_lanes, runner
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
 from utf8fpga.formal.item_lanes import prove_item_lanes
 from utf8fpga.formal.mark_proof import prove_marks
-from utf8fpga.formal.packer_proof import prove_packer
+from utf8fpga.formal.packer_proof import PackerKind, prove_packer
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove
@@ -329,5 +329,5 @@ def test_wide_cores_are_proved(name: str, wanted: Property) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("wanted", [Property.STALL, Property.LATENCY])
 def test_a_packer_behind_a_pipeline_that_lends(wanted: Property) -> None:
-    (result,) = prove_packer(4, wanted, ahead=5, lends=True)
+    (result,) = prove_packer(PackerKind(Packer, 4, ahead=5, lends=True), wanted)
     assert result.proved, result.note

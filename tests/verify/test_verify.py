@@ -214,6 +214,7 @@ def test_wrong_verilog_with_its_own_circuit_has_no_invariant(
     changed(folder / "core.v", lambda text: text.replace(*change))
     second: list[str] = []
     read = verifier.Circuit.read
+    read_again.cache_clear()  # So that the last circuit that is read is that of the Verilog.
     monkeypatch.setattr(verifier.Circuit, "read", lambda text: second.append(text) or read(text))
     rejected(folder, capsys)
     (folder / "circuit.aag").write_text(second[-1], encoding="utf-8")
@@ -240,6 +241,9 @@ def test_a_gate_more_or_less_is_rejected(folder: Path, capsys: pytest.CaptureFix
     [
         (("wire input_keep = s_axis_tkeep;", "wire input_keep;"), "core.v cannot be read"),
         (("occupied <= 1'b0;", "occupied <= 1'bx;"), "core.v has an undefined digit"),
+        (("(posedge clk)", "(negedge clk)"), "Assertion failed"),
+        (("(posedge clk)", "(posedge rst)"), "Assertion failed"),
+        (("(posedge clk)", "(posedge clk or posedge rst)"), "core.v cannot be read"),
         (("occupied <= 1'b0;", "occupied <= 1'sBZ;"), "core.v has an undefined digit"),
         (("// Latency: at most", "// Latency: perhaps"), "no header that promises"),
     ],
