@@ -22,7 +22,7 @@ TOP = "utf8_decoder"
 
 _COMPARE = (
     # Undefined bits are arbitrary, except the initial contents of memories: those are 0, as in bitstreams.
-    "read_rtlil gate.il; rename {top} gate; setundef -anyseq gate; setundef -zero -params gate; "
+    "read_rtlil gate.il; rename {top} gate; setundef -anyseq gate; setundef -zero -params gate; memory_unpack; "
     "{cells} hierarchy -top gate; proc; flatten; {change} setundef -undriven -anyseq; "
     "opt_clean; design -stash gate; read_rtlil gold.il; hierarchy -top {top}; proc; flatten; "
     "opt_clean; rename {top} gold; design -stash gold; design -copy-from gold -as gold gold; "
@@ -53,7 +53,7 @@ def equal_verilog(design: str, verilog: str, top: str = TOP) -> Verdict:
         verilog: the result of `axi_verilog`.
         top: the name of the top module of both.
     """
-    script = f"read_verilog gate.v; hierarchy -top {top}; proc; flatten; write_rtlil gate.il"
+    script = f"read_verilog gate.v; hierarchy -top {top}; proc; flatten; memory_collect; write_rtlil gate.il"
     (made,) = run_yosys(script, {"gate.v": verilog}, "gate.il")
     return _equal(design, made, top)
 

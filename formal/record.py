@@ -36,20 +36,25 @@ COMMAND = "utf8fpga prove --record ."
 _NO_PROOF = "no proof"
 """The recorded reason if there is no method to prove a property of a core."""
 
-_STATED_FOR_ALL = ("helpers", "netlist", "properties", "reference")
-_DECODERS = ("decoder_reference", "reference_dfa")
-_ENCODERS = ("encoder_reference",)
+_STATED_FOR_ALL = ("helpers", "netlist", "properties", "reference", "top")
+_PACKERS = ("joints", "packer_monitors", "packer_proof")
+_DECODERS = (
+    *("decoder_reference", "reference_dfa", "drained_proof", "invariants/buffer", "invariants/window"),
+    *("parallel_proof", "recovery_proof", *_PACKERS),
+)
+_ENCODERS = ("encoder_reference", "item_lanes", "stages_proof", "transcoder_proof", "wide_proof")
 _STATED_FOR = {
     "decoder": _DECODERS,
-    "encoder": _ENCODERS,
+    "encoder": (*_ENCODERS, *_PACKERS),
     "transcoder": (*_DECODERS, *_ENCODERS, "mark_proof", "transcoder_reference"),
-    "remover": (),
+    "remover": _PACKERS,
     "validator": ("reference_dfa", "tap_proof"),
     "periodic reset": (*_DECODERS, "axi_stream_proof", "periodic_reset_proof"),
     "AXI4-Stream ports": ("axi_stream_proof",),
     "UART": ("uart_proof",),
 }
-"""The modules that state what is proved, by the name of the core or the part."""
+"""The modules that state what is proved, by the name of the core or the part. Which of the proofs a core has follows
+from its circuit: so `runner`, which chooses them, is not listed."""
 
 
 def digests(configuration: Configuration) -> dict[str, str]:

@@ -181,8 +181,13 @@ def _(core: Chain, question: Question) -> list[Result]:
     results: list[Result] = []
     for name in names:
         stage = question.of_stage(name)
-        results += _prove(stage.build(), stage)
-        if question.wanted is not Property.COVER and not results[-1].proved:
+        found = _prove(stage.build(), stage)
+        results += found
+        if question.wanted is Property.COVER:
+            continue
+        if not found:
+            return []  # There is no method for this stage.
+        if not found[-1].proved:
             break
     if question.wanted is Property.COVER:
         return results

@@ -157,9 +157,8 @@ class SymbolPorts:
     def data_of(self, symbol: Any) -> Value:
         """The data of a symbol, extended to its width in ``tdata``."""
         value = Value.cast(symbol if self.field is None else symbol[self.field])
-        if self.flags == "word":
-            return Cat(value, Const(0, 8 * self.size - self.bits - 1), symbol["error"])
-        return Cat(value, Const(0, 8 * self.size - self.bits))
+        flag = [symbol["error"]] if self.flags == "word" else []
+        return Cat(value, Const(0, 8 * self.size - self.bits - len(flag)), *flag)
 
     def user_of(self, symbol: Any) -> Value:
         """The part of ``tuser`` of a symbol."""
@@ -209,17 +208,12 @@ def axi_signature(core: Core, options: PortOptions = _DEFAULT) -> wiring.Signatu
     if hasattr(core, "report"):
         ports |= _report_ports(core.report)
     if options.statistics:
-        if not _has_flag(core.output):
+        if "error" not in dict(SymbolPorts.of(core.output).users):
             raise InvalidArgumentError(
                 f"statistics {options.statistics} is for symbols with an error flag, which these do not have"
             )
         ports |= statistics_ports(options.statistics)
     return wiring.Signature(ports)
-
-
-def _has_flag(output: Any) -> bool:
-    symbol = symbol_shape(output)
-    return isinstance(symbol, data.StructLayout) and "error" in symbol.members
 
 
 def _report_ports(report: Any) -> dict[str, Any]:

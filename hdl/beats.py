@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import ShapeLike, Value
-from amaranth.lib import data, stream
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
 
 
 def beat_layout(symbol: ShapeLike, lanes: int) -> data.StructLayout:
@@ -32,6 +33,13 @@ def beat_layout(symbol: ShapeLike, lanes: int) -> data.StructLayout:
 def beat_stream(symbol: ShapeLike, lanes: int) -> stream.Signature:
     """The signature of a stream of `beat_layout`."""
     return stream.Signature(beat_layout(symbol, lanes))
+
+
+def stage_ports(
+    given: ShapeLike, made: ShapeLike, lanes: int, made_lanes: int | None = None
+) -> dict[str, wiring.Member]:
+    """The streams `input` and `output` of a circuit: the shapes of their symbols, and their lanes, equal by default."""
+    return {"input": In(beat_stream(given, lanes)), "output": Out(beat_stream(made, made_lanes or lanes))}
 
 
 def symbol_shape(beats: Any) -> ShapeLike:

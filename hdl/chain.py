@@ -4,32 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from amaranth.hdl import Module, Value
 from amaranth.lib import stream, wiring
 
 from utf8fpga.hdl.beats import is_effective, lanes_of
-
-
-class Stage(Protocol):
-    """A circuit with one input and one output stream, see `Core` for the attributes.
-
-    A stage that needs more than one cycle for some beat has the attribute `beat_cycles`: an upper bound on these. One
-    that cannot accept a beat per cycle on average has `is_narrow`, which is true.
-    """
-
-    input: stream.Interface
-    output: stream.Interface
-
-    @property
-    def latency(self) -> int: ...
-    @property
-    def reset_cycles(self) -> int: ...
-    @property
-    def stall_cycles(self) -> int: ...
-    @property
-    def drain_cycles(self) -> int: ...
+from utf8fpga.hdl.core import Stage
 
 
 class Join(NamedTuple):

@@ -15,8 +15,9 @@ Namer: TypeAlias = Callable[[str, Value, str], Value]
 
 
 def commented(signal: Signal, comment: str) -> Signal:
-    """A signal with a comment, which the Verilog has at its declaration."""
-    signal.attrs["doc"] = comment
+    """A signal with a comment, which the Verilog has at its declaration; an empty one is none."""
+    if comment:
+        signal.attrs["doc"] = comment
     return signal
 
 
@@ -24,7 +25,7 @@ def named(m: Module, name: str, value: Value, comment: str = "") -> Signal:
     """A signal with a value: it gives an expression of a module a name and a comment."""
     signal = Signal(len(value), name=name)
     m.d.comb += signal.eq(value)
-    return commented(signal, comment) if comment else signal
+    return commented(signal, comment)
 
 
 def unnamed(name: str, value: Value, comment: str) -> Value:

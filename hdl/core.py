@@ -25,27 +25,15 @@ from utf8fpga.model.golden import BulkGolden, Golden
 from utf8fpga.model.table import checked_table
 
 
-class Core(Protocol):
-    """A circuit with one input and one output stream. Code that takes any core uses these attributes only.
+class Stage(Protocol):
+    """A circuit with one input and one output stream: a core, or a part of a `Chain`.
 
-    Ports:
-        input: stream of `beat_layout`.
-        output: stream of `beat_layout`, without null beats. If symbols have the flag `error`, it is 0 in lanes in
-            which `keep` is 0.
+    A stage that needs more than one cycle for some beat has the attribute `beat_cycles`: an upper bound on these. One
+    that cannot accept a beat per cycle on average has `is_narrow`, which is true.
     """
 
-    parameters: CoreParameters
     input: stream.Interface
     output: stream.Interface
-    signature: Signature
-
-    @property
-    def lanes(self) -> int:
-        """Symbols per input beat. The output has the same number of lanes or another one, see `lanes_of`."""
-
-    @property
-    def packed(self) -> bool:
-        """Whether the symbols of an output beat are contiguous from lane 0."""
 
     @property
     def latency(self) -> int:
@@ -70,6 +58,27 @@ class Core(Protocol):
 
         The cycles are those in which no input beat is accepted and no output beat waits.
         """
+
+
+class Core(Stage, Protocol):
+    """Code that takes any core uses these attributes and those of `Stage` only.
+
+    Ports:
+        input: stream of `beat_layout`.
+        output: stream of `beat_layout`, without null beats. If symbols have the flag `error`, it is 0 in lanes in
+            which `keep` is 0.
+    """
+
+    parameters: CoreParameters
+    signature: Signature
+
+    @property
+    def lanes(self) -> int:
+        """Symbols per input beat. The output has the same number of lanes or another one, see `lanes_of`."""
+
+    @property
+    def packed(self) -> bool:
+        """Whether the symbols of an output beat are contiguous from lane 0."""
 
     def elaborate(self, platform: object) -> Elaboratable:
         """The circuit."""

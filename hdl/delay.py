@@ -3,11 +3,20 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Module, Signal, Value, ValueLike
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.minimise import minimised_word
+
+
+def access(ports: Sequence[Any], write: Value, entry: Value, read: Value, enable: ValueLike = 1) -> list[Any]:
+    """The assignments to a write port and a read port of a memory: the rows that are written and read."""
+    into, out = ports
+    return [into.en.eq(enable), into.addr.eq(write), into.data.eq(entry), out.addr.eq(read)]
 
 
 class DelayMemory(wiring.Component):
@@ -43,16 +52,10 @@ class DelayMemory(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.rows = self.rows
-        pointer, (into, out) = self.pointer, self._ports
+        pointer = self.pointer
         steps = {row: (row + 1) % self.depth if row < self.depth else 0 for row in range(1 << len(pointer))}
         # As sums of products: of a choice for each value synthesis would make a reset, which is a long net.
-        following = Cat(function(pointer) for function in minimised_word(steps, len(pointer), len(pointer)))
-        m.d.sync += [pointer.eq(following), self._output.eq(out.data)]
-        m.d.comb += [
-            into.en.eq(1),
-            into.addr.eq(pointer),
-            into.data.eq(self.entry),
-            out.addr.eq(pointer),
-            self.output.eq(self._output),
-        ]
+        following = minimised_word(steps, len(pointer), len(pointer))(pointer)
+        m.d.sync += [pointer.eq(following), self._output.eq(self._ports[1].data)]
+        m.d.comb += [*access(self._ports, pointer, self.entry, pointer), self.output.eq(self._output)]
         return m

@@ -48,15 +48,11 @@ def component_core(component: wiring.Component, practice: Practice = Practice.MA
     m.submodules.component = component
     ports: list[Signal] = []
 
-    def port(role: str, width: int) -> Signal:
-        ports.append(Signal(width, name=role))
-        return ports[-1]
-
     roles: dict[str, dict[str, str]] = {"input": {}, "output": {}}
 
     def connect(side: str, role: str, value: Value, *, drives: bool) -> None:
-        roles[side][role] = f"{side}_{role}"
-        signal = port(f"{side}_{role}", len(value))
+        roles[side][role] = name = f"{side}_{role}"
+        ports.append(signal := Signal(len(value), name=name))
         m.d.comb += value.eq(signal) if drives else signal.eq(value)
 
     main, leaves, _ = _fields(given.payload, name, "input", _INPUT_ROLES)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Mux, ResetSignal, Signal, Value
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import Out
 
-from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.beats import stage_ports
 from utf8fpga.hdl.core import CoreParameters
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.encoder.parameters import EncoderParameters
@@ -34,18 +34,6 @@ _RESENT, PARTIAL = 1, 2
 
 VIOLATIONS = ("", f"the same byte was requested again {MOST_RESENT} times", "keep selects a part of a word")
 """By value of `ForeignCore.violation` what it means."""
-
-
-class _ForeignDecoderParameters(DecoderParameters):
-    obstacle = "the core is foreign"
-
-
-class _ForeignTranscoderParameters(TranscoderParameters):
-    obstacle = "the core is foreign"
-
-
-class _ForeignEncoderParameters(EncoderParameters):
-    obstacle = "the core is foreign"
 
 
 class ForeignCore(wiring.Component):
@@ -77,6 +65,7 @@ class ForeignCore(wiring.Component):
     """
 
     packed = False
+    obstacle = "the core is foreign"
     latency = reset_cycles = drain_cycles = 0
 
     def __init__(
@@ -119,13 +108,8 @@ class ForeignCore(wiring.Component):
         self.stall_cycles = max(PATIENCE, 2 * MOST_RESENT * (ports.interval + ports.latency))
         word = "unit" if ports.kind in ("transcoder", "encoder") else "code_point"
         symbol = data.StructLayout({word: _WORD_BITS, "error": 1})
-        super().__init__(
-            {
-                "input": In(stream.Signature(beat_layout(_WORD_BITS if ports.kind == "encoder" else 8, self.lanes))),
-                "output": Out(stream.Signature(beat_layout(symbol, self.words * (1 + self._is_separate)))),
-                "violation": Out(2),
-            }
-        )
+        given, outputs = _WORD_BITS if ports.kind == "encoder" else 8, self.words * (1 + self._is_separate)
+        super().__init__(stage_ports(given, symbol, self.lanes, outputs) | {"violation": Out(2)})
 
     @property
     def _is_separate(self) -> bool:
@@ -135,11 +119,11 @@ class ForeignCore(wiring.Component):
     def parameters(self) -> CoreParameters:
         """The parameters of a core of this library that has the same golden function."""
         if self.ports.kind == "encoder":
-            return _ForeignEncoderParameters()
+            return EncoderParameters()
         if self.ports.kind == "transcoder":
             form = self.ports.form if self.ports.form == "utf-8" else f"{self.ports.form}-le"
-            return _ForeignTranscoderParameters(to=form)
-        return _ForeignDecoderParameters(practice=self._practice)
+            return TranscoderParameters(to=form)
+        return DecoderParameters(practice=self._practice)
 
     @property
     def sends_empty_texts(self) -> bool:

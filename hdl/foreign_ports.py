@@ -234,14 +234,8 @@ class CheckedPorts:
     @property
     def is_own(self) -> bool:
         """Whether the ports are those of this project's core."""
-        return self == CheckedPorts(
-            clock=self.clock,
-            reset=self.reset,
-            reset_active=self.reset_active,
-            constants=self.constants,
-            kind=self.kind,
-            form=self.form,
-        )
+        kept = ("clock", "reset", "reset_active", "constants", "kind", "form")
+        return self == CheckedPorts(**{name: getattr(self, name) for name in kept})
 
     def named(self, outputs: Container[str]) -> CheckedPorts:
         """The description with the names of this project, if it has none.
@@ -348,20 +342,9 @@ _DATA_OUT = {"code_point": "a decoder", "byte": "an encoder"}
 _BUS_OUTPUT = ("code_point", "byte", "valid", "error", "resend", "busy")
 """The roles of the output of a core on a bus."""
 
-_OWN_INPUT = {
-    "byte": "s_axis_tdata",
-    "keep": "s_axis_tkeep",
-    "last": "s_axis_tlast",
-    "valid": "s_axis_tvalid",
-    "ready": "s_axis_tready",
-}
-_OWN_OUTPUT = {
-    "code_point": "m_axis_tdata",
-    "keep": "m_axis_tkeep",
-    "error": "m_axis_tuser",
-    "last": "m_axis_tlast",
-    "valid": "m_axis_tvalid",
-    "ready": "m_axis_tready",
+_OWN_INPUT = {"byte": "s_axis_tdata"} | {role: f"s_axis_t{role}" for role in ("keep", "last", "valid", "ready")}
+_OWN_OUTPUT = {"code_point": "m_axis_tdata", "error": "m_axis_tuser"} | {
+    role: f"m_axis_t{role}" for role in ("keep", "last", "valid", "ready")
 }
 _REPORT_VALID = "report_tvalid"
 """The ports of the Verilog that `hdl.axi_verilog` writes; this one only a tap has."""

@@ -14,7 +14,8 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.commented import commented
-from utf8fpga.hdl.fan_out import MANY, LateReset
+from utf8fpga.hdl.delay import access
+from utf8fpga.hdl.fan_out import MANY, FanOut, LateReset
 
 _STATES = 15
 """States of a four-bit pointer, which steps through all values but 0."""
@@ -171,7 +172,7 @@ class LaneMemory(wiring.Component):
             for name in ("write", "read")
         )
         self.rows = memory.Memory(shape=width, depth=1 << _POINTER_BITS, init=[])
-        self._into, self._out = self.rows.write_port(), self.rows.read_port(domain="comb")
+        self._ports = self.rows.write_port(), self.rows.read_port(domain="comb")
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -184,14 +185,7 @@ class LaneMemory(wiring.Component):
             m.d.sync += read.eq(in_logic(self.valid, _next(read), read))
         with m.If(self.reset):
             m.d.sync += [write.eq(write.init), read.eq(read.init)]
-        into, out = self._into, self._out
-        m.d.comb += [
-            into.en.eq(1),
-            into.addr.eq(write),
-            into.data.eq(self.entry),
-            out.addr.eq(read),
-            self.row.eq(out.data),
-        ]
+        m.d.comb += [*access(self._ports, write, self.entry, read), self.row.eq(self._ports[1].data)]
         return m
 
 
@@ -222,7 +216,6 @@ class RowBuffer(wiring.Component):
     Args:
         layout: the payload of a beat: an array `slots` of at least two lanes, and `last`, such as `slots_layout`.
         row_cycles: cycles from `accepted` to `row_valid`.
-        row_copies: bits of `row_valid`.
 
     Attributes:
         reset: the reset of all registers with feedback.
@@ -252,7 +245,7 @@ class RowBuffer(wiring.Component):
     """Cycles in which neither a row nor a tail may be valid: the one after a late reset, and the last ones of it."""
     reset: LateReset
 
-    def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1, group: int = GROUP) -> None:
+    def __init__(self, layout: data.StructLayout, *, row_cycles: int, group: int = GROUP) -> None:
         self.group = group
         array = layout["slots"].shape
         item, self.lanes = array.elem_shape, int(array.length)
@@ -261,7 +254,7 @@ class RowBuffer(wiring.Component):
                 "ready": Out(1),
                 "accepted": In(1),
                 "row": In(data.ArrayLayout(item, self.lanes - 1)),
-                "row_valid": In(row_copies),
+                "row_valid": In(FanOut.copies_after(row_cycles)),
                 "tail": In(data.StructLayout({"item": item, "last": 1})),
                 "tail_valid": In(1),
                 "late_reset": Out(2),
@@ -293,7 +286,8 @@ class RowBuffer(wiring.Component):
         m.d.sync += self._ready.eq(~inside.more_than[CAPACITY - UNCOUNTED] & ~self.reset.busy)
 
     def _divide(self, m: Module, controls: Sequence[tuple[Value, Value, Value]]) -> None:
-        """Divide a row and its tail among the memories, each with its inputs `valid`, `ready` and `reset`."""
+        """Divide a row and its tail among the memories, each with its inputs `valid`, `ready` and `reset`, and join the
+        rows at the output."""
         groups, copies = len(self.memories) - 1, len(self.row_valid)
         row, at = Value.cast(self.row), 0
         for number, (lanes, (valid, ready, reset)) in enumerate(zip(self.memories, controls, strict=True)):
@@ -308,6 +302,8 @@ class RowBuffer(wiring.Component):
                 lanes.reset.eq(reset),
             ]
             at = end
+        beat = self.output.payload
+        m.d.comb += Cat(Value.cast(beat.slots), beat.last).eq(Cat(*(lanes.row for lanes in self.memories)))
 
 
 class MemoryBuffer(RowBuffer):
@@ -320,8 +316,8 @@ class MemoryBuffer(RowBuffer):
 
     latency = 4
 
-    def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1, group: int = GROUP) -> None:
-        super().__init__(layout, row_cycles=row_cycles, row_copies=row_copies, group=group)
+    def __init__(self, layout: data.StructLayout, *, row_cycles: int, group: int = GROUP) -> None:
+        super().__init__(layout, row_cycles=row_cycles, group=group)
         self._regions = -(-self.lanes // (_REGION << (self.lanes > 2 * MANY)))
         self._places = max(2, self._regions)
         # Cycles from an accepted beat to the steps of pointers and counts.
@@ -373,17 +369,8 @@ class MemoryBuffer(RowBuffer):
             front.ready.eq(ready),
         ]
         m.d.sync += [arrive.eq(announces(arrive)), near.eq(announced)]
-        self._connect_memories(m)
+        places = [self.place(number) for number in range(len(self.memories))]
+        self._divide(m, [(front.valid[1 + place], ready, reset.copies[place]) for place in places])
 
         self._accept(m, valid & ready)
         return m
-
-    def _connect_memories(self, m: Module) -> None:
-        """Divide a row and its tail among the memories, and join them at the output."""
-        places = [self.place(number) for number in range(len(self.memories))]
-        self._divide(
-            m, [(self.front.valid[1 + place], self.output.ready, self.reset.copies[place]) for place in places]
-        )
-        shown = [lanes.row for lanes in self.memories]
-        beat = self.output.payload
-        m.d.comb += Cat(Value.cast(beat.slots), beat.last).eq(Cat(*shown))

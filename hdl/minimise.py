@@ -16,7 +16,7 @@ from functools import reduce
 from itertools import combinations
 from operator import or_
 
-from amaranth.hdl import Const, Value
+from amaranth.hdl import Cat, Const, Value
 
 LUT_INPUTS = 4
 """Inputs of a look-up table."""
@@ -111,9 +111,17 @@ def minimised(values: Mapping[int, int], width: int) -> Function:
     return minimise(ones, values.keys() - ones, width)
 
 
-def minimised_word(values: Mapping[int, int], bits: int, width: int) -> tuple[Function, ...]:
+class Word(tuple[Function, ...]):
+    """The functions of the bits of a word, bit 0 first."""
+
+    def __call__(self, bits: Value) -> Value:
+        """The value of the word."""
+        return Cat(*(function(bits) for function in self))
+
+
+def minimised_word(values: Mapping[int, int], bits: int, width: int) -> Word:
     """`minimise` for each bit of a word, bit 0 first, for inputs with their words."""
-    return tuple(minimised({word: value >> bit & 1 for word, value in values.items()}, width) for bit in range(bits))
+    return Word(minimised({word: value >> bit & 1 for word, value in values.items()}, width) for bit in range(bits))
 
 
 @dataclass(frozen=True)
@@ -281,10 +289,7 @@ def _selected(word: int, places: Sequence[int]) -> int:
 
 
 def _table(inputs: Iterable[int]) -> int:
-    table = 0
-    for value in inputs:
-        table |= 1 << value
-    return table
+    return reduce(or_, (1 << value for value in inputs), 0)
 
 
 def _isop(lower: int, upper: int, width: int) -> tuple[list[Cube], int]:

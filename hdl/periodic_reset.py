@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
 from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal, Value
@@ -143,17 +144,9 @@ class RefreshedDecoder(wiring.Component):
 
     # No attributes, since a proof has a decoder without `latency` and `stall_cycles`.
 
-    @property
-    def latency(self) -> int:
-        return self.decoder.latency
-
-    @property
-    def reset_cycles(self) -> int:
-        return self.decoder.reset_cycles
-
-    @property
-    def drain_cycles(self) -> int:
-        return self.decoder.drain_cycles
+    latency = property(attrgetter("decoder.latency"))
+    reset_cycles = property(attrgetter("decoder.reset_cycles"))
+    drain_cycles = property(attrgetter("decoder.drain_cycles"))
 
     @property
     def stall_cycles(self) -> int:

@@ -93,8 +93,7 @@ class Pipeline:
         full = (1 << len(value)) - 1
         number = f"_{stage + 1}" if self._numbered else ""
         held = Signal(len(value), name=name + number, reset_less=not resets, init=full if preset else init)
-        if comment:
-            commented(held, comment)
+        commented(held, comment)
         self.add(held.eq(value))
         control = clear or preset
         if control and control is not ZERO:
@@ -162,9 +161,7 @@ class Pipeline:
         Args:
             cleared: a reset initialises it. One whose contents are not used after a reset does without.
         """
-        state = Signal(size, name=name, init=init, reset_less=True)
-        if comment:
-            commented(state, comment)
+        state = commented(Signal(size, name=name, init=init, reset_less=True), comment)
         if cleared:
             self.cleared.append(state)
         return state
@@ -200,3 +197,12 @@ class Pipeline:
 def latest(values: Sequence[Staged]) -> int:
     """The latest stage of some values; 0 if there is none."""
     return max((value.stage for value in values), default=0)
+
+
+def loaded(register: Value, value: Value, enable: Value) -> Any:
+    """The assignment of `value` to a register in the cycles in which `enable` is asserted, by a multiplexer in logic.
+
+    On iCE40 the path to a clock enable is longer than that to a look-up table, and the flip-flops of a tile share it.
+    """
+    wide = enable.replicate(len(register))
+    return register.eq((value & wide) | (register & ~wide))

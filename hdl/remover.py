@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from amaranth.hdl import Module, ShapeLike, Value
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, wiring
 
-from utf8fpga.hdl.beats import beat_layout, is_effective
+from utf8fpga.hdl.beats import beat_layout, is_effective, stage_ports
 from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
@@ -156,12 +155,11 @@ class Remover(wiring.Component):
         self, symbol: ShapeLike, lanes: int, *, flushes: bool = False, parameters: RemoverParameters | None = None
     ) -> None:
         self.lanes, self.flushes, self.parameters = lanes, flushes and lanes > 1, parameters
-        layout = beat_layout(symbol, lanes)
-        super().__init__({"input": In(stream.Signature(layout)), "output": Out(stream.Signature(layout))})
+        super().__init__(stage_ports(symbol, symbol, lanes))
         # A packer moves structures.
         moved = symbol if isinstance(symbol, data.StructLayout) else data.StructLayout({"value": symbol})
         self.closer: Packer | RegisterBuffer = (
-            Packer(moved, lanes, flushes=flushes) if lanes > 1 else RegisterBuffer(layout, 1)
+            Packer(moved, lanes, flushes=flushes) if lanes > 1 else RegisterBuffer(beat_layout(symbol, 1), 1)
         )
         self.accepts_gaps = lanes > 1
         self.latency, self.reset_cycles = self.closer.latency, self.closer.reset_cycles
@@ -178,17 +176,16 @@ class Remover(wiring.Component):
                 closer.entry.eq(source.payload),
                 closer.entry_valid.eq(is_effective(source) & closer.run),
                 source.ready.eq(closer.run),
-                output.payload.eq(closer.output.payload),
-                output.valid.eq(closer.output.valid),
-                closer.output.ready.eq(output.ready),
             ]
-            return m
+        else:
+            m.d.comb += [
+                Value.cast(closer.sparse.payload).eq(Value.cast(source.payload)),
+                closer.sparse.valid.eq(source.valid),
+                source.ready.eq(closer.sparse.ready),
+            ]
         m.d.comb += [
-            Value.cast(closer.sparse.payload).eq(Value.cast(source.payload)),
-            closer.sparse.valid.eq(source.valid),
-            source.ready.eq(closer.sparse.ready),
-            Value.cast(output.payload).eq(Value.cast(closer.packed.payload)),
-            output.valid.eq(closer.packed.valid),
-            closer.packed.ready.eq(output.ready),
+            Value.cast(output.payload).eq(Value.cast(closer.output.payload)),
+            output.valid.eq(closer.output.valid),
+            closer.output.ready.eq(output.ready),
         ]
         return m

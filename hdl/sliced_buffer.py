@@ -8,7 +8,7 @@ of registers, and has its own copy of all decisions.
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -98,8 +98,8 @@ class SlicedBuffer(RowBuffer):
 
     drained = 1 + _SPREAD
 
-    def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1, group: int = GROUP) -> None:
-        super().__init__(layout, row_cycles=row_cycles, row_copies=row_copies, group=group)
+    def __init__(self, layout: data.StructLayout, *, row_cycles: int, group: int = GROUP) -> None:
+        super().__init__(layout, row_cycles=row_cycles, group=group)
         # A narrow circuit has slices of a group, so that there are two or more from 5 lanes on.
         self.slice_lanes = _SLICE if self.lanes >= 2 * _SLICE else group
         slices = -(-self.lanes // self.slice_lanes)
@@ -139,8 +139,5 @@ class SlicedBuffer(RowBuffer):
         ]
         self._accept(m, port.valid & self.output.ready)
         places = [self.slice_of(number) for number in range(len(self.memories))]
-        inputs = [(self.slices[place].valid, self.output.ready, reset.copies[1 + place]) for place in places]
-        self._divide(m, inputs)
-        beat = self.output.payload
-        m.d.comb += Cat(Value.cast(beat.slots), beat.last).eq(Cat(*(lanes.row for lanes in self.memories)))
+        self._divide(m, [(self.slices[place].valid, self.output.ready, reset.copies[1 + place]) for place in places])
         return m

@@ -255,7 +255,7 @@ def described(
     core, arguments = (words[:1], words[1:]) if words[:1] == [parameters.core] else ([], words)
     replay = ["utf8fpga", "simulate", *core, "--hex", _as_hex(units, width), *arguments, *options.arguments]
     replay += simulation.arguments
-    obstacle = parameters.obstacle
+    obstacle = getattr(simulation.core, "obstacle", parameters.obstacle)
     return Mismatch(
         units,
         offset,

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_stream, is_effective
-from utf8fpga.hdl.chain import Chain, Stage
+from utf8fpga.hdl.beats import is_effective, stage_ports
+from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.commented import commented, named
+from utf8fpga.hdl.core import Stage
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.payloads import item_layout, unit_layout
 from utf8fpga.model import EncodingTable, Replacement
@@ -70,7 +70,7 @@ class UnitMarker(wiring.Component):
         )
         self.code = commented(Signal(control.code_bits, name="restricts", reset_less=True), comments["code"])
         self.lead = commented(Signal(control.payload_bits, reset_less=True), "The low bits of the lead.")
-        super().__init__({"input": In(beat_stream(width, 1)), "output": Out(beat_stream(unit_layout(width), 1))})
+        super().__init__(stage_ports(width, unit_layout(width), 1))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -180,12 +180,7 @@ class MarkedDecoder(wiring.Component):
         self.table, self.replacement = table, replacement
         self._control = control = SerialControl.of(table)
         self.remaining = commented(Signal(control.longest - 1), "Bit k: the sequence needs more than k units.")
-        super().__init__(
-            {
-                "input": In(beat_stream(unit_layout(table.unit_width), 1)),
-                "output": Out(beat_stream(item_layout(table), 1)),
-            }
-        )
+        super().__init__(stage_ports(unit_layout(table.unit_width), item_layout(table), 1))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -198,7 +193,7 @@ class MarkedDecoder(wiring.Component):
         needed = Cat(control.needed(control.is_lead(unit), unit))
         after = named(m, "after", Mux(error | ~beat.keep, 0, needed | (remaining >> 1)))
         code_point = item.symbols[0].code_point
-        whole = Cat(control.accumulate(code_point, unit, len(code_point), leads=True, singles=True))
+        whole = Cat(control.accumulate(code_point, unit, len(code_point)))
         m.d.comb += [
             output.valid.eq(full),
             Value.cast(output.payload).eq(item),

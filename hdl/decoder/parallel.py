@@ -11,7 +11,6 @@ from amaranth.lib import data, wiring
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.decoder.window import BeatWindow, RowWindow
-from utf8fpga.hdl.fan_out import FanOut
 from utf8fpga.hdl.memory_buffer import MemoryBuffer, RowBuffer
 from utf8fpga.hdl.payloads import beat_of_slots
 from utf8fpga.hdl.register_buffer import RegisterBuffer
@@ -26,7 +25,7 @@ def buffer_of(stages: PipelineStages, layout: data.StructLayout) -> RegisterBuff
     if stages.buffer == "registers":
         return RegisterBuffer(layout, stages.pauses)
     kind = SlicedBuffer if stages.buffer == "slices" else MemoryBuffer
-    return kind(layout, row_cycles=stages.row_cycles, row_copies=FanOut.copies_after(stages.row_cycles))
+    return kind(layout, row_cycles=stages.row_cycles)
 
 
 class ParallelDecoder(wiring.Component):
@@ -79,7 +78,7 @@ class ParallelDecoder(wiring.Component):
             self.window = BeatWindow(parameters, keeps_empty=self.keeps_empty)
         else:
             self.window = RowWindow(parameters)
-        self.item_buffer = buffer_of(stages, self.window.slots_layout)
+        self.item_buffer = buffer_of(stages, parameters.slots_layout)
         self.latency = stages.latency
         self.reset_cycles = self.item_buffer.reset_cycles
         self.stall_cycles = max(self.item_buffer.stall_cycles, self.reset_cycles)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, ParamSpec
 
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_stream
+from utf8fpga.hdl.beats import stage_ports
 from utf8fpga.hdl.core import Core, Option, TableParameters, option, written
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
@@ -19,7 +18,7 @@ from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.pipeline import BUFFERS, FASTEST, IN_PACKER, PipelineStages, default_pipeline
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
-from utf8fpga.hdl.payloads import item_layout
+from utf8fpga.hdl.payloads import item_layout, slots_layout
 from utf8fpga.hdl.periodic_reset import MAX_EVERY, RefreshedDecoder
 from utf8fpga.model import (
     CATALOGUE,
@@ -283,12 +282,14 @@ class DecoderParameters(TableParameters):
         return item_layout(self.table, kind=self.kind, length=self.length, properties=self.properties)
 
     @property
+    def slots_layout(self) -> data.StructLayout:
+        """A beat of items inside a parallel decoder."""
+        return slots_layout(self.item_layout, self.lanes)
+
+    @property
     def ports(self) -> dict[str, Any]:
         """The streams of the decoder."""
-        return {
-            "input": In(beat_stream(self.table.unit_width, self.lanes)),
-            "output": Out(beat_stream(self.item_layout, self.lanes)),
-        }
+        return stage_ports(self.table.unit_width, self.item_layout, self.lanes)
 
     @property
     def stages(self) -> PipelineStages:
@@ -301,10 +302,7 @@ class DecoderParameters(TableParameters):
         in_memory = self.buffer in ("memory", "slices") and not self.packed
         return {"buffer": "registers", "pipeline": FASTEST} if in_memory else {}
 
-    @property
-    def output_noun(self) -> str:
-        """A code point."""
-        return "code point"
+    output_noun = "code point"
 
     def golden(self) -> Golden:
         """The golden decoder of this table and practice, with the properties if there are any."""
@@ -393,17 +391,13 @@ class DecoderParameters(TableParameters):
     def description(self) -> list[str]:
         """The table, the architecture and the other parameters."""
         units = counted(self.lanes, "code unit")
+        mark = self.replace_with.shown if self.replacement else "undefined"
         return [
             f"{self.table.name} decoder, {self.architecture}, {units} per cycle, {self.practice};",
             f"pipeline {self.pipeline}, buffer {self.buffer or 'none'}, refresh {self.refresh or 'none'}.",
-            f"Words are UTF-32; for an ill-formed item {self._mark}.",
+            f"Words are UTF-32; for an ill-formed item {mark}.",
             f"Generated from: {self.table.source}.",
         ]
-
-    @property
-    def _mark(self) -> str:
-        """What a mark is."""
-        return self.replace_with.shown if self.replacement else "undefined"
 
     def notes(self) -> list[str]:
         """The latency of open sequences, and the periodic reset."""

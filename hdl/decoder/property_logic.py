@@ -106,11 +106,11 @@ class PropertyLogic:
 
     def unit(self, number: int, digits: Callable[[int], Value]) -> Value:
         """A condition on a unit, from the values of the conditions on its digits."""
-        return _all_of(map(digits, self.units[number]))
+        return all_of(map(digits, self.units[number]))
 
     def product(self, number: int, units: Callable[[int, int], Value]) -> Value:
         """A product, from the values of the conditions on units, by the number of units after them."""
-        return _all_of(units(back, condition) for back, condition in self.products[number])
+        return all_of(units(back, condition) for back, condition in self.products[number])
 
     def compute(self, numbers: Iterable[int], units: Sequence[int]) -> bool:
         """Whether one of some products is 1, in software.
@@ -130,7 +130,8 @@ def grouped(products: Sequence[_T]) -> list[Sequence[_T]]:
     return [products[at : at + _TOGETHER] for at in range(0, len(products), _TOGETHER)]
 
 
-def _all_of(values: Iterable[Value]) -> Value:
+def all_of(values: Iterable[Value]) -> Value:
+    """The AND of one-bit values; 1 of none."""
     return reduce(and_, values, Const(1, 1))
 
 

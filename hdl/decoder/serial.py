@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_stream, is_effective
+from utf8fpga.hdl.beats import is_effective, stage_ports
 from utf8fpga.hdl.commented import commented, named
 from utf8fpga.hdl.decoder.property_logic import PropertyLogic, grouped
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind, item_layout
+from utf8fpga.hdl.pipeline import loaded
 from utf8fpga.model import REPLACEMENT_CHARACTER
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.properties import CharacterProperty
@@ -94,7 +94,7 @@ class SerialDecoder(wiring.Component):
             announced=announced,
         )
         self.latency = self.drain_cycles = 1 + self.pipeline
-        super().__init__({"input": In(beat_stream(table.unit_width, 1)), "output": Out(beat_stream(item, 1))})
+        super().__init__(stage_ports(table.unit_width, item, 1))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -108,7 +108,7 @@ class SerialDecoder(wiring.Component):
         """Without a pipeline: the slot is the output, and the unit at the input determines whether it is valid."""
         control, source, output = self.control, self.input, self.output
         arriving = self._arriving(m)
-        slot = _Slot(self)
+        slot = _Slot(m, self)
         arrives = named(m, "arrives", is_effective(source), "A beat other than a null beat is at the input.")
         # The slot is also loaded during a reset, which closes a sequence: so one that is open is in an occupied slot.
         # A reset of `remaining` by itself would need a look-up table for another enable.
@@ -119,16 +119,16 @@ class SerialDecoder(wiring.Component):
             (arrives & (output.ready | ~output.valid)) | reset,
             "The slot takes the unit at the input; in a reset, whatever is there, and no sequence is open.",
         )
-        fits = control.continues(slot.context(control, arriving.unit), m)
+        fits = control.continues(slot.context(arriving.unit), m)
         m.d.comb += [
             slot.continued.eq(slot.open & arriving.keep & fits),
             output.valid.eq(slot.occupied & (~slot.open | (arrives & ~slot.continued))),
             source.ready.eq(output.ready | ~output.valid),
-            Value.cast(output.payload).eq(slot.payload(self, arriving)),
+            Value.cast(output.payload).eq(slot.payload(arriving)),
         ]
         # An item is transferred also if no unit arrives; an open sequence stays in the slot until one does.
         m.d.sync += slot.occupied.eq(arrives | (slot.occupied & ~(output.ready & ~slot.open)))
-        slot.load_unit(m, self, arriving, loads, closes=reset)
+        slot.load_unit(arriving, loads, closes=reset)
         # As for the payload below, the enable of the history need not depend on the output.
         slot.flags.load(m, arriving, loads, arrives)
         if self.parameters.replacement:
@@ -149,8 +149,8 @@ class SerialDecoder(wiring.Component):
         This is smaller than a multiplexer behind the output.
         """
         control = self.control
-        gathered = control.accumulate(slot.gathered, arriving.unit, len(slot.gathered), leads=True, singles=False)
-        whole = control.accumulate(slot.gathered, arriving.unit, len(slot.code_point), leads=False, singles=True)
+        gathered = control.accumulate(slot.gathered, arriving.unit, len(slot.gathered), singles=False)
+        whole = control.accumulate(slot.gathered, arriving.unit, len(slot.code_point), leads=False)
         with m.If(loads):
             m.d.sync += slot.code_point.eq(Cat(*whole))
             with m.If(~slot.completed):
@@ -172,7 +172,7 @@ class SerialDecoder(wiring.Component):
     def _register_output(self, m: Module) -> None:
         """With a pipeline: the slot is in front of the output register; all stages move unless an item waits."""
         control, source, output = self.control, self.input, self.output
-        slot = _Slot(self)
+        slot = _Slot(m, self)
         # Duplicate registers for "there is an item at the output", the second one inverted: so there is one look-up
         # table, not two, between registers and each enable.
         full = commented(Signal(name="full"), "There is an item at the output.")
@@ -195,27 +195,27 @@ class SerialDecoder(wiring.Component):
 
         if self.pipeline == 1:
             arriving = self._arriving(m)
-            fits = control.continues(slot.context(control, arriving.unit), m)
+            fits = control.continues(slot.context(arriving.unit), m)
             m.d.comb += [
                 slot.arrived.eq(is_effective(source)),
                 slot.continued.eq(slot.occupied & arriving.keep & fits),
             ]
-            slot.load_unit(m, self, arriving, advance)
+            slot.load_unit(arriving, advance)
         else:
             arriving, opens, code, shifts = self._register_unit(m, slot, move, output.ready | ~full)
-            slot.load(m, self, arriving, advance, opens=opens, code=code, closes=arriving.last)
-            slot.load_data(m, self, arriving, advance, shifts=shifts)
+            slot.load(arriving, advance, opens=opens, code=code, closes=arriving.last)
+            slot.load_data(arriving, advance, shifts=shifts)
 
         # From the other register than `advance`, which has many loads.
         loads = slot.arrived & move
         slot.flags.load(m, arriving, loads, loads)
-        payload = slot.payload(self, arriving)
+        payload = slot.payload(arriving)
         if self.parameters.replacement:
             width = control.code_point_bits
             payload = Cat(Mux(slot.error, Const(REPLACEMENT_CHARACTER, width), payload[:width]), payload[width:])
         register = Signal(output.payload.shape(), reset_less=True, name="output")
         m.d.comb += output.payload.eq(register)
-        m.d.sync += _loaded(Value.cast(register), payload, move)
+        m.d.sync += loaded(Value.cast(register), payload, move)
 
     def _register_unit(self, m: Module, slot: _Slot, move: Value, free: Value) -> tuple[_Unit, Value, Value, Value]:
         """A stage for the last accepted unit and its class; it assigns `arrived` and `continued` of the slot.
@@ -235,9 +235,9 @@ class SerialDecoder(wiring.Component):
         shifts = Signal(reset_less=True)
         m.d.comb += slot.arrived.eq(present)
         m.d.sync += [
-            _loaded(present, arrives, move),
-            _loaded(unit.keep, beat.keep, move),
-            _loaded(unit.last, beat.last, move),
+            loaded(present, arrives, move),
+            loaded(unit.keep, beat.keep, move),
+            loaded(unit.last, beat.last, move),
         ]
         with m.If(move):
             m.d.sync += opens.eq(control.is_lead(given))
@@ -245,10 +245,10 @@ class SerialDecoder(wiring.Component):
         enters = self.input.valid & beat.keep & free
         if self.property_logic.units:
             unit.matches = Signal(len(self.property_logic.units), name="unit_matches", reset_less=True)
-            m.d.sync += _loaded(unit.matches, _matches(self.property_logic, given), enters)
+            m.d.sync += loaded(unit.matches, _matches(self.property_logic, given), enters)
         m.d.sync += [
-            _loaded(unit.unit, given, enters),
-            _loaded(shifts, control.shifts(leads=True, singles=True)(given), enters),
+            loaded(unit.unit, given, enters),
+            loaded(shifts, control.shifts()(given), enters),
         ]
         with m.If(enters):
             m.d.sync += code.eq(control.code_after_unit(given))
@@ -263,19 +263,8 @@ class SerialDecoder(wiring.Component):
                 m.d.sync += fits.eq(beat.keep & follows & control.continues(pair))
             m.d.comb += slot.continued.eq(fits)
         else:
-            m.d.comb += slot.continued.eq(
-                slot.occupied & unit.keep & control.continues(slot.context(control, unit.unit))
-            )
+            m.d.comb += slot.continued.eq(slot.occupied & unit.keep & control.continues(slot.context(unit.unit)))
         return unit, opens, code, shifts
-
-
-def _loaded(register: Value, value: Value, enable: Value) -> Any:
-    """The assignment of `value` to a register in the cycles in which `enable` is asserted, by a multiplexer in logic.
-
-    On iCE40 the path to a clock enable is longer than that to a look-up table, and the flip-flops of a tile share it.
-    """
-    wide = enable.replicate(len(register))
-    return register.eq((value & wide) | (register & ~wide))
 
 
 def _matches(flags: PropertyLogic, unit: Value) -> Value:
@@ -368,8 +357,9 @@ def _state_name(remaining: int) -> str:
 class _Slot:
     """The output slot of the last unit: an item, or the error item of the open sequence."""
 
-    def __init__(self, decoder: SerialDecoder) -> None:
-        control = decoder.control
+    def __init__(self, m: Module, decoder: SerialDecoder) -> None:
+        self._m, self._decoder, self._parameters = m, decoder, decoder.parameters
+        self._control = control = decoder.control
         width = control.code_point_bits
         self.occupied = commented(Signal(name="occupied"), "The slot holds an item, or the error of an open sequence.")
         self.arrived = commented(Signal(name="arrived"), "A unit arrives, which continues or breaks the open sequence.")
@@ -415,53 +405,36 @@ class _Slot:
     def open(self) -> Value:
         return self.remaining[0]
 
-    def context(self, control: SerialControl, unit: Value) -> Value:
+    def context(self, unit: Value) -> Value:
         """The context, see `SerialControl`, of an arriving unit."""
-        return control.context(unit, self.remaining, self.code, self.gathered)
+        return self._control.context(unit, self.remaining, self.code, self.gathered)
 
-    def load_unit(
-        self, m: Module, decoder: SerialDecoder, arriving: _Unit, enable: Value, *, closes: Value | None = None
-    ) -> None:
+    def load_unit(self, arriving: _Unit, enable: Value, *, closes: Value | None = None) -> None:
         """Put the item of a unit into the slot if `enable` is asserted, all of it from the unit itself.
 
         Args:
             closes: no sequence is open after the unit, whatever it is; default: never.
         """
-        control, unit = decoder.control, arriving.unit
+        m, control, unit = self._m, self._control, arriving.unit
         opens, code = control.opens(unit), control.code_after_unit(unit)
         ends = arriving.last | ~control.may_stay_open(unit)
-        self.load(
-            m, decoder, arriving, enable, opens=opens, code=code, closes=ends if closes is None else closes | ends
-        )
+        self.load(arriving, enable, opens=opens, code=code, closes=ends if closes is None else closes | ends)
         with m.If(enable):
             m.d.sync += [self.keep.eq(arriving.keep), self.last.eq(arriving.last)]
             if self.gathered is self.code_point:
-                m.d.sync += self.code_point.eq(
-                    Cat(control.accumulate(self.code_point, unit, len(self.code_point), leads=True, singles=True))
-                )
+                m.d.sync += self.code_point.eq(Cat(control.accumulate(self.code_point, unit, len(self.code_point))))
 
-    def load_data(self, m: Module, decoder: SerialDecoder, arriving: _Unit, enable: Value, *, shifts: Value) -> None:
+    def load_data(self, arriving: _Unit, enable: Value, *, shifts: Value) -> None:
         """Put code point, `keep` and `last` into the slot if `enable` is asserted; for `shifts` see `SerialControl`."""
-        bits = decoder.control.accumulate(
-            self.code_point, arriving.unit, len(self.code_point), leads=True, singles=True, shifts=shifts
-        )
-        m.d.sync += [
-            _loaded(self.code_point, Cat(bits), enable),
-            _loaded(self.keep, arriving.keep, enable),
-            _loaded(self.last, arriving.last, enable),
+        width = len(self.code_point)
+        bits = self._control.accumulate(self.code_point, arriving.unit, width, shifts=shifts)
+        self._m.d.sync += [
+            loaded(self.code_point, Cat(bits), enable),
+            loaded(self.keep, arriving.keep, enable),
+            loaded(self.last, arriving.last, enable),
         ]
 
-    def load(
-        self,
-        m: Module,
-        decoder: SerialDecoder,
-        arriving: _Unit,
-        enable: Value,
-        *,
-        opens: Value,
-        code: Value,
-        closes: Value,
-    ) -> None:
+    def load(self, arriving: _Unit, enable: Value, *, opens: Value, code: Value, closes: Value) -> None:
         """Put the state after a unit, and the error of its item, into the slot if `enable` is asserted.
 
         Args:
@@ -469,8 +442,7 @@ class _Slot:
             code: the constraint code after the unit.
             closes: no sequence is open after the unit.
         """
-        control = decoder.control
-        unit, continued = arriving.unit, self.continued
+        m, control, unit, continued = self._m, self._control, arriving.unit, self.continued
         needed = len(self.remaining)
         last_of_sequence = ~self.remaining[1] if needed > 1 else Const(1, 1)
         if not self.only_open:
@@ -483,37 +455,37 @@ class _Slot:
         )
         opens = named(m, "opens", opens, control.comments["opens"])
         if not control.reads_lead:
-            code = Mux(continued, control.code_after_trail(self.context(control, unit)), code)
+            code = Mux(continued, control.code_after_trail(self.context(unit)), code)
         with m.If(enable):
             for k, starts in enumerate(control.needed(opens, unit)):
                 goes_on = continued & self.remaining[k + 1] if k + 1 < needed else Const(0, 1)
                 m.d.sync += self.remaining[k].eq(starts | goes_on)
             m.d.sync += [self.code.eq(code), self.error.eq(~self.completed & arriving.keep)]
-            if decoder.parameters.kind:
+            if self._parameters.kind:
                 unfinished = opens | (continued & self.open)
                 m.d.sync += self.kind.eq(
                     Mux(self.completed, Kind.NONE, Mux(unfinished, Kind.INCOMPLETE, control.stray_kind(unit)))
                 )
-            if decoder.parameters.length:
+            if self._parameters.length:
                 m.d.sync += self.length.eq(Mux(continued & self.open, self.length + 1, 1))
-            if decoder.announced:
+            if self._decoder.announced:
                 m.d.sync += self.announced.eq(Mux(continued & self.open, self.announced, control.announced(unit)))
             with m.If(closes):
                 m.d.sync += self.remaining.eq(0)
 
-    def payload(self, decoder: SerialDecoder, arriving: _Unit) -> Value:
+    def payload(self, arriving: _Unit) -> Value:
         """The output beat, in the order of `beat_layout`."""
         fields = [self.code_point, self.error]
-        if decoder.parameters.kind:
-            broken = decoder.control.broken_kind(self.context(decoder.control, arriving.unit))
+        if self._parameters.kind:
+            broken = self._control.broken_kind(self.context(arriving.unit))
             ended = Mux(arriving.keep, broken, Kind.INCOMPLETE)
             fields.append(Mux(self.open, ended, self.kind))
-        if decoder.parameters.length:
+        if self._parameters.length:
             fields.append(self.length)
-        for each in decoder.parameters.properties:
+        for each in self._parameters.properties:
             fields.append(self.flags.value(each, self.error))
             if each is CharacterProperty.SURROGATE:
                 fields[-1] = fields[-1] | (self.open & arriving.keep & self.flags.breaks(arriving))
-        if decoder.announced:
+        if self._decoder.announced:
             fields.append(self.announced)
         return Cat(*fields, self.keep, self.last)

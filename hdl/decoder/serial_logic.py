@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache, partial
 from amaranth.hdl import Cat, Module, Value
 
 from utf8fpga.hdl.commented import named, spelled_units
-from utf8fpga.hdl.minimise import Function, minimise, minimised, minimised_word
+from utf8fpga.hdl.minimise import Function, Word, minimise, minimised, minimised_word
 from utf8fpga.hdl.payloads import code_point_bits
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
 from utf8fpga.model.errors import representatives
@@ -117,7 +117,7 @@ class SerialControl:
         """The number of low bits of a lead that are stored unchanged."""
         for bit in range(self.trail_bits):
             as_it_comes = Function(((1 << bit, 1 << bit),))
-            if self._own_bit(bit, leads=True, singles=False) != as_it_comes:
+            if self._own_bit(bit, singles=False) != as_it_comes:
                 return bit
         return self.trail_bits
 
@@ -204,28 +204,29 @@ class SerialControl:
 
     # Functions of the unit.
 
-    def _of_unit(self, on: Iterable[int], off: Iterable[int]) -> Function:
+    def of_unit(self, on: Iterable[int], off: Iterable[int]) -> Function:
+        """A function of a unit that is 1 on `on` and 0 on `off`."""
         return minimise(on, off, self.table.unit_width)
 
     @cached_property
     def is_single(self) -> Function:
         """The unit is a complete sequence."""
-        return self._of_unit(self.singles, self.units - self.singles)
+        return self.of_unit(self.singles, self.units - self.singles)
 
     @cached_property
     def may_stay_open(self) -> Function:
         """Of a unit that occurs in a sequence: the sequence has other units, too."""
-        return self._of_unit(self.trails.union(self.leads), self.singles)
+        return self.of_unit(self.trails.union(self.leads), self.singles)
 
     @cached_property
     def opens(self) -> Function:
         """Of a unit that `may_stay_open`: it starts a sequence."""
-        return self._of_unit(self.leads, self.units - self.singles - set(self.leads))
+        return self.of_unit(self.leads, self.units - self.singles - set(self.leads))
 
     @cached_property
     def is_lead(self) -> Function:
         """The unit starts a sequence of several units."""
-        return self._of_unit(self.leads, self.units - set(self.leads))
+        return self.of_unit(self.leads, self.units - set(self.leads))
 
     @cached_property
     def needs_more_than(self) -> tuple[Function, ...]:
@@ -241,42 +242,33 @@ class SerialControl:
         return [opens, *(opens & more(unit) for more in self.needs_more_than[1:])]
 
     @cached_property
-    def _code_after_unit(self) -> tuple[Function, ...]:
+    def code_after_unit(self) -> Word:
+        """Of a unit: the constraint code of the state that a lead opens and, where `reads_lead`, of any later state."""
         wanted = {unit: self.code_of(state) for unit, state in self.leads.items()}
         if self.reads_lead:
             wanted |= dict.fromkeys(self.trails, 0)
         return minimised_word(wanted, self.code_bits, self.table.unit_width)
 
-    def code_after_unit(self, unit: Value) -> Value:
-        """The constraint code of the state that a lead opens and, where `reads_lead`, of any later state."""
-        return Cat(*(function(unit) for function in self._code_after_unit))
-
     @cached_property
-    def _stray_kind(self) -> tuple[Function, ...]:
+    def stray_kind(self) -> Word:
+        """The error kind of a unit that neither starts nor continues a sequence."""
         strays = self.units - self.allowed[START]
         kinds = {unit: cause(self.table, [unit], None) for unit in strays}
         return minimised_word(kinds, _KIND_BITS, self.table.unit_width)
 
-    def stray_kind(self, unit: Value) -> Value:
-        """The error kind of a unit that neither starts nor continues a sequence."""
-        return Cat(*(function(unit) for function in self._stray_kind))
-
     @cached_property
-    def _announced(self) -> tuple[Function, ...]:
+    def announced(self) -> Word:
+        """How many bytes a first byte announces by the bit distribution of RFC 2279; 1 for any other byte."""
         patterns = RFC_2279.patterns.items()
         announced = {unit: length for length, pattern in patterns for unit in pattern.blocks[0]}
         lengths = {unit: announced.get(unit, 1) for unit in self.units}
         return minimised_word(lengths, RFC_2279.longest.bit_length(), self.table.unit_width)
 
-    def announced(self, unit: Value) -> Value:
-        """How many bytes a first byte announces by the bit distribution of RFC 2279; 1 for any other byte."""
-        return Cat(*(function(unit) for function in self._announced))
-
     # Functions of the context.
 
     def _of_context(
         self, units: Callable[[int], Iterable[int]], wanted: Callable[[int, int], int], bits: int = 1
-    ) -> tuple[Function, ...]:
+    ) -> Word:
         """A function for each bit of ``wanted(state, unit)``, specified for all open states and ``units(state)``."""
         width = self.table.unit_width
         on: list[set[int]] = [set() for _ in range(bits)]
@@ -289,15 +281,16 @@ class SerialControl:
                 for bit in range(bits):
                     (on if value >> bit & 1 else off)[bit].update(words)
         inputs = width + self.longest - 1 + self.code_bits + self.payload_bits
-        return tuple(minimise(ones, zeros, inputs) for ones, zeros in zip(on, off, strict=True))
+        return Word(minimise(ones, zeros, inputs) for ones, zeros in zip(on, off, strict=True))
 
     def context(self, unit: Value, remaining: Value, code: Value, payload: Value) -> Value:
         """The context word of these values."""
         return Cat(unit, remaining, code, payload[: self.payload_bits])
 
     @cached_property
-    def _is_trail(self) -> Function:
-        return self._of_unit(self.trails, self.units - self.trails)
+    def is_trail(self) -> Function:
+        """The unit is not the first one in some sequence."""
+        return self.of_unit(self.trails, self.units - self.trails)
 
     @cached_property
     def _fits(self) -> Function:
@@ -310,7 +303,7 @@ class SerialControl:
         Args:
             m: the module in which the parts of the function have names; default: they have none.
         """
-        trail, fits = self._is_trail(context[: self.table.unit_width]), self._fits(context)
+        trail, fits = self.is_trail(context[: self.table.unit_width]), self._fits(context)
         if m is not None:
             trail = named(m, "is_trail", trail, self.comments["trail"])
             fits = named(m, "is_allowed", fits, self.comments["fits"])
@@ -347,22 +340,20 @@ class SerialControl:
 
     def payload_is_read(self, bit: int, *, kind: bool) -> bool:
         """Whether `continues` or, if `kind`, `broken_kind` depends on this bit of the payload."""
-        functions = (self._fits, *self._broken_kind) if kind else (self._fits,)
+        functions = (self._fits, *self.broken_kind) if kind else (self._fits,)
         place = self.table.unit_width + self.longest - 1 + self.code_bits + bit
         return any(function.support >> place & 1 for function in functions)
 
     @cached_property
-    def _code_after_trail(self) -> tuple[Function, ...]:
+    def code_after_trail(self) -> Word:
+        """Of a context: the constraint code after a unit that continues a sequence; for tables without `reads_lead`."""
+
         def staying_open(state: int) -> list[int]:
             return [unit for unit in self.allowed[state] if self.dfa.step(state, unit) != START]
 
         return self._of_context(
             staying_open, lambda state, unit: self.code_of(self.dfa.step(state, unit)), self.code_bits
         )
-
-    def code_after_trail(self, context: Value) -> Value:
-        """The constraint code after a unit that continues a sequence; for tables without `reads_lead`."""
-        return Cat(*(function(context) for function in self._code_after_trail))
 
     @cached_property
     def causes(self) -> dict[tuple[int, int], ErrorKind]:
@@ -385,23 +376,20 @@ class SerialControl:
 
     def check_kinds(self) -> None:
         """Raise `TableError` if the cause of an error depends on more of the sequence than the state."""
-        assert self.causes
+        _ = self.causes  # Raises.
 
     @cached_property
-    def _broken_kind(self) -> tuple[Function, ...]:
+    def broken_kind(self) -> Word:
+        """Of a context: the error kind of an open sequence that the unit breaks."""
         return self._of_context(
             lambda state: self.units - self.allowed[state],
             lambda state, unit: self.causes[state, unit],
             _KIND_BITS,
         )
 
-    def broken_kind(self, context: Value) -> Value:
-        """The error kind of an open sequence that the unit breaks."""
-        return Cat(*(function(context) for function in self._broken_kind))
-
     # Data.
 
-    def _own_bit(self, bit: int, *, leads: bool, singles: bool) -> Function:
+    def _own_bit(self, bit: int, *, leads: bool = True, singles: bool = True) -> Function:
         """Bit `bit` of the code point, as far as it comes from the last unit."""
         payloads = [(unit, unit, self.trail_bits, 0) for unit in self.trails]
         if singles:
@@ -417,7 +405,7 @@ class SerialControl:
         # A fixed bit of a lead must not enter the code point, unless later units shift it out.
         shown = self.code_point_bits
         off += [unit for unit, _, bits, n in payloads if bit >= bits and bit + n * self.trail_bits < shown]
-        return self._of_unit(on, off)
+        return self.of_unit(on, off)
 
     def _added(self, length: int) -> int:
         """What is added to the payload of the first unit of a sequence."""
@@ -433,7 +421,7 @@ class SerialControl:
         block = self.table.patterns[length].blocks[0]
         return (len(block) - 1 + self._added(length)).bit_length()
 
-    def shifts(self, *, leads: bool, singles: bool) -> Function:
+    def shifts(self, *, leads: bool = True, singles: bool = True) -> Function:
         """The unit continues a sequence, so that the payload bits before it are shifted.
 
         Args:
@@ -441,7 +429,7 @@ class SerialControl:
             singles: whether the function is used for a unit that is a complete sequence.
         """
         starts = [*(self.leads if leads else ()), *(self.singles if singles else ())]
-        return self._of_unit(self.trails, starts)
+        return self.of_unit(self.trails, starts)
 
     def accumulate(
         self,
@@ -449,8 +437,8 @@ class SerialControl:
         unit: Value,
         width: int,
         *,
-        leads: bool,
-        singles: bool,
+        leads: bool = True,
+        singles: bool = True,
         shifts: Value | None = None,
     ) -> list[Value]:
         """The payload bits of a sequence after one more unit of it, bit 0 first.

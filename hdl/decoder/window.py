@@ -7,7 +7,7 @@ last lane of a beat waits for the next beat, unless its sequence is complete or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,8 @@ from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.decoder.property_logic import PropertyLogic
 from utf8fpga.hdl.decoder.window_logic import Stage, Window, WindowControl, any_of
 from utf8fpga.hdl.fan_out import FanOut
-from utf8fpga.hdl.payloads import Kind, slots_layout
-from utf8fpga.hdl.pipeline import Pipeline
+from utf8fpga.hdl.payloads import Kind
+from utf8fpga.hdl.pipeline import Pipeline, loaded
 from utf8fpga.model import REPLACEMENT_CHARACTER
 from utf8fpga.model.properties import CharacterProperty
 
@@ -62,18 +62,15 @@ class ItemWindow(wiring.Component):
 
     resets_words = False
 
-    def __init__(
-        self, parameters: DecoderParameters, *, always_ready: bool, ports: Callable[[data.StructLayout], dict[str, Any]]
-    ) -> None:
+    def __init__(self, parameters: DecoderParameters, ports: Mapping[str, Any], *, always_ready: bool = True) -> None:
         self.parameters, self.lanes, self.stages = parameters, parameters.lanes, parameters.stages
         self.control = WindowControl.of(parameters.table)
         self.spans = parameters.kind or parameters.length
         if parameters.kind:
             self.control.serial.check_kinds()
         self.flags = PropertyLogic.of(parameters.table, parameters.properties)
-        self.slots_layout = slots_layout(parameters.item_layout, self.lanes)
         units = beat_layout(parameters.table.unit_width, self.lanes)
-        super().__init__({"input": In(stream.Signature(units, always_ready=always_ready)), **ports(self.slots_layout)})
+        super().__init__({"input": In(stream.Signature(units, always_ready=always_ready)), **ports})
 
     @cached_property
     def state(self) -> WindowState:
@@ -220,11 +217,8 @@ class BeatWindow(ItemWindow):
 
     def __init__(self, parameters: DecoderParameters, *, keeps_empty: bool = False) -> None:
         self.keeps_empty = keeps_empty
-        super().__init__(
-            parameters,
-            always_ready=False,
-            ports=lambda slots: {"run": In(parameters.stages.pauses), "slots": Out(slots), "slots_valid": Out(1)},
-        )
+        ports = {"run": In(parameters.stages.pauses), "slots": Out(parameters.slots_layout), "slots_valid": Out(1)}
+        super().__init__(parameters, ports, always_ready=False)
 
     @cached_property
     def state(self) -> WindowState:
@@ -252,8 +246,7 @@ class BeatWindow(ItemWindow):
 
         def hold(name: str, value: Value) -> Signal:
             held = Signal(len(value), name=f"held_{name}", reset_less=True)
-            wide = loads.replicate(len(value))
-            pipeline.add(held.eq((value & wide) | (held & ~wide)))
+            pipeline.add(loaded(held, value, loads))
             return held
 
         held = {name: hold(name, each[0]) for name, each in ready.items()} | {"last": hold("last", beat.last)}
@@ -322,17 +315,15 @@ class RowWindow(ItemWindow):
         # With as many lanes as slices are for, the nets to the resets are too long for the clock.
         self.resets_words = stages.words and parameters.replacement and stages.buffer == "memory"
 
-        def ports(slots: data.StructLayout) -> dict[str, Any]:
-            item = slots["slots"].shape.elem_shape
-            return {
-                "late_reset": In(2),
-                "row": Out(data.ArrayLayout(item, parameters.lanes - 1)),
-                "row_valid": Out(self.advance.copies.shape()),
-                "tail": Out(data.StructLayout({"item": item, "last": 1})),
-                "tail_valid": Out(1),
-            }
-
-        super().__init__(parameters, always_ready=True, ports=ports)
+        item = parameters.slots_layout["slots"].shape.elem_shape
+        ports = {
+            "late_reset": In(2),
+            "row": Out(data.ArrayLayout(item, parameters.lanes - 1)),
+            "row_valid": Out(self.advance.copies.shape()),
+            "tail": Out(data.StructLayout({"item": item, "last": 1})),
+            "tail_valid": Out(1),
+        }
+        super().__init__(parameters, ports)
 
     @cached_property
     def state(self) -> WindowState:
@@ -402,11 +393,8 @@ class HeldWindow(ItemWindow):
         self.cycles = steps + 1
         # From the first stage on, since the function in front of it is long.
         self.advance = FanOut(max(0, steps - 1), doubles=steps > 1)
-        super().__init__(
-            parameters,
-            always_ready=True,
-            ports=lambda slots: {"late_reset": In(2), "slots": Out(slots), "slots_valid": Out(1)},
-        )
+        ports = {"late_reset": In(2), "slots": Out(parameters.slots_layout), "slots_valid": Out(1)}
+        super().__init__(parameters, ports)
 
     @cached_property
     def state(self) -> WindowState:

@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial, reduce
 from itertools import chain
 from operator import and_, or_
+from typing import Self
 
 from amaranth.hdl import Cat, Const, Signal, Value
 
 from utf8fpga.hdl.commented import commented, spelled_units
-from utf8fpga.hdl.decoder.property_logic import PropertyLogic, grouped
+from utf8fpga.hdl.decoder.property_logic import PropertyLogic, all_of, grouped
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
-from utf8fpga.hdl.minimise import Function, minimise
-from utf8fpga.hdl.pipeline import Pipeline
+from utf8fpga.hdl.minimise import Function
+from utf8fpga.hdl.pipeline import Pipeline, loaded
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, TableError
 from utf8fpga.model.properties import CharacterProperty
 
@@ -28,11 +29,6 @@ from utf8fpga.model.properties import CharacterProperty
 def any_of(values: Iterable[Value]) -> Value:
     """The OR of one-bit values; 0 of none."""
     return reduce(or_, values, Const(0, 1))
-
-
-def all_of(values: Iterable[Value]) -> Value:
-    """The AND of one-bit values; 1 of none."""
-    return reduce(and_, values, Const(1, 1))
 
 
 @dataclass(frozen=True)
@@ -69,16 +65,16 @@ class WindowControl:
     table: EncodingTable
     serial: SerialControl
 
-    @staticmethod
+    @classmethod
     @lru_cache(maxsize=32)
-    def of(table: EncodingTable) -> WindowControl:
+    def of(cls, table: EncodingTable) -> Self:
         """The functions of `table`.
 
         Raises:
             TableError: the table does not allow a parallel decoder: for the reasons of the serial decoder, or because
                 units after the second one are constrained.
         """
-        control = WindowControl(table, SerialControl.of(table))
+        control = cls(table, SerialControl.of(table))
         # A state after a lead may also be reached by later units.
         for index in sorted(control.serial.later_states):
             state = control.serial.dfa.states[index]
@@ -114,9 +110,6 @@ class WindowControl:
         pairs = [(frozenset(trails), allowing) for allowing, trails in groups.items()]
         return tuple(sorted((pair for pair in pairs if pair[1]), key=lambda pair: min(pair[0])))
 
-    def _of_unit(self, on: Iterable[int], off: Iterable[int]) -> Function:
-        return minimise(on, off, self.table.unit_width)
-
     @cached_property
     def comments(self) -> dict[str, str]:
         """What the values of a unit by itself mean in terms of the rows, by the names of their registers."""
@@ -133,26 +126,16 @@ class WindowControl:
         return found
 
     @cached_property
-    def is_trail(self) -> Function:
-        """The unit is not the first one in some sequence."""
-        return self._of_unit(self.serial.trails, self.serial.units - self.serial.trails)
-
-    @cached_property
-    def is_single(self) -> Function:
-        """The unit is a whole sequence."""
-        return self.serial.is_single
-
-    @cached_property
     def is_longer(self) -> Function:
         """Of a unit that completes a sequence: the sequence has several units."""
-        return self._of_unit(self.serial.trails, self.serial.singles)
+        return self.serial.of_unit(self.serial.trails, self.serial.singles)
 
     def trail_classes(self, length: int) -> tuple[Function, ...]:
         """For each class: a trailing unit is in it. No function for a last class of all other trailing units."""
         classes = [trails for trails, _ in self._classes(length)]
         rest = self.serial.trails - frozenset[int]().union(*classes)
         needed = classes if rest or len(classes) > 2 else classes[:-1]
-        return tuple(self._of_unit(trails, self.serial.trails - trails) for trails in needed)
+        return tuple(self.serial.of_unit(trails, self.serial.trails - trails) for trails in needed)
 
     def lead_prefix(self, length: int) -> Function:
         """Those of the unit's upper four bits that are the same in all leads of `length` are as in these."""
@@ -166,7 +149,7 @@ class WindowControl:
         """Of a unit with the `lead_prefix`: it is a lead of `length` and allows this class to follow."""
         prefix = self.lead_prefix(length)
         alike = {unit for unit in self.serial.units if prefix.compute(unit)}
-        return tuple(self._of_unit(allowing, alike - allowing) for _, allowing in self._classes(length))
+        return tuple(self.serial.of_unit(allowing, alike - allowing) for _, allowing in self._classes(length))
 
     @cached_property
     def bounds(self) -> tuple[int, ...]:
@@ -204,7 +187,7 @@ class WindowControl:
         """A bit of the payload of a lead, with what is added to it."""
         leads = self._leads(length)
         ones = [unit for unit in leads if self.serial.first_payload(unit, length) >> place & 1]
-        return self._of_unit(ones, leads.keys() - set(ones))
+        return self.serial.of_unit(ones, leads.keys() - set(ones))
 
     def _source(self, back: int, place: int, lengths: set[int], with_sum: int) -> Source:
         def harmless(length: int) -> bool:
@@ -299,13 +282,12 @@ class Window:
         first: Value | None = None,
         pauses: Sequence[Value] | None = None,
         spans: bool = False,
-        properties: PropertyLogic | None = None,
+        properties: PropertyLogic,
         resets_words: bool = False,
     ) -> None:
         self.control, self.pipeline, self.lanes, self.cuts = control, pipeline, len(units), cuts
         self.first, self.pauses, self.spans, self.resets_words = first, pauses, spans, resets_words
-        self.properties = properties or _NO_PROPERTIES
-        self.stages = [source]
+        self.properties, self.stages = properties, [source]
         self.made: list[Lanes] = []
         self.unit = self.give("unit", units)
         self.keep = self.give("keep", present)
@@ -374,8 +356,7 @@ class Window:
                 self.pipeline.add(kept.eq(of_packet), enable=stage.valid)
             else:
                 # A multiplexer in logic: a clock enable would need one more look-up table in front of it.
-                moves = (stage.valid & self.run).replicate(len(kept))
-                self.pipeline.add(kept.eq((current & moves) | (kept & ~moves)))
+                self.pipeline.add(loaded(kept, current, stage.valid & self.run))
         return stage.history[key]
 
     def register(self, name: str, kept: Iterable[Lanes]) -> None:
@@ -434,7 +415,7 @@ class Window:
         # later unit continues it either.
         values = self.stage.values
         starts_text = self.first if lane == 0 and self.first is not None else Const(0, 1)
-        return self.control.is_trail(values[self.unit][lane]) & values[self.keep][lane] & ~starts_text
+        return self.control.serial.is_trail(values[self.unit][lane]) & values[self.keep][lane] & ~starts_text
 
     # The kind of lead that the unit is, by the classes of units that may follow it.
 
@@ -498,7 +479,7 @@ class Window:
 
     def _is_done(self, lane: int) -> Value:
         ends = [places[n] for places, n in ((self._seconds, 2), (self._thirds, 3)) if n in places]
-        return self.control.is_single(self.unit[lane]) | _any(ends, lane)
+        return self.control.serial.is_single(self.unit[lane]) | _any(ends, lane)
 
     # The remaining values, which depend on up to all units of a sequence.
 
@@ -621,9 +602,6 @@ class Window:
                 counted = self.control.is_longer(self.unit[lane]) if bound == 1 else self.longer[bound][lane]
                 part = part & (counted if wanted else ~counted)
         return part
-
-
-_NO_PROPERTIES = PropertyLogic((), (), (), {}, ())
 
 
 def _any(values: Iterable[Lanes], lane: int) -> Value:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from amaranth.hdl import Cat, Value
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_stream, lanes_of
+from utf8fpga.hdl.beats import lanes_of, stage_ports
 from utf8fpga.hdl.chain import Chain, Join
 from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
@@ -65,10 +64,7 @@ class Encoder(Chain):
         super().__init__(
             parameters,
             {"encoder": self.encoder},
-            {
-                "input": In(beat_stream(symbol, lanes)),
-                "output": Out(beat_stream(unit_layout(target.form.unit_width), lanes_of(self.encoder.output))),
-            },
+            stage_ports(symbol, unit_layout(target.form.unit_width), lanes, lanes_of(self.encoder.output)),
             {"encoder": Join(drops_null_beats=True), "output": units_in_order(target)},
         )
 

@@ -6,10 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, ShapeLike, Signal, Value
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import wiring
 
-from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.beats import beat_layout, stage_ports
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 
 _LANES_PER_COPY = 4
@@ -45,9 +44,8 @@ class Narrower(wiring.Component):
 
     def __init__(self, symbol: ShapeLike, lanes: int, narrow: int, *, from_memory: bool = False) -> None:
         self.lanes, self.narrow, self.from_memory = lanes, narrow, from_memory
-        made = beat_layout(symbol, narrow)
         groups = -(-lanes // _LANES_PER_COPY) if from_memory else 1
-        self.buffer = RegisterBuffer(made, groups)
+        self.buffer = RegisterBuffer(beat_layout(symbol, narrow), groups)
         self.parts = -(-lanes // narrow)
         self.latency = 2 * from_memory + self.parts + self.buffer.latency
         self.stall_cycles = self.buffer.stall_cycles + self.parts - 1
@@ -56,9 +54,7 @@ class Narrower(wiring.Component):
         # A duplicate is a function of itself, so that synthesis does not merge them.
         others = [(Signal(name=f"whole_{n}", init=1), Signal(name=f"takes_{n}")) for n in range(1, groups)]
         self._control = [(self.more, self.whole, self.takes), *((~whole, whole, takes) for whole, takes in others)]
-        super().__init__(
-            {"input": In(stream.Signature(beat_layout(symbol, lanes))), "output": Out(stream.Signature(made))}
-        )
+        super().__init__(stage_ports(symbol, symbol, lanes, narrow))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

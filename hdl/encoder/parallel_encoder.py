@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, ShapeLike
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import wiring
 
-from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.beats import beat_layout, stage_ports
 from utf8fpga.hdl.encoder.logic import EncoderLogic
 from utf8fpga.hdl.encoder.narrower import Narrower
 from utf8fpga.hdl.encoder.stages import EncoderStages
@@ -93,7 +92,6 @@ class ParallelEncoder(wiring.Component):
             symbol,
             slots,
             collides=collides,
-            from_first=lanes == 1,
             copies=copies,
             pauses=self.pauses,
             compares=compares or narrows,
@@ -114,13 +112,7 @@ class ParallelEncoder(wiring.Component):
                 # more has room until it is known that the first of these has left.
                 self.buffer = ShiftQueue(beat_layout(units, wide), logic.longest + 1, copies)
         self._set_timing()
-        made = lanes if output == "narrow" else wide
-        super().__init__(
-            {
-                "input": In(stream.Signature(beat_layout(symbol, lanes))),
-                "output": Out(stream.Signature(beat_layout(units, made))),
-            }
-        )
+        super().__init__(stage_ports(symbol, units, lanes, lanes if output == "narrow" else wide))
 
     def _set_timing(self) -> None:
         """Set the attributes of a `Stage`, which follow from the components."""

@@ -11,7 +11,7 @@ from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.encoder.encoder import Encoder
 from utf8fpga.hdl.encoder.logic import WORD_BITS
 from utf8fpga.hdl.payloads import OutputUnit
-from utf8fpga.model import ESCAPES, UTF_32, Composition, EncodingTable, InvalidArgumentError, Replacement, spell
+from utf8fpga.model import ESCAPES, UTF_32, Composition, InvalidArgumentError, Replacement, spell
 from utf8fpga.model.encoder import CodeUnit, GoldenEncoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.render import counted
@@ -53,10 +53,7 @@ class UnitParameters(CoreParameters):
         named=True,
     )
 
-    @property
-    def output_noun(self) -> str:
-        """A code unit."""
-        return "code unit"
+    output_noun = "code unit"
 
     @property
     def target(self) -> Encoding:
@@ -143,10 +140,7 @@ class EncoderParameters(UnitParameters):
         """The golden encoder."""
         return GoldenEncoder(self.target, flag=WORD_BITS if self.items else None, unescape=self.unescape)
 
-    @property
-    def input_table(self) -> EncodingTable:
-        """UTF-32."""
-        return UTF_32
+    input_table = UTF_32
 
     @property
     def series(self) -> str:

@@ -55,10 +55,9 @@ class EncoderStages(wiring.Component):
 
     Args:
         symbol: the shape of a symbol: a number, or an item of a decoder.
-        slots: output lanes per lane, at least half of the units of a code point.
+        slots: output lanes per lane, at least half of the units of a code point. If there is one lane, the units begin
+            in the first of them.
         collides: the last lane of the beat before a code point with more than `slots` units may have a code point.
-        from_first: the units begin in the first output lane of their lane, rather than ending in the last one; for
-            code points with at most `slots` units.
         copies: bits of `run`, at least 1, duplicates for parts of the lanes; the last one is also for the input.
         pauses: False: `run` is always asserted.
         compares: there is a stage for the bounds of the classes, for a higher clock frequency.
@@ -81,13 +80,12 @@ class EncoderStages(wiring.Component):
         slots: int,
         *,
         collides: bool = False,
-        from_first: bool = False,
         copies: int = 1,
         pauses: bool = True,
         compares: bool = False,
     ) -> None:
         assert logic.longest <= 2 * slots
-        self.logic, self.lanes, self.slots, self.from_first = logic, lanes, slots, from_first
+        self.logic, self.lanes, self.slots, self.from_first = logic, lanes, slots, lanes == 1
         self.pauses, self.compares, self.borrows = pauses, compares, logic.longest > slots
         self.collides = collides and self.borrows
         self.latency = 2 + compares + self.borrows + 2 * (not pauses)
@@ -101,21 +99,18 @@ class EncoderStages(wiring.Component):
                 "entry_valid": Out(1),
             }
         )
-        code_point, error = symbol_fields(self.input.payload.symbols[0])
-        _, classes = symbol_classes(logic, code_point, error)
-        self._class_keys = tuple(classes)
+        code_point, _ = symbol_fields(self.input.payload.symbols[0])
+        classes = len(logic.names) if len(logic.names) > 1 else 0
         # Other bits are not needed once the classes are known.
         self._used = [bit for bit in range(len(code_point)) if logic.used_bits >> bit & 1]
-        lane = data.StructLayout(
-            {"keep": 1, "error": 1, "code_point": len(self._used), "classes": len(classes) if len(classes) > 1 else 0}
-        )
+        lane = data.StructLayout({"keep": 1, "error": 1, "code_point": len(self._used), "classes": classes})
         self._stage = data.StructLayout({"lanes": data.ArrayLayout(lane, lanes), "last": 1})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         collision = Signal()
         named_classes = {REPLACED: "U+FFFD", ESCAPED: "byte"}
-        which = ", ".join(named_classes.get(each, f"{each}") for each in self._class_keys)
+        which = ", ".join(named_classes.get(each, f"{each}") for each in self.logic.names)
         comment = f"A beat with the class of each code point, one bit for each number of units: {which}."
         taken, shown = (
             Signal(self._stage, name=name, reset_less=True, attrs={"doc": comment})

@@ -6,10 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, wiring
 
-from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.beats import stage_ports
 from utf8fpga.hdl.encoder.logic import EncoderLogic
 from utf8fpga.hdl.encoder.stages import symbol_classes, symbol_fields
 from utf8fpga.hdl.payloads import unit_layout
@@ -45,12 +44,7 @@ class UnitQueue(wiring.Component):
         self.stall_cycles = logic.longest - 1
         width = logic.table.unit_width
         self._entry = data.StructLayout({"unit": width, "error": 1, "keep": 1, "last": 1})
-        super().__init__(
-            {
-                "input": In(stream.Signature(beat_layout(symbol, 1))),
-                "output": Out(stream.Signature(beat_layout(unit_layout(width), 1))),
-            }
-        )
+        super().__init__(stage_ports(symbol, unit_layout(width), 1))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

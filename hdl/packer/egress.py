@@ -116,12 +116,7 @@ class BufferedEgress:
         self._completed = packer.pipeline.at(packer.closed.closed, self.complete)
         rows = self.complete + _MORE_ROWS + late + packer.ahead + packer.lends
         self.depth = max(_MIN_DEPTH, 1 << (rows - 1).bit_length())
-        self.buffer = MemoryBuffer(
-            slots,
-            row_cycles=_READ_CYCLES,
-            row_copies=FanOut.copies_after(_READ_CYCLES),
-            group=packer.network.group,
-        )
+        self.buffer = MemoryBuffer(slots, row_cycles=_READ_CYCLES, group=packer.network.group)
         self.room = self.depth + self.buffer.capacity
         # Complete rows are read two cycles after they are counted, and then pass the buffer.
         self.latest = self.complete + 2 + _READ_CYCLES + self.buffer.latency

@@ -88,7 +88,13 @@ class Network:
         self.cycle = latest(self.words[-1])
         self.wraps = which_exceeds(pipeline, "wraps", base, lanes, earliest=self.cycle - (not padding))
         if padding:
-            self._fold(lanes)
+            words = self.words[-1]
+            self.words.append(
+                [
+                    pipeline.apply(f"word_fold_{lane}", Mux, wraps, words[(lane + lanes) % size], words[lane])
+                    for lane, wraps in enumerate(self.wraps)
+                ]
+            )
             self.cycle = latest(self.words[-1])
 
     def _step(self, step: int, near: Sequence[Number], counts: WordCounts) -> None:
@@ -135,12 +141,3 @@ class Network:
             names = [f"word_{lane}" for lane in group]
             found += self._pipeline.wait(names, [self._given[lane] for lane in group], until)
         return [*found, *self._given[self._lanes :]]
-
-    def _fold(self, lanes: int) -> None:
-        words = self.words[-1]
-        self.words.append(
-            [
-                self._pipeline.apply(f"word_fold_{lane}", Mux, wraps, words[(lane + lanes) % len(words)], words[lane])
-                for lane, wraps in enumerate(self.wraps)
-            ]
-        )

@@ -88,6 +88,8 @@ class Packer(wiring.Component):
         layout = beat_layout(symbol, lanes)
         streams = {"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))}
         super().__init__(streams | ({"late_reset": Out(2)} if ahead else {}))
+        # As a stage of a `Chain`.
+        self.input, self.output = self.sparse, self.packed
         self._symbol = symbol
         self.ready, self.paused = Signal(name="ready"), Signal(name="paused", init=1)
         self._move_words()
@@ -154,16 +156,6 @@ class Packer(wiring.Component):
         copies = -(-self.lanes // RESET_LANES) + 3
         self.reset = LateReset(-(-copies // 2), settled + 4)
         self.reset_cycles = 1 + self.reset.cycles
-
-    @property
-    def input(self) -> stream.Interface:
-        """`sparse`, as the input of a stage of a `Chain`."""
-        return self.sparse
-
-    @property
-    def output(self) -> stream.Interface:
-        """`packed`, as the output of a stage of a `Chain`."""
-        return self.packed
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

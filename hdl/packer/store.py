@@ -11,6 +11,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory
 
 from utf8fpga.hdl.commented import commented
+from utf8fpga.hdl.delay import access
 from utf8fpga.hdl.memory_buffer import in_logic
 from utf8fpga.hdl.packer.network import Network
 from utf8fpga.hdl.packer.route import which_exceeds
@@ -71,13 +72,9 @@ class RowMemory:
             is_only = len(self.banks) == 1
             m.submodules[name if is_only else f"{name}_bank_{number}"] = rows
             size = len(into.addr)
-            m.d.comb += [
-                # The address may be longer than that of a row.
-                into.en.eq(Const(1, 1) if is_only else address[size : len(read)] == number),
-                into.addr.eq(address[:size]),
-                into.data.eq(entry),
-                out.addr.eq(read[:size]),
-            ]
+            # The address may be longer than that of a row.
+            enable = Const(1, 1) if is_only else address[size : len(read)] == number
+            m.d.comb += access((into, out), address[:size], entry, read[:size], enable)
             m.d[self._domain] += held.eq(out.data)
             if self._clears and not is_only:
                 with m.If(read[size:] != number):
@@ -107,6 +104,8 @@ class RowStore:
         next_rows: registers, per group of lanes the row after that in `read_rows`; empty if there is one bank.
         read_banks: registers, per group of lanes the bank of the row that was read.
         mark_memories, word_memories: the memories, per group of lanes and per lane.
+        kept, stored: per group of lanes the marks, and per lane the word, of the row that is, or was, read.
+        keep, last: per lane whether that row holds a word; whether a packet ends with it.
     """
 
     def __init__(
@@ -173,21 +172,10 @@ class RowStore:
                 word = pipeline.at(network.words[-1][lane], written)
                 self._words.append((pipeline.at(address, written), word))
                 self.word_memories.append(RowMemory(len(word), depth, f"stored_{lane}", bank, registers=registers))
-
-    @property
-    def kept(self) -> list[Value]:
-        """Per group of lanes the marks of the row that is, or was, read."""
-        return [each.output for each in self.mark_memories]
-
-    @property
-    def stored(self) -> list[Value]:
-        """Per lane the word of that row."""
-        return [each.output for each in self.word_memories]
-
-    @property
-    def keep(self) -> list[Value]:
-        """Per lane whether that row holds a word."""
-        return [self.kept[lane // self.group][lane % self.group] for lane in range(self.lanes)]
+        self.kept = [each.output for each in self.mark_memories]
+        self.stored = [each.output for each in self.word_memories]
+        self.keep = [self.kept[lane // self.group][lane % self.group] for lane in range(lanes)]
+        self.last = self.kept[-1][-1]
 
     def present(self, lane: int, bits: slice) -> Value:
         """Bits of the word of that row, if it holds one in the lane."""
@@ -197,11 +185,6 @@ class RowStore:
             for word, mark in zip(words, marks, strict=True)
         )
         return reduce(or_, each)
-
-    @property
-    def last(self) -> Value:
-        """Whether a packet ends with that row."""
-        return self.kept[-1][-1]
 
     def connect(self, m: Module, reads: Sequence[Value], resets: Sequence[Value], valid: Value | None = None) -> None:
         """Add memories and pointers to a module.

@@ -6,11 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, ShapeLike, Signal, Value
-from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import wiring
 
-from utf8fpga.hdl.beats import beat_stream, is_effective
+from utf8fpga.hdl.beats import is_effective, stage_ports
 from utf8fpga.hdl.encoder.encoder import swapped_bytes
+from utf8fpga.hdl.encoder.stages import symbol_fields
 from utf8fpga.model.encoder import BYTE_ORDER_MARK
 from utf8fpga.model.encodings import Encoding
 
@@ -37,8 +37,7 @@ class OrderDetector(_Passage):
 
     def __init__(self, encoding: Encoding, lanes: int) -> None:
         self._encoding, self._lanes = encoding, lanes
-        beats = beat_stream(encoding.form.unit_width, lanes)
-        super().__init__({"input": In(beats), "output": Out(beats)})
+        super().__init__(stage_ports(encoding.form.unit_width, encoding.form.unit_width, lanes))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -83,17 +82,14 @@ class MarkRemover(_Passage):
 
     def __init__(self, symbol: ShapeLike, lanes: int, units: int) -> None:
         self._lane = (units - 1) % lanes
-        beats = beat_stream(symbol, lanes)
-        super().__init__({"input": In(beats), "output": Out(beats)})
+        super().__init__(stage_ports(symbol, symbol, lanes))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         source, output = self.input, self.output
         beat: Any = source.payload
-        symbol = beat.symbols[self._lane]
-        is_item = isinstance(symbol, data.View)
-        code_point = Value.cast(symbol.code_point if is_item else symbol)
-        is_mark = (code_point == BYTE_ORDER_MARK) & ~(symbol.error if is_item else Const(0, 1))
+        code_point, error = symbol_fields(beat.symbols[self._lane])
+        is_mark = (code_point == BYTE_ORDER_MARK) & ~error
         started, removed = Signal(), Signal()
         """A code point of this packet has been transferred. It was in the same lane, or the packet has no mark."""
         keep = Value.cast(beat.keep)

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amaranth.hdl import Value
-from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_stream, lanes_of
-from utf8fpga.hdl.chain import Chain, Join, Stage
+from utf8fpga.hdl.beats import lanes_of, stage_ports
+from utf8fpga.hdl.chain import Chain, Join
+from utf8fpga.hdl.core import Stage
 from utf8fpga.hdl.decoder.each_unit import UnitMarker
 from utf8fpga.hdl.decoder.serial import PIPELINES
 from utf8fpga.hdl.encoder.encoder import in_byte_order, units_in_order
@@ -58,7 +58,7 @@ class InPlaceSanitizer(Chain):
         super().__init__(
             parameters,
             {"marker": UnitMarker(table, parameters.replace_with)},
-            {"input": In(beat_stream(width, 1)), "output": Out(beat_stream(unit_layout(width), 1))},
+            stage_ports(width, unit_layout(width), 1),
             {"marker": _from_order(encoding), "output": units_in_order(encoding)},
         )
 
@@ -133,12 +133,5 @@ class Transcoder(Chain):
         else:
             joins[next(iter(stages))] = _from_order(source, drops_null_beats=drops)
         units = unit_layout(target.form.unit_width)
-        super().__init__(
-            parameters,
-            stages,
-            {
-                "input": In(beat_stream(source_table(source).unit_width, lanes)),
-                "output": Out(beat_stream(units, lanes_of(self.encoder.output))),
-            },
-            joins,
-        )
+        ports = stage_ports(source_table(source).unit_width, units, lanes, lanes_of(self.encoder.output))
+        super().__init__(parameters, stages, ports, joins)

@@ -72,7 +72,7 @@ class UnitFlags:
         opens = [
             pipeline.apply(
                 "opens_1",
-                lambda starts, unit: starts & control.is_lead(unit),
+                lambda starts, unit: starts & control.serial.is_lead(unit),
                 circuit.starts[-1],
                 circuit.units[-1],
             ),

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from utf8fpga.hdl.decoder.window_logic import WindowControl
-from utf8fpga.hdl.minimise import LUT_INPUTS, Function, Network, decompose, minimise, minimised, minimised_word
-from utf8fpga.model import EncodingTable, ErrorKind, TableError, cause, spell
+from utf8fpga.hdl.minimise import LUT_INPUTS, Function, Network, Word, decompose, minimised, minimised_word
+from utf8fpga.model import ErrorKind, TableError, cause, spell
 from utf8fpga.model.errors import representatives
 
 _LAST_OF_ONE_UNIT = 0xFFFF
@@ -16,49 +16,26 @@ _IS_DEFINITE, _GOES_ON = 1, 2
 
 
 @dataclass(frozen=True)
-class ValidatorControl:
+class ValidatorControl(WindowControl):
     """The functions of one table, in addition to those of the sliding window."""
 
-    window: WindowControl
-
-    @staticmethod
-    @lru_cache(maxsize=32)
-    def of(table: EncodingTable) -> ValidatorControl:
-        """The functions of `table`.
-
-        Raises:
-            TableError: the table does not allow a sliding window, see `WindowControl.of`.
-        """
-        return ValidatorControl(WindowControl.of(table))
-
     @property
-    def table(self) -> EncodingTable:
-        """The encoding form."""
-        return self.window.table
-
-    @property
-    def _leads(self) -> dict[int, int]:
+    def _length_of(self) -> dict[int, int]:
         """By lead the length of its sequences."""
-        serial = self.window.serial
+        serial = self.serial
         return {unit: serial.dfa.states[state].remaining[0] + 1 for unit, state in serial.leads.items()}
 
     def longer_than(self, length: int) -> Function:
         """Of the lead of a sequence of at least `length` units: it has more."""
-        leads = {unit: found > length for unit, found in self._leads.items() if found >= length}
+        leads = {unit: found > length for unit, found in self._length_of.items() if found >= length}
         return minimised(leads, self.table.unit_width)
-
-    @cached_property
-    def is_lead(self) -> Function:
-        """The unit is the first one of sequences of several units."""
-        leads = self._leads.keys()
-        return minimise(leads, self.window.serial.units - leads, self.table.unit_width)
 
     @cached_property
     def precedes(self) -> Function:
         """A bit that all units have that another one of their sequence follows, and no whole sequence has; 1 if there
         is none."""
-        serial = self.window.serial
-        found = minimise(self._leads.keys() | serial.trails, serial.singles, self.table.unit_width)
+        serial = self.serial
+        found = serial.of_unit(serial.leads.keys() | serial.trails, serial.singles)
         return found if found.support.bit_count() == 1 else Function(((0, 0),))
 
     @cached_property
@@ -67,15 +44,15 @@ class ValidatorControl:
 
         The last gate has at most two inputs.
         """
-        leads = self._leads.keys()
-        others = [unit for unit in self.window.serial.units - leads if self.precedes.compute(unit)]
+        leads = self.serial.leads.keys()
+        others = [unit for unit in self.serial.units - leads if self.precedes.compute(unit)]
         return decompose(leads, others, self.table.unit_width, last=LUT_INPUTS - 2)
 
     @cached_property
     def _restricting(self) -> dict[int, frozenset[int]]:
         """By lead that does not allow all units that may continue a sequence: those that it allows."""
-        serial = self.window.serial
-        allowed = {unit: serial.allowed[serial.leads[unit]] for unit in self._leads}
+        serial = self.serial
+        allowed = {unit: serial.allowed[state] for unit, state in serial.leads.items()}
         return {unit: found for unit, found in allowed.items() if found != serial.trails}
 
     @cached_property
@@ -85,7 +62,7 @@ class ValidatorControl:
         The last gate has at most three inputs.
         """
         on = self._restricting.keys()
-        return decompose(on, self._leads.keys() - on, self.table.unit_width, last=LUT_INPUTS - 1)
+        return decompose(on, self.serial.leads.keys() - on, self.table.unit_width, last=LUT_INPUTS - 1)
 
     @cached_property
     def fits(self) -> Network:
@@ -93,7 +70,7 @@ class ValidatorControl:
 
         The last gate has one input.
         """
-        width, trails = self.table.unit_width, self.window.serial.trails
+        width, trails = self.table.unit_width, self.serial.trails
         sides: tuple[list[int], list[int]] = [], []
         for lead, allowed in self._restricting.items():
             for trail in trails:
@@ -102,8 +79,8 @@ class ValidatorControl:
 
     def check_two_classes(self) -> None:
         """Raise `TableError` if the leads of sequences of one length distinguish more than two classes of units."""
-        for length in self.window.lengths:
-            if len(self.window.trail_classes(length)) > 1:
+        for length in self.lengths:
+            if len(self.trail_classes(length)) > 1:
                 raise TableError(
                     f"{self.table.name}: the leads of sequences of {length} units distinguish more than two classes of "
                     f"units after them: use report offset"
@@ -112,9 +89,9 @@ class ValidatorControl:
     @cached_property
     def begins(self) -> Function:
         """The unit is neither a whole sequence nor one that continues others: a lead, or in no sequence."""
-        serial = self.window.serial
+        serial = self.serial
         others = serial.singles | serial.trails
-        return minimise(serial.units - others, others, self.table.unit_width)
+        return serial.of_unit(serial.units - others, others)
 
     @cached_property
     def next_allowed(self) -> dict[str, Function]:
@@ -122,22 +99,20 @@ class ValidatorControl:
 
         All units that may continue a sequence do. So do leads whose length has one class.
         """
-        serial = self.window.serial
+        serial = self.serial
         others = serial.singles | serial.trails
         found = {}
         for name, which in (("allows_low", False), ("allows_high", True)):
             allowing = set(serial.trails)
-            for unit, length in self._leads.items():
+            for unit, length in self._length_of.items():
                 allowed = serial.allowed[serial.leads[unit]]
-                if any(
-                    not self.window.trail_classes(length) or self._is_upper(length, each) == which for each in allowed
-                ):
+                if any(not self.trail_classes(length) or self._is_upper(length, each) == which for each in allowed):
                     allowing.add(unit)
-            found[name] = minimise(allowing, serial.units - others - allowing, self.table.unit_width)
+            found[name] = serial.of_unit(allowing, serial.units - others - allowing)
         return found
 
     def _is_upper(self, length: int, trail: int) -> bool:
-        return bool(self.window.trail_classes(length)[0].compute(trail))
+        return bool(self.trail_classes(length)[0].compute(trail))
 
     @cached_property
     def upper_class(self) -> Function:
@@ -145,16 +120,11 @@ class ValidatorControl:
         width = self.table.unit_width
         pairs = {
             trail | lead << width: self._is_upper(length, trail)
-            for lead, length in self._leads.items()
-            if self.window.trail_classes(length)
-            for trail in self.window.serial.trails
+            for lead, length in self._length_of.items()
+            if self.trail_classes(length)
+            for trail in self.serial.trails
         }
         return minimised(pairs, 2 * width)
-
-    @property
-    def possible_lengths(self) -> frozenset[int]:
-        """The lengths of sequences."""
-        return frozenset(self.table.patterns)
 
     @cached_property
     def of_two(self) -> tuple[int, ...]:
@@ -164,7 +134,7 @@ class ValidatorControl:
             TableError: some sequences of a length are two units, but not all.
         """
         found = []
-        for length in sorted(self.possible_lengths):
+        for length in sorted(self.table.patterns):
             rows = [row for row in self.table.rows if len(row.units) == length]
             above = {
                 bound > _LAST_OF_ONE_UNIT for row in rows for bound in (row.code_points.first, row.code_points.last)
@@ -179,7 +149,7 @@ class ValidatorControl:
         return tuple(found)
 
     @cached_property
-    def kind(self) -> tuple[Function, ...]:
+    def kind(self) -> Word:
         """The bits of the cause of an error, as functions of a word.
 
         From bit 0 the word is the first unit of the ill-formed item; whether the item is ill-formed whatever follows
@@ -191,7 +161,7 @@ class ValidatorControl:
         """
         width = self.table.unit_width
         found: dict[int, ErrorKind] = {}
-        serial = self.window.serial
+        serial = self.serial
 
         def note(unit: int, follows: int, kind: ErrorKind) -> None:
             if found.setdefault(unit | follows << width, kind) is not kind:

@@ -125,11 +125,9 @@ class ValidatorParameters(TableParameters):
 
     def golden(self) -> GoldenValidator | GoldenPassThrough:
         """The golden function of the output stream: of reports, or of the units of a pass-through."""
-        return (
-            GoldenPassThrough(self.table, self.limit)
-            if self.pass_through
-            else GoldenValidator(self.table, self.counters)
-        )
+        if self.pass_through:
+            return GoldenPassThrough(self.table, self.limit)
+        return GoldenValidator(self.table, self.counters)
 
     def comparable(self, symbol: Any) -> OutputUnit | ValidatorReport:
         """The unit, or the report without the fields that this validator does not have, which are 0 or None."""

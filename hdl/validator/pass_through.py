@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
-from utf8fpga.hdl.beats import beat_stream
+from utf8fpga.hdl.beats import stage_ports
 from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.payloads import unit_layout
 from utf8fpga.hdl.validator.report import report_layout
@@ -54,13 +54,8 @@ class PassThrough(wiring.Component):
         self._ages = -(-self._reach // self.lanes)
         """Beats after a beat that its flags may depend on."""
         report = report_layout(parameters.report, parameters.counters)
-        super().__init__(
-            {
-                "input": In(beat_stream(table.unit_width, self.lanes)),
-                "output": Out(beat_stream(unit_layout(table.unit_width), self.lanes)),
-                "report": Out(report),
-            }
-        )
+        streams = stage_ports(table.unit_width, unit_layout(table.unit_width), self.lanes)
+        super().__init__(streams | {"report": Out(report)})
         # Flags are one cycle in `waiting`, and one in `entry`.
         flight = self._tap.flags_latency + 2
         self.buffer = ReportBuffer(

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from amaranth.lib import data
+from amaranth.lib.wiring import In, Member, Out
 
+from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.payloads import Kind
 
 REPORTS = ("verdict", "offset", "full")
@@ -34,3 +36,9 @@ def report_layout(report: str, counters: int) -> data.StructLayout:
         fields["kind"] = Kind
         fields |= dict.fromkeys(("errors", "units", "code_points", "utf16_units"), counters)
     return data.StructLayout(fields)
+
+
+def tap_ports(width: int, lanes: int, report: data.StructLayout) -> dict[str, Member]:
+    """The ports of a tap of units of so many bits."""
+    stream = {"payload": In(beat_layout(width, lanes)), "valid": In(1), "ready": In(1)}
+    return {**stream, "report": Out(report), "report_valid": Out(1)}

@@ -16,6 +16,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.commented import commented
+from utf8fpga.hdl.delay import access
 from utf8fpga.hdl.fan_out import LateReset
 from utf8fpga.hdl.memory_buffer import CAPACITY, UNCOUNTED, Front, LaneMemory, Level
 
@@ -100,12 +101,7 @@ class RowBanks(wiring.Component):
             m.submodules[f"bank_{bank}"] = rows = memory.Memory(shape=len(entry), depth=_ROWS, init=[])
             into, out = rows.write_port(), rows.read_port(domain="comb")
             held = Signal(len(entry), name=f"row_of_bank_{bank}", reset_less=True)
-            m.d.comb += [
-                into.en.eq(written[bank]),
-                into.addr.eq(write_row),
-                into.data.eq(entry),
-                out.addr.eq(read_row),
-            ]
+            m.d.comb += access((into, out), write_row, entry, read_row, written[bank])
             m.d.sync += held.eq(out.data)
             with m.If(unread[bank]):
                 m.d.sync += held.eq(0)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
-from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.minimise import Network
 from utf8fpga.hdl.pipeline import ZERO, Staged
@@ -28,7 +27,7 @@ from utf8fpga.hdl.validator.pipeline import (
     total_of,
     value_of,
 )
-from utf8fpga.hdl.validator.report import report_layout
+from utf8fpga.hdl.validator.report import report_layout, tap_ports
 from utf8fpga.hdl.validator.tally import tally_of
 
 if TYPE_CHECKING:
@@ -76,13 +75,7 @@ class ValidatorTap(wiring.Component):
         table, lanes = parameters.table, parameters.lanes
         self.control = ValidatorControl.of(table)
         self.has_flags = flags
-        ports = {
-            "payload": In(beat_layout(table.unit_width, lanes)),
-            "valid": In(1),
-            "ready": In(1),
-            "report": Out(report_layout(parameters.report, parameters.counters)),
-            "report_valid": Out(1),
-        }
+        ports = tap_ports(table.unit_width, lanes, report_layout(parameters.report, parameters.counters))
         if flags:
             ports |= {"report_next": Out(1), "flags": Out(flags_layout(table, lanes)), "flags_valid": Out(1)}
         super().__init__(ports)
@@ -152,14 +145,14 @@ class TapCircuit:
     """
 
     def __init__(self, tap: ValidatorTap) -> None:
-        self._tap, self._control, self._window = tap, tap.control, tap.control.window
+        self._tap, self._control = tap, tap.control
         self._lanes, self._longest = tap.lanes, tap.parameters.table.longest
         units = tap.payload
         arrives = tap.valid & tap.ready & (units.keep[0] | units.last)
         self.pipeline = pipeline = TapPipeline(arrives, units.last)
         # One cycle late, so that `arrives` has one load.
-        self.units = [self._late(f"unit_{lane}", units.symbols[lane]) for lane in range(tap.lanes)]
-        self.keep = [self._late(f"keep_{lane}", units.keep[lane]) for lane in range(tap.lanes)]
+        self.units = [pipeline.register(f"unit_{lane}", units.symbols[lane], 0) for lane in range(tap.lanes)]
+        self.keep = [pipeline.register(f"keep_{lane}", units.keep[lane], 0) for lane in range(tap.lanes)]
         starts_packet = Signal(init=1, name="starts_packet")
         pipeline.add(starts_packet.eq(pipeline.at(pipeline.last, 1)), enable=pipeline.at(pipeline.valid, 1))
         self._first = Staged(starts_packet, 1)
@@ -174,9 +167,6 @@ class TapCircuit:
     def flags(self) -> UnitFlags:
         """The flags of each unit."""
         return UnitFlags(self, self._control, self._tap.parameters.table)
-
-    def _late(self, name: str, value: Value) -> Staged:
-        return self.pipeline.apply(name, lambda value: value, Staged(value, 0))
 
     def at(self, values: Sequence[Staged], place: int, *, of_packet: bool = False) -> Staged:
         """The value of a lane; a negative place is in the beats before, a place after the last lane is 0."""
@@ -206,19 +196,14 @@ class TapCircuit:
 
     def _find_items(self) -> None:
         """For each unit whether it starts an item, and for each place whether the item that starts there is bad."""
-        control, window, longest = self._control, self._window, self._longest
+        control, longest = self._control, self._longest
         units, keep, pipeline = self.units, self.keep, self.pipeline
-        self._trail = trail = [
-            pipeline.apply(
-                f"trail_{lane}",
-                lambda unit, present, before: window.is_trail(unit) & present & control.precedes(before),
-                unit,
-                present,
-                self.at(units, lane - 1),
-                comment="A unit that may continue a sequence, after one that may be before it.",
-            )
-            for lane, (unit, present) in enumerate(zip(units, keep, strict=True))
-        ]
+        self._trail = trail = self._each(
+            "trail",
+            lambda unit, present, before: control.serial.is_trail(unit) & present & control.precedes(before),
+            *(Lanes(units), Lanes(keep), Lanes(units, -1)),
+            comment="A unit that may continue a sequence, after one that may be before it.",
+        )
         # The unit before the first one of a packet is in another packet.
         trail[0] = pipeline.apply(
             "trail_of_packet",
@@ -312,15 +297,12 @@ class TapCircuit:
         Args:
             ends: it does not depend on the next beat; otherwise the result is 0 unless it does not, or the packet ends.
         """
-        window, control, longest = self._window, self._control, self._longest
+        control, longest = self._control, self._longest
         name = f"{'ending' if ends else 'at'}_{place + self.reach}".replace("-", "before_")
         unit = self.at(self.units, place)
         # The first of these conditions fit one look-up table, the others the next.
-        single = window.is_single
-        own = sorted(control.possible_lengths - {1})
-        early = {own[0], own[-1]} | (
-            {length for length in own if length not in (own[0], own[-1])} if longest > 4 else set()
-        )
+        own = control.lengths
+        early = [length for length in own if longest > 4 or length in (own[0], own[-1])]
         late = [length for length in own if length not in early]
 
         def complete(lengths: Sequence[int], unit: Value, members: Sequence[Value]) -> list[Value]:
@@ -329,12 +311,11 @@ class TapCircuit:
                 for length, member in zip(lengths, members, strict=True)
             ]
 
-        early_lengths = sorted(early)
         done = self.pipeline.apply(
             f"{name}_done",
-            lambda unit, *members: Cat(single(unit), *complete(early_lengths, unit, members)).any(),
+            lambda unit, *members: Cat(control.serial.is_single(unit), *complete(early, unit, members)).any(),
             unit,
-            *(self.at(self.members[length], place + length - 1) for length in early_lengths),
+            *(self.at(self.members[length], place + length - 1) for length in early),
             comment=f"The unit {_where(place)} is a whole sequence, or the first one of a complete one.",
         )
         inside = ends or place < self._lanes - self.reach
@@ -356,7 +337,9 @@ class TapCircuit:
         pipeline, tap = self.pipeline, self._tap
         if tap.parameters.report == "verdict":
             return {"well_formed": [self._verdict(any_of_all(pipeline, "any_bad", self.bad))[0]]}
-        first = self._first_bad()
+        # The first place at which an ill-formed item starts, which is negative before lane 0.
+        leaves = [Leaf(bad, place, self._payload(place)) for place, bad in enumerate(self.bad, -self.reach)]
+        first = first_of(pipeline, "first", leaves)
         amount = [Staged(Const(self._lanes >> bit & 1, 1), 0) for bit in range(self._lanes.bit_length())]
         if tap.parameters.report == "full":
             amount = ones_of_prefix(pipeline, "present", self.keep)
@@ -375,11 +358,6 @@ class TapCircuit:
             for name, parts in faults.items()
         }
         return {"well_formed": [well_formed], **cleared, **numbers}
-
-    def _first_bad(self) -> First:
-        """The first place at which an ill-formed item starts, which is negative before lane 0."""
-        leaves = [Leaf(bad, place, self._payload(place)) for place, bad in enumerate(self.bad, -self.reach)]
-        return first_of(self.pipeline, "first", leaves)
 
     def _payload(self, place: int) -> tuple[Staged, ...]:
         """What the cause of an error of an item that starts at a place depends on."""

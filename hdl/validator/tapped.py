@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import fifo, wiring
-from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_stream, is_effective
+from utf8fpga.hdl.beats import is_effective, stage_ports
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.validator.parameters import ValidatorParameters
@@ -43,12 +42,7 @@ class TappedStream(wiring.Component):
     def __init__(self, parameters: ValidatorParameters) -> None:
         self.tap = tap = parameters.tap()
         self.parameters, self.lanes = parameters, parameters.lanes
-        super().__init__(
-            {
-                "input": In(beat_stream(parameters.table.unit_width, self.lanes)),
-                "output": Out(beat_stream(tap.report.shape(), 1)),
-            }
-        )
+        super().__init__(stage_ports(parameters.table.unit_width, tap.report.shape(), self.lanes, 1))
 
     # No attributes, since the registers of the tap are made at their first use.
 

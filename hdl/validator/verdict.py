@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.validator.logic import ValidatorControl
-from utf8fpga.hdl.validator.report import report_layout
+from utf8fpga.hdl.validator.report import report_layout, tap_ports
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.validator.parameters import ValidatorParameters
@@ -47,19 +45,11 @@ class VerdictTap(wiring.Component):
             Signal(table.longest - 1, name="needs"), "Bit k: the open sequence needs more than k units."
         )
         self.failed = commented(Signal(name="failed"), "There was an error in this packet.")
-        super().__init__(
-            {
-                "payload": In(beat_layout(table.unit_width, 1)),
-                "valid": In(1),
-                "ready": In(1),
-                "report": Out(report_layout("verdict", 0)),
-                "report_valid": Out(1),
-            }
-        )
+        super().__init__(tap_ports(table.unit_width, 1, report_layout("verdict", 0)))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        control, serial, window = self.control, self.control.window.serial, self.control.window
+        control, serial = self.control, self.control.serial
         unit, keep, last = self.payload.symbols[0], self.payload.keep[0], self.payload.last
 
         # What is known of the unit by itself.
@@ -72,7 +62,7 @@ class VerdictTap(wiring.Component):
         m.d.sync += [
             arrived.eq(self.valid & self.ready & (keep | last)),
             ends.eq(last),
-            trail.eq(window.is_trail(unit) & keep),
+            trail.eq(serial.is_trail(unit) & keep),
             begins.eq(control.begins(unit) & keep),
             current.eq(unit),
             *(allows[name].eq(function(unit)) for name, function in control.next_allowed.items()),

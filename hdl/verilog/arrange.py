@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -35,12 +35,9 @@ class _Places:
     outer: dict[str, tuple[WireBit, ...]] = field(default_factory=dict)
 
 
-def with_fields(modules: Mapping[str, Module]) -> dict[str, Module]:
-    """Modules in which each signal with a structure is one signal for each field.
-
-    The fields of an array of structures are vectors: the field of the first element is in the low bits.
-    """
-    return _moved(modules, {name: _fields(module) for name, module in modules.items()})
+def rearranged(modules: Mapping[str, Module], places: Callable[[Module], _Places]) -> dict[str, Module]:
+    """Modules whose bits are in the places that a function gives for each."""
+    return _moved(modules, {name: places(module) for name, module in modules.items()})
 
 
 def with_instance_names(modules: Mapping[str, Module]) -> dict[str, Module]:
@@ -124,12 +121,8 @@ def _whole_ports(module: Module, place: dict[WireBit, WireBit]) -> dict[WireBit,
     return _whole_ports(module, kept) if incomplete else place
 
 
-def without_aliases(modules: Mapping[str, Module]) -> dict[str, Module]:
-    """Modules without signals that are the same as a port."""
-    return _moved(modules, {name: _aliases(module) for name, module in modules.items()})
-
-
-def _aliases(module: Module) -> _Places:
+def alias_places(module: Module) -> _Places:
+    """Signals that are the same as a port are in its place."""
     contents, found = Contents(module, {}), _Places()
     ports: dict[Bits, str] = {}
     for name, signal in sorted(module.signals.items(), key=lambda each: not each[1].direction):
@@ -142,12 +135,8 @@ def _aliases(module: Module) -> _Places:
     return found
 
 
-def without_memory_ports(modules: Mapping[str, Module]) -> dict[str, Module]:
-    """Modules in which the ports of memories have the names of signals that are the same."""
-    return _moved(modules, {name: _memory_ports(module) for name, module in modules.items()})
-
-
-def _memory_ports(module: Module) -> _Places:
+def memory_port_places(module: Module) -> _Places:
+    """The ports of memories have the names of signals that are the same."""
     contents, found = Contents(module, {}), _Places()
     for name, signal in module.signals.items():
         bits = WireBit.all_of(name, signal.width)
@@ -190,16 +179,11 @@ def _name_of(bits: Bits, contents: Contents) -> str:
     return f"{name}_{first.offset}" if len(bits) == 1 else f"{name}_{last.offset}_{first.offset}"
 
 
-def with_vectors(modules: Mapping[str, Module], live: Mapping[str, Collection[str]]) -> dict[str, Module]:
-    """Modules in which signals that are distinguished by a number at the end of their names are one vector.
+def field_places(module: Module) -> _Places:
+    """Each signal with a structure is one signal for each field.
 
-    Args:
-        live: the signals of each module that are used.
+    The fields of an array of structures are vectors: the field of the first element is in the low bits.
     """
-    return _moved(modules, {name: _vectors(module, live[name]) for name, module in modules.items()})
-
-
-def _fields(module: Module) -> _Places:
     leaves: dict[str, list[str]] = {}
     for name in module.signals:
         base = re.split(r"[.[]", name, maxsplit=1)[0]
@@ -226,7 +210,12 @@ def _fields(module: Module) -> _Places:
     return found
 
 
-def _vectors(module: Module, live: Collection[str]) -> _Places:
+def vector_places(module: Module, live: Collection[str]) -> _Places:
+    """Signals that are distinguished by a number at the end of their names are one vector.
+
+    Args:
+        live: the signals of the module that are used.
+    """
     families: dict[tuple[str, int, str], dict[int, str]] = {}
     for name, signal in module.signals.items():
         base, _, number = name.rpartition("_")

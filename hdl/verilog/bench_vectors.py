@@ -50,14 +50,11 @@ def expected_at_ports(core: Core, units: Sequence[int]) -> PortPacket:
         layout = report_fields(core)
         report = sum(values[str(name)] << field.offset for name, field in layout)
     symbols = [] if hasattr(core, "tap") else parameters.golden().process(units, final=True)
-    values_of = [symbol.code_point if hasattr(symbol, "code_point") else symbol.value for symbol in symbols]
-    return PortPacket(
-        [
-            (value if target is None else target.swapped(value), bool(getattr(symbol, "error", None)))
-            for value, symbol in zip(values_of, symbols, strict=True)
-        ],
-        report,
-    )
+    found = []
+    for symbol in symbols:
+        value = symbol.code_point if hasattr(symbol, "code_point") else symbol.value
+        found.append((value if target is None else target.swapped(value), bool(getattr(symbol, "error", None))))
+    return PortPacket(found, report)
 
 
 def bench_vectors(core: Core) -> str:

@@ -299,9 +299,7 @@ def divided_in(expression: Expression) -> Iterator[str]:
 
 def wires_of(expression: Expression) -> Iterator[str]:
     """The wires that an expression reads."""
-    yield from dict.fromkeys(bit.wire for bit in expression.bits if isinstance(bit, WireBit))
-    for each in expression.operands:
-        yield from wires_of(each)
+    yield from dict.fromkeys(bit.wire for bit in bits_of(expression) if isinstance(bit, WireBit))
 
 
 _UNARY = ("~", "&/", "|/", "^/")

@@ -187,13 +187,11 @@ def _template_lines(ports: Mapping[str, tuple[str, int]]) -> Iterator[str]:
 
 def _keep_lines(parameters: CoreParameters, source: SymbolPorts) -> Iterator[str]:
     given, ones = parameters.input_noun, "1" * source.size
-    if parameters.accepts_gaps:
-        yield f"s_axis_tkeep    {ones} for each {given} that is present, in any lanes of any beat;"
-        yield f"                none with s_axis_tlast ends the packet without a {given};"
-    else:
-        yield f"s_axis_tkeep    {ones} for each {given} that is present, contiguous from bit 0;"
+    where = "in any lanes of any beat" if parameters.accepts_gaps else "contiguous from bit 0"
+    yield f"s_axis_tkeep    {ones} for each {given} that is present, {where};"
+    if not parameters.accepts_gaps:
         yield f"                fewer than all {given}s only with s_axis_tlast;"
-        yield f"                none with s_axis_tlast ends the packet without a {given};"
+    yield f"                none with s_axis_tlast ends the packet without a {given};"
     yield f"                a beat with neither a {given} nor s_axis_tlast has no effect"
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 
 from utf8fpga.model.exceptions import InvalidArgumentError
 
@@ -117,9 +118,6 @@ class Names:
 
     def take(self, name: str) -> str:
         """The name, with a number behind it if it is taken."""
-        chosen, number = name, 1
-        while chosen in self._taken:
-            number += 1
-            chosen = f"{name}_{number}"
+        chosen = next(each for n in count(1) if (each := f"{name}_{n}" if n > 1 else name) not in self._taken)
         self._taken.add(chosen)
         return chosen

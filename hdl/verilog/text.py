@@ -11,13 +11,14 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from utf8fpga.hdl.verilog.arrange import (
-    with_fields,
+    alias_places,
+    field_places,
+    memory_port_places,
+    rearranged,
+    vector_places,
     with_instance_names,
     with_members,
     with_port_names,
-    with_vectors,
-    without_aliases,
-    without_memory_ports,
     without_number,
 )
 from utf8fpga.hdl.verilog.contents import Contents, find_live, is_anonymous, merged, size_of, targets
@@ -55,11 +56,12 @@ def modules_text(
         ram_style: an attribute of each memory and its value, such as ``ram_style=distributed``; default: none.
         attributes: for each port of the top the values of its attributes by name; default: none.
     """
-    modules = without_memory_ports(modules)
+    modules = rearranged(modules, memory_port_places)
     modules = with_instance_names(with_members(modules, {path: each.members for path, each in parts.items()}))
-    modules = with_port_names(with_fields(modules))
-    modules = with_vectors(modules, {name: each.live_signals() for name, each in _contents(modules).items()})
-    modules = without_aliases(modules)
+    modules = with_port_names(rearranged(modules, field_places))
+    live = {name: each.live_signals() for name, each in _contents(modules).items()}
+    modules = rearranged(modules, lambda module: vector_places(module, live[module.name]))
+    modules = rearranged(modules, alias_places)
     contents = _contents(modules)
     top, *others = modules
     names = Names()
@@ -311,10 +313,9 @@ class _ModuleText:
     def _block(self, statements: Iterable[Statement], indent: str) -> Iterator[str]:
         for each in statements:
             if isinstance(each, Assignment):
-                values = dict(each.pairs())
-                yield from self._assignments(values, indent)
-                continue
-            yield from self._branches(each, indent, indent)
+                yield from self._assignments(dict(each.pairs()), indent)
+            else:
+                yield from self._branches(each, indent, indent)
 
     def _branches(self, switch: Switch, indent: str, start: str) -> Iterator[str]:
         """A switch as conditions one after the other; that of an only statement behind ``else`` is in the same line."""
@@ -487,20 +488,13 @@ def _for(variable: str, piece: _Piece) -> str:
 
 def _reset_first(block: Sequence[Statement]) -> Sequence[Statement]:
     """A block with its reset in front of the other assignments, which it overrides."""
-    last = block[-1]
-    if len(block) > 1 and isinstance(last, Switch) and not (set(targets(block)) - set(_constants([last]))):
+    *others, last = block
+    if others and isinstance(last, Switch) and len(last.cases) == 1:
         [(keys, body)] = last.cases
-        return [Switch(last.selector, [(keys, body), ([], list(block[:-1]))])]
+        pairs = (pair for each in body if isinstance(each, Assignment) for pair in each.pairs())
+        if {to for to, value in pairs if isinstance(value, str)}.issuperset(targets(block)):
+            return [Switch(last.selector, [(keys, body), ([], others)])]
     return block
-
-
-def _constants(statements: Sequence[Statement]) -> Iterator[Bit]:
-    """The bits to which the assignments under the one condition of the last statement assign a constant."""
-    last = statements[-1]
-    if isinstance(last, Switch) and len(last.cases) == 1:
-        for each in last.cases[0][1]:
-            if isinstance(each, Assignment):
-                yield from (to for to, value in each.pairs() if isinstance(value, str))
 
 
 def _range(width: int) -> str:

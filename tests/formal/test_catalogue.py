@@ -253,7 +253,7 @@ def test_one_wrong_comparison_gives_a_counterexample_and_a_test(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def any_trail(self: SerialControl, context: Any, _: Any = None) -> Any:
-        return self._is_trail(context[: self.table.unit_width])
+        return self.is_trail(context[: self.table.unit_width])
 
     monkeypatch.setattr(SerialControl, "continues", any_trail)
     (result,) = prove(CONFIGURATIONS["serial-0"], "equivalence")

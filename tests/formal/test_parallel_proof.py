@@ -152,7 +152,7 @@ def any_trail_after_any_lead(self: Window, n: int, lane: int) -> Value:
 
 def continues_across_packets(self: Window, lane: int) -> Value:
     """A trailing unit continues a sequence of the packet before; without pauses it never does, since none is left."""
-    return self.control.is_trail(self.unit[lane]) & self.keep[lane]
+    return self.control.serial.is_trail(self.unit[lane]) & self.keep[lane]
 
 
 CORRECT_ITEM = ItemWindow.item

@@ -12,6 +12,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -29,7 +30,7 @@ from support.tiers import tiered
 from support.weakenings import Weakening, dropped, weaken
 
 from utf8fpga import formal
-from utf8fpga.formal import drained_proof, packer_proof, parallel_proof, runner, wide_proof
+from utf8fpga.formal import drained_proof, packer_proof, parallel_proof, record, runner, wide_proof
 from utf8fpga.formal.abc import decide
 from utf8fpga.formal.aiger import Aig
 from utf8fpga.formal.axi_stream_proof import (
@@ -945,3 +946,9 @@ def test_each_file_of_proofs_has_weakenings() -> None:
     listed = {each.module for each in WEAKENINGS.values()}
     assert sorted(proofs - listed) == [], "a file of proofs needs entries in WEAKENINGS"
     assert sorted(listed - proofs) == []
+
+
+def test_a_recorded_answer_is_of_each_file_of_proofs() -> None:
+    stated = {*record._STATED_FOR_ALL, *chain(*record._STATED_FOR.values())}
+    named = {each.module.removeprefix(f"{formal.__name__}.").replace(".", "/") for each in WEAKENINGS.values()}
+    assert sorted(named - stated) == ["foreign", "runner"]  # Of foreign cores no answer is recorded.

@@ -63,7 +63,7 @@ def test_a_memory_buffer_joins_rows_and_tails(kind: type[RowBuffer], lanes: int)
     """Each tail is entered a random time after its row, as for a beat that waits for the next one."""
     row_cycles = 2
     layout = data.StructLayout({"slots": data.ArrayLayout(7, lanes), "last": 1})
-    buffer, rng = kind(layout, row_cycles=row_cycles, row_copies=2), random.Random(4)
+    buffer, rng = kind(layout, row_cycles=row_cycles), random.Random(4)
     given = [([rng.randrange(128) for _ in range(lanes)], rng.randrange(2)) for _ in range(200)]
     found: list[Any] = []
     held: list[int] = []

@@ -117,7 +117,7 @@ def test_lanes_without_a_unit_would_continue_a_sequence(lanes: int, table: Encod
 
 
 def test_decoder_that_reads_lanes_without_a_unit_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Window, "_trail", lambda self, lane: self.control.is_trail(self.unit[lane]))
+    monkeypatch.setattr(Window, "_trail", lambda self, lane: self.control.serial.is_trail(self.unit[lane]))
     assert compare(Simulation(sparse_decoder(lanes=2)), b"\xc2") is not None
 
 
