@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Recorded answers of proofs: of which circuit and which statement each is, and the table of them.
 
-An answer is current as long as the circuit and the statement are those of which it was proved. The digest of a circuit
-does not depend on names and comments, see `logic_digest`; that of a statement is of the source of its modules.
+An answer is current as long as the circuit, its promises and the statement are those of which it was proved. The
+digest of a circuit does not depend on names and comments, see `logic_digest`; that of a statement is of the source of
+its modules.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ COMMAND = "utf8fpga prove --record ."
 _NO_PROOF = "no proof"
 """The recorded reason if there is no method to prove a property of a core."""
 
-_STATED_FOR_ALL = ("helpers", "netlist", "properties", "reference", "top")
+_STATED_FOR_ALL = ("helpers", "netlist", "parts", "properties", "reference", "top")
 _PACKERS = ("joints", "packer_monitors", "packer_proof")
 _DECODERS = (
     *("decoder_reference", "reference_dfa", "drained_proof", "invariants/buffer", "invariants/window"),
@@ -69,7 +70,15 @@ def digests(configuration: Configuration) -> dict[str, str]:
     )
     circuit = rtlil.convert(core, name="core", emit_src=False, **only)
     stated = (*_STATED_FOR_ALL, *_STATED_FOR[_core(configuration)])
-    return {"circuit": logic_digest(str(circuit)), "statement": _source_digest(stated)}
+    return {"circuit": logic_digest(str(circuit)), "statement": _source_digest(stated), "promises": promises(core)}
+
+
+_PROMISES = ("latency", "reset_cycles", "stall_cycles", "drain_cycles", "accepts_gaps", "holds_beats", "is_narrow")
+
+
+def promises(core: Any) -> str:
+    """What a core says of itself, which the properties refer to and the circuit does not show."""
+    return ", ".join(f"{name} {int(getattr(core, name))}" for name in _PROMISES if hasattr(core, name))
 
 
 def _core(configuration: Configuration) -> str:

@@ -56,7 +56,7 @@ class _Twins(Elaboratable):
     def _defined(self, item: Value) -> Value:
         """The bits of an item that are defined; 0 for the others."""
         like = self._like
-        layout = like.window.slots_layout
+        layout = like.parameters.slots_layout
         found = data.View(layout["slots"].shape.elem_shape, item)
         code_point = Mux(found.error & Const(not like.parameters.replacement, 1), 0, found.code_point)
         rest = item[len(found.code_point) :]

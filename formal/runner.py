@@ -32,6 +32,7 @@ from utf8fpga.formal.mark_proof import prove_marks
 from utf8fpga.formal.netlist import TOP, equal_netlist, equal_verilog
 from utf8fpga.formal.packer_proof import PackerKind, prove_packer
 from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves, prove_recovery
+from utf8fpga.formal.parts import has_only
 from utf8fpga.formal.periodic_reset_proof import prove_refresh
 from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
@@ -172,7 +173,8 @@ def _(core: Chain, question: Question) -> list[Result]:
     if question.wanted is Property.RECOVERY:
         return []
     key = f"joined {core.parameters.expression()}".encode()
-    if not once(key, lambda: is_joined(question.build()), holds=lambda found: found[0])[0]:
+    joined, _ = once(key, lambda: is_joined(question.build()), holds=lambda found: found[0])
+    if not (joined and has_only(core, core.stages)):
         return [question.result("structure", None, note="its stages are joined in another way")]
     names = list(core.stages)
     if question.wanted is Property.INDEPENDENCE:
@@ -221,6 +223,8 @@ def _(remover: Remover, question: Question) -> list[Result]:
     """A remover of several lanes is a packer, whose streams have other names."""
     if not remover.accepts_gaps:
         return _prove.dispatch(object)(remover, question)
+    if not has_only(remover, {"closer": remover.closer}):
+        return [question.result("structure", None, note="it is not its packer")]
     return [] if question.wanted is Property.RECOVERY else _prove(remover.closer, question)
 
 
@@ -233,6 +237,8 @@ def _(decoder: ParallelDecoder, question: Question) -> list[Result]:
         return [question.answer(verdict, note=note)]
     if question.wanted not in HALVES:
         return _prove.dispatch(object)(decoder, question)
+    if not has_only(decoder, {"window": decoder.window, "buffer": decoder.item_buffer}):
+        return [question.result("structure", None, note="it is not its parts")]
     parameters = decoder.parameters
     parts = [f"buffer-{decoder.lanes}-{parameters.buffer}-pipeline-{parameters.pipeline}"]
     if question.is_of_units:
@@ -246,6 +252,8 @@ def _(decoder: DirectPackedDecoder, question: Question) -> list[Result]:
     parameters = decoder.parameters
     if question.wanted is Property.RECOVERY:
         return []
+    if not has_only(decoder, {"window": decoder.window, "packer": decoder.packer}):
+        return [question.result("structure", None, note="it is not its parts")]
     results: list[Result] = []
     if question.wanted is Property.COVER:
         # Of a sparse decoder with the same window.
@@ -354,6 +362,7 @@ def _(core: Transcoder, question: Question) -> list[Result]:
     decoder = Configuration.of(core.decoder.parameters)
     parts = [decoder.name, f"encoder to {core.parameters.target.name}"]
     joined, dependent = is_joined(question.build())
+    joined = joined and has_only(core, core.stages)
     if question.wanted is Property.INDEPENDENCE:
         return [question.result("structure", not dependent)]
     if not (joined and is_same_decoder(question.build())):
@@ -387,6 +396,8 @@ def _prove_wide(core: Any, question: Question, also: Sequence[Property] = ()) ->
     stages, packer = core.encoder.stages, core.encoder.packer
     parts = [f"{core.lanes} lanes to {stages.logic.table.name}", f"packer-{packer.lanes}-ahead-{packer.ahead}"]
     joined, dependent = prove_joints(question.build)
+    inner = {"stages": stages, "packer": packer}
+    joined = joined and has_only(core, core.stages) and has_only(core.encoder, inner)
     if question.wanted is Property.INDEPENDENCE:
         return [question.result("structure", not dependent, parts=parts)]
     has_decoder = source_of(core) is not None

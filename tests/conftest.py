@@ -32,7 +32,8 @@ os.environ.pop("FORCE_COLOR", None)
 # The tests' helpers are in this folder. The tests are not a package, so that the installed package is tested.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from support.builds import shared_build  # noqa: F401  (a fixture for all tests)
+from support.browser import tab  # noqa: F401  (a fixture for all tests)
+from support.builds import shared_build  # noqa: F401  (the same)
 from support.cluster import cluster  # noqa: F401  (the same)
 from support.site import site  # noqa: F401  (the same)
 from support.tiers import LONGER, SMOKE, TIERS, assign_tiers

@@ -36,13 +36,25 @@ PROPERTIES = ("equivalence", "steady", "stall", "latency")
 
 READ = (
     "read_slang -j 1 --std 1364-2005 {defines} --top statement core.v statement.v; hierarchy -check -top statement; "
-    "proc; flatten; opt_clean -purge; check -assert; memory_collect; memory_map; setundef -zero; opt_clean -purge; "
-    "techmap; opt_expr; dffunmap; aigmap; opt_clean -purge; select -assert-none t:$_DFF_* t:$_DFF_P_ %d; "
-    "select -assert-none t:$_DFF_P_ i:clk %co1:+[C] %d; write_aiger -ascii -symbols second.aag"
+    "proc; flatten; opt_clean -purge; check -assert; memory_collect; memory_map; design -save undefined; "
+)
+_GATES = (
+    "design -load undefined; setundef -{value}; opt_clean -purge; techmap; opt_expr; dffunmap; aigmap; "
+    "opt_clean -purge; select -assert-none t:$_DFF_* t:$_DFF_P_ %d; "
+    "select -assert-none t:$_DFF_P_ i:clk %co1:+[C] %d; write_aiger -ascii -symbols {value}.aag; "
 )
 """How Yosys reads Verilog with slang, which has nothing in common with Yosys's own reader, nor with Amaranth. A net
 without a driver is an error, and so is a register without the rising edge of `clk`, as AIGER has no clocks. `promised`
-rejects undefined digits; the other undefined values, those of what is not selected, are 0."""
+rejects undefined digits; the circuit must not depend on the other undefined values, which are all 0 or all 1."""
+
+_UNDEFINED = ("zero", "one")
+
+_MEANS_MORE = {
+    r"[`\"$\\]": "a directive, a string, a system function or an escaped name",
+    r"\(\*(?!\))": "an attribute",
+    r"[^(,\s]\s*\.": "a name in another module",
+}
+"""What is not in the Verilog of a decoder, as other programs may read it in another way, or the statement be seen."""
 
 
 class RejectedError(Exception):
@@ -229,31 +241,73 @@ def promised(verilog: str) -> dict[str, int]:
     """The macros of the statement, from the header and the ports of a decoder.
 
     Raises:
-        RejectedError: they are not there, or the Verilog has an undefined digit.
+        RejectedError: they are not there, or the Verilog has an undefined digit, or what other programs read otherwise.
     """
-    if re.search(r"'s?[bodh][0-9a-f_]*[xz?]", verilog, re.IGNORECASE):
+    code = re.sub(r"//[^\n]*|/\*.*?\*/", " ", verilog, flags=re.DOTALL)
+    if re.search(r"translate_o|synthesis_o|full_case|parallel_case", verilog):
+        raise RejectedError("core.v has a comment that some programs obey")
+    for pattern, what in _MEANS_MORE.items():
+        if re.search(pattern, code):
+            raise RejectedError(f"core.v has {what}")
+    if re.search(r"'(s?[bodh])?\s*[0-9a-f_]*[xz?]", code, re.IGNORECASE):
         raise RejectedError("core.v has an undefined digit")
-    port = re.search(r"^  input wire \[(\d+):0\] s_axis_tdata,$", verilog, re.MULTILINE)
     latency = re.search(r"^// Latency: at most (\d+) cycle", verilog, re.MULTILINE)
     stall = re.search(r"s_axis_tready is low (only|for at most (\d+) cycles? in a row) while", verilog)
-    if not (port and latency and stall):
+    if not (latency and stall):
         raise RejectedError("core.v has no header that promises a latency and a throughput")
-    return {"LANES": (int(port[1]) + 1) // 8, "LATENCY": int(latency[1]), "STALL": int(stall[2] or 0)}
+    found = {"LANES": _lanes(code), "LATENCY": int(latency[1]), "STALL": int(stall[2] or 0)}
+    if not (1 <= found["LATENCY"] <= _MOST_CYCLES and found["STALL"] <= _MOST_CYCLES):
+        raise RejectedError(f"the header of core.v promises more cycles than the statement counts, {_MOST_CYCLES}")
+    return found
 
 
-def read_again(verilog: str, macros: Mapping[str, int], yosys: str) -> Circuit:
-    """The circuit of a decoder within the statement, by the second reader; `yosys` is its command."""
+_MOST_CYCLES = 255
+"""What the counters of the statement reach."""
+
+
+def _lanes(code: str) -> int:
+    """The lanes of a decoder, all ports of which are those that so many lanes have.
+
+    Raises:
+        RejectedError: they are not.
+    """
+    modules = re.findall(r"\bmodule\s+utf8_decoder\s*\((.*?)\)\s*;", code, re.DOTALL)
+    ports = [" ".join(each.split()) for each in modules[0].split(",")] if len(modules) == 1 else []
+    width = next((int(each[1]) for port in ports if (each := re.fullmatch(r".* \[(\d+):0\] s_axis_tdata", port))), 0)
+    lanes = (width + 1) // 8
+    inputs = {"clk": 1, "rst": 1, "s_axis_tdata": 8 * lanes, "s_axis_tkeep": lanes, "s_axis_tlast": 1}
+    inputs |= {"s_axis_tvalid": 1, "m_axis_tready": 1}
+    outputs = {"s_axis_tready": 1, "m_axis_tdata": 32 * lanes, "m_axis_tkeep": 4 * lanes, "m_axis_tuser": lanes}
+    outputs |= {"m_axis_tlast": 1, "m_axis_tvalid": 1}
+    wanted = [
+        f"{flow} wire {f'[{size - 1}:0] ' if size > 1 else ''}{name}"
+        for flow, sizes in (("input", inputs), ("output", outputs))
+        for name, size in sizes.items()
+    ]
+    if lanes < 1 or sorted(ports) != sorted(wanted):
+        raise RejectedError("the ports of core.v are not those of a decoder in the statement")
+    return lanes
+
+
+def read_again(verilog: str, macros: Mapping[str, int], yosys: str) -> list[Circuit]:
+    """The circuit of a decoder within the statement, by the second reader; `yosys` is its command.
+
+    Returns:
+        The circuit with each value of `_UNDEFINED` for what is undefined.
+    """
     with tempfile.TemporaryDirectory(prefix="utf8fpga-verify-") as folder:
         (Path(folder) / "core.v").write_text(verilog, encoding="utf-8")
         statement = files("utf8fpga.verify").joinpath("statement.v").read_text(encoding="utf-8")
         (Path(folder) / "statement.v").write_text(statement, encoding="utf-8")
         script = READ.format(defines=" ".join(f"-D {name}={value}" for name, value in macros.items()))
+        script += "".join(_GATES.format(value=value) for value in _UNDEFINED)
         words = [*shlex.split(yosys), "-q", "-p", script]
         ran = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
         if ran.returncode:
             said = "; ".join(re.findall("ERROR: (.*)", ran.stderr)) or ran.stderr.strip()[-200:]
             raise RejectedError(f"core.v cannot be read: {said}")
-        return Circuit.read((Path(folder) / "second.aag").read_text(encoding="utf-8"))
+        texts = ((Path(folder) / f"{value}.aag").read_text(encoding="utf-8") for value in _UNDEFINED)
+        return [Circuit.read(text) for text in texts]
 
 
 def check_same(graph: Graph, one: Circuit, other: Circuit, inputs: Mapping[str, int], solver: Solver) -> None:
@@ -289,7 +343,8 @@ class Certificate:
         self.macros = promised(verilog)
         self.circuit = Circuit.read((folder / "circuit.aag").read_text(encoding="utf-8"))
         self._inputs = {name: self._graph.free() for name in self.circuit.inputs}
-        check_same(self._graph, self.circuit, read_again(verilog, self.macros, yosys), self._inputs, solver)
+        for other in read_again(verilog, self.macros, yosys):
+            check_same(self._graph, self.circuit, other, self._inputs, solver)
         self._state = [self._graph.free() for _ in self.circuit.latches]
         self._outputs, self._following = self._graph.step(self.circuit, self._state, self._inputs)
 
@@ -355,6 +410,9 @@ def verify(folder: Path, solver: Solver, yosys: str) -> bool:
         say("circuit", f"REJECTED: {error}", started)
         return False
     good = True
+    for name in sorted({path.stem for path in folder.glob("*.inv")} - {*PROPERTIES}):
+        good = False
+        say(name, "REJECTED: the statement has no such property", started)
     for wanted in PROPERTIES:
         started = time.monotonic()
         if not (folder / f"{wanted}.inv").exists():

@@ -211,8 +211,8 @@ module statement (
   always @(posedge clk) free <= reset | blocked ? 8'd0 : free == STALL ? free : free + 8'd1;
   assign bad_stall = ~reset & ~blocked & ~in_ready & free == STALL;
 
-  // While the consumer has been ready for LATENCY cycles, only events of as many cycles are in flight. With several
-  // lanes the promise has more conditions, which are not stated here: the output is 1.
+  // While the consumer has been ready for LATENCY cycles, only events of as many cycles are in flight; their count
+  // never overflows. With several lanes the promise has more conditions, which are not stated here: the output is 1.
   reg [7:0] willing = 8'd0;
   reg [(WIDTH+1)*LATENCY-1:0] recent = 0;
   reg [WIDTH+7:0] allowed;
@@ -224,5 +224,6 @@ module statement (
     willing <= reset | ~ready ? 8'd0 : willing == LATENCY ? willing : willing + 8'd1;
     recent <= reset ? 0 : recent << (WIDTH + 1) | coming;
   end
-  assign bad_latency = LANES != 1 | (~reset & ready & willing == LATENCY & in_flight > going + allowed);
+  assign bad_latency = LANES != 1
+    | (~reset & (overflows | (ready & willing == LATENCY & in_flight > going + allowed)));
 endmodule

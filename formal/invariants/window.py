@@ -342,7 +342,7 @@ class _Bench(Elaboratable):
     def _is(self, slot: Slot, item: Value) -> Value:
         """The bits of an item are those of the reference."""
         decoder = self.decoder
-        layout = decoder.window.slots_layout
+        layout = decoder.parameters.slots_layout
         one = layout["slots"].shape.elem_shape
         found = data.View(one, item)
         undefined = Const(0, 1) if decoder.parameters.replacement else slot.word.error

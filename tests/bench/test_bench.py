@@ -545,8 +545,7 @@ def test_systemverilog_that_yosys_rejects_is_read_by_slang(tmp_path: Path) -> No
     assert (module.inputs, module.outputs) == ({"clk": 1, "given": 9}, {"continues": 1})
     assert read_script(module.sources) == "read_slang -j 1 slang_core.sv; "
     path.write_text(INSIDE.replace("given.valid", "given.ready"), encoding="utf-8")
-    with pytest.raises(CoreError, match=r"inside\.sv:5: ERROR: syntax error"):
-        read_module([path])
+    assert "inside.sv:5: ERROR: syntax error" in refusal(CoreError, read_module, [path])
 
 
 def test_the_verilog_is_kept_for_one_version_of_yosys(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -978,8 +977,7 @@ def test_plot_without_data_is_rejected() -> None:
 
 def test_missing_matplotlib_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(PlotError, match=r"^matplotlib is not installed: pip install 'utf8fpga\[plots\]'$"):
-        scaling_plot(OVER_LANES)
+    assert refusal(PlotError, scaling_plot, OVER_LANES) == "matplotlib is not installed: pip install 'utf8fpga[plots]'"
 
 
 # The command

@@ -217,7 +217,10 @@ def test_what_is_not_possible(core: object, form: str | None, message: str) -> N
         (["--core"], "Option '--core' requires an argument"),
     ],
 )
-def test_bad_use_of_the_command(words: list[str], message: str, tmp_path: Path) -> None:
+def test_bad_use_of_the_command(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     for command in (["build", "icebreaker"], ["talk", "virtual:icebreaker", "-"]):
         done = utf8fpga(*command, *words)
         assert (done.returncode, done.stdout) == (2, b"")

@@ -60,11 +60,6 @@ def test_a_closed_standard_output(command: str, folder: Path) -> None:
     assert (done.stderr, done.returncode) == (CLOSED, 1)
 
 
-def test_closed_standard_output_that_is_not_used(folder: Path) -> None:
-    done = bash("utf8fpga decode text -o out >&- && cat out", folder)
-    assert (done.stdout, done.stderr, done.returncode) == ("né\n", "", 0)
-
-
 @pytest.mark.parametrize("command", ["decode", "decode -", "simulate -"])
 def test_a_closed_standard_input(command: str, folder: Path) -> None:
     done = bash(f"utf8fpga {command} <&-", folder)
@@ -72,8 +67,9 @@ def test_a_closed_standard_input(command: str, folder: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("", message, 2)
 
 
-def test_closed_standard_input_that_is_not_used(folder: Path) -> None:
-    done = bash("utf8fpga decode text <&-", folder)
+@pytest.mark.parametrize("line", ["decode text <&-", "decode text -o out >&- && cat out"])
+def test_a_closed_standard_stream_that_is_not_used(line: str, folder: Path) -> None:
+    done = bash(f"utf8fpga {line}", folder)
     assert (done.stdout, done.stderr, done.returncode) == ("né\n", "", 0)
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import re
 from pathlib import Path
@@ -13,16 +12,13 @@ from types import ModuleType
 import click
 import pytest
 from support.processes import run
-from support.site import DOCS
+from support.site import DOCS, program
 
 FOLDER = DOCS / "conformance"
 STALE = "stale: python docs/conformance/hardware.py SOURCES"
 
 
-@pytest.fixture
-def hardware(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    return importlib.import_module("hardware")
+hardware = program(FOLDER, "hardware")
 
 
 def test_the_page_and_the_record_are_current(hardware: ModuleType) -> None:

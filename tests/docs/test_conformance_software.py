@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import shutil
 from pathlib import Path
@@ -11,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from support.site import DOCS
+from support.site import DOCS, program
 from support.suites import NAMES, read_suite
 from support.tiers import tiered
 
@@ -20,10 +19,7 @@ STALE = "stale: python docs/conformance/software.py"
 RECORD = json.loads((FOLDER / "software.json").read_text(encoding="utf-8"))
 
 
-@pytest.fixture
-def software(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    return importlib.import_module("software")
+software = program(FOLDER, "software")
 
 
 def test_the_record_is_that_of_the_current_texts_and_the_page_that_of_the_record(software: ModuleType) -> None:

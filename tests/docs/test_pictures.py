@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 from support.command import utf8fpga
-from support.site import DOCS
+from support.site import DOCS, program
 
 from utf8fpga.hdl import axi_verilog, decoder_core
 
@@ -27,12 +25,7 @@ MOST = 40_000
 """Bytes of a picture, so that a page with all of them is not slow."""
 
 
-@pytest.fixture
-def draw() -> Iterator[ModuleType]:
-    """The script, as if it were run."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(FOLDER))
-        yield importlib.import_module("draw")
+draw = program(FOLDER, "draw")
 
 
 def elements(name: str, tag: str) -> list[Any]:

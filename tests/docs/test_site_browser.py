@@ -3,19 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.browser import Tab, opened
+from support.browser import Tab
 from support.site import DOCS
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with opened(tmp_path_factory.mktemp("browser")) as tab:
-        yield tab
 
 
 def results(tab: Tab, site: Path, query: str) -> list[str]:
@@ -68,6 +62,7 @@ def test_wide_tables_are_scrolled_and_have_rows_of_one_line(tab: Tab, site: Path
       table.rows[0].cells.length, table.rows[1].offsetHeight, table.parentElement.clientWidth, table.scrollWidth,
       getComputedStyle(table.parentElement).overflowX])""")
     wide = [each for each in tables if each[0] >= 8]
+    assert wide
     for _, height, room, width, overflow in wide:
         assert height < 40
         assert overflow == "auto" or width <= room

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.browser import Tab, opened
+from support.browser import Tab
 from support.oracle import items_of
 
 from utf8fpga.hdl import DecoderParameters, command_words
@@ -51,12 +50,6 @@ class TryPage:
 
     def focused(self) -> str:
         return str(self.tab("document.activeElement.getAttribute('aria-label') ?? document.activeElement.id"))
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with opened(tmp_path_factory.mktemp("browser")) as tab:
-        yield tab
 
 
 @pytest.fixture

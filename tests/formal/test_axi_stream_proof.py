@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -34,29 +36,19 @@ from utf8fpga.model import TABLE_3_7
 TWO_LANES = DecoderParameters(lanes=2, packed=False)
 
 
-@pytest.mark.smoke
-@pytest.mark.parametrize(
-    "parameters",
-    [TWO_LANES, ValidatorParameters(), EncoderParameters(), EncoderParameters(lanes=3, narrow=True, items=True)],
-    ids=lambda p: p.name,
-)
-def test_ports_are_those_of_the_core(parameters: CoreParameters) -> None:
-    assert prove_ports(any_ports(parameters.build(), PortOptions()), Property.EQUIVALENCE).proved
+BY_FLAGS = [{"flags": flags} for flags in FLAGS]
+ADDITIONS = ({"statistics": "wishbone"}, {"statistics": "axi-lite"}, {"tid": 1})
+PROVED: list[tuple[CoreParameters, dict[str, Any]]] = [
+    *product((TWO_LANES, replace(TWO_LANES, kind=True, length=True), replace(TWO_LANES, length=True)), BY_FLAGS),
+    *product((ValidatorParameters(), EncoderParameters(), EncoderParameters(lanes=3, narrow=True, items=True)), [{}]),
+    *product((DecoderParameters(),), ADDITIONS),
+]
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("flags", FLAGS)
-@pytest.mark.parametrize("fields", [{}, {"kind": True, "length": True}, {"length": True}], ids=str)
-def test_fields_beside_a_code_point_are_those_of_the_core(fields: dict[str, bool], flags: str) -> None:
-    core = DecoderParameters(lanes=2, packed=False, **fields).build()
-    assert prove_ports(any_ports(core, PortOptions(flags=flags)), Property.EQUIVALENCE).proved
-
-
-@pytest.mark.smoke
-@pytest.mark.parametrize("options", [{"statistics": "wishbone"}, {"statistics": "axi-lite"}, {"tid": 1}], ids=str)
-def test_additions_are_proved(options: dict[str, Any]) -> None:
-    ports = any_ports(DecoderParameters().build(), PortOptions(**options))
-    assert prove_ports(ports, Property.EQUIVALENCE).proved
+@pytest.mark.parametrize(("parameters", "options"), PROVED, ids=lambda each: getattr(each, "name", str(each)))
+def test_ports_are_those_of_the_core(parameters: CoreParameters, options: dict[str, Any]) -> None:
+    assert prove_ports(any_ports(parameters.build(), PortOptions(**options)), Property.EQUIVALENCE).proved
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ import pytest
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from support.benches import run_benches
+from support.command import utf8fpga
 from support.faulty_cores import FaultyCore, PortFault, valid_is_deasserted_while_waiting
 from support.tiers import tiered
 
-from utf8fpga.cli.main import main
 from utf8fpga.formal import runner
 from utf8fpga.formal.abc import decide
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
@@ -40,9 +40,6 @@ from utf8fpga.model.properties import CharacterProperty
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_sequences
 
-QUICK = [("serial-0", wanted) for wanted in PROPERTIES if wanted not in ("netlist-ice40", "cover")]
-"""Proved in every run; the rest with the marker `proof`, of which CI runs a sample."""
-
 SERIAL = [name for name in CONFIGURATIONS if name.startswith("serial") and not name.endswith("refresh")]
 
 LONG = [name for name in SERIAL if name.startswith("serial-2-full-") and CONFIGURATIONS[name].right is not TABLE_3_7]
@@ -50,27 +47,23 @@ LONGEST = [("serial-2-full", "power-up")]
 """The configurations and properties that take longest; CI proves the same with fewer registers."""
 
 
+def mark_of(name: str, wanted: str) -> pytest.MarkDecorator:
+    """One decoder is proved in every run; of the rest, with the marker `proof`, CI runs a sample."""
+    if name == "serial-0" and wanted not in ("netlist-ice40", "cover"):
+        return pytest.mark.smoke
+    return pytest.mark.exhaustive if name in LONG or (name, wanted) in LONGEST else pytest.mark.proof
+
+
 # What is proved.
 
 
-@pytest.mark.smoke
-@pytest.mark.parametrize(("name", "wanted"), QUICK)
+@pytest.mark.parametrize(
+    ("name", "wanted"), [pytest.param(*pair, marks=mark_of(*pair)) for pair in product(SERIAL, PROPERTIES)]
+)
 def test_proved(name: str, wanted: str) -> None:
     results = prove(CONFIGURATIONS[name], wanted)
     assert [result.verdict for result in results if not result.proved] == []
-    assert results or wanted.startswith("netlist-")
-
-
-@pytest.mark.parametrize(
-    ("name", "wanted"),
-    [
-        pytest.param(*pair, marks=pytest.mark.exhaustive if pair[0] in LONG or pair in LONGEST else pytest.mark.proof)
-        for pair in product(SERIAL, PROPERTIES)
-        if pair not in QUICK
-    ],
-)
-def test_proved_with_the_marker_proof(name: str, wanted: str) -> None:
-    assert [result.verdict for result in prove(CONFIGURATIONS[name], wanted) if not result.proved] == []
+    assert results or name != "serial-0" or wanted.startswith("netlist-")
 
 
 @pytest.mark.parametrize("verdicts", [(None, True), (False, True), (True, None)])
@@ -365,52 +358,44 @@ def test_the_last_text_of_a_trace_has_no_unit_of(beats: list[tuple[int, Any]], n
 # The command.
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["prove", *arguments])
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
-
-
-def test_the_command_prints_a_table(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run("serial-0", "--property", "steady", "--property", "stall", "--jobs", "1") == 0
-    out = capfd.readouterr().out.splitlines()
+def test_the_command_prints_a_table() -> None:
+    done = utf8fpga("prove", "serial-0", "--property", "steady", "--property", "stall", "--jobs", "1")
+    assert done.returncode == 0
+    out = done.stdout.decode().splitlines()
     assert out[0].split() == ["configuration", "property", "method", "depth", "seconds", "result"]
     assert [line.split()[1] for line in out[1:3]] == ["steady", "stall"]
     assert out[-1] == "2 of 2 hold, on inputs of any length; none is bounded."
 
 
-def test_each_result_is_printed_when_it_is_known(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_each_result_is_printed_when_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next configuration cannot be built."""
     impossible = Configuration("impossible", TABLE_3_7, partial(decoder_core, pipeline=9), CALL)
     monkeypatch.setitem(CONFIGURATIONS, "impossible", impossible)
-    assert run("serial-0", "impossible", "--property", "stall", "--jobs", "1") == 2
-    captured = capfd.readouterr()
-    assert [line.split()[:2] for line in captured.out.splitlines()[1:]] == [["serial-0", "stall"]]
-    assert captured.err.startswith("utf8fpga: pipeline")
+    done = utf8fpga("prove", "serial-0", "impossible", "--property", "stall", "--jobs", "1")
+    assert [line.split()[:2] for line in done.stdout.decode().splitlines()[1:]] == [["serial-0", "stall"]]
+    assert (done.returncode, done.stderr.startswith(b"utf8fpga: pipeline")) == (2, True)
 
 
-def test_the_command_gives_json(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run("serial-0", "--property", "stall", "--json") == 0
-    (result,) = json.loads(capfd.readouterr().out)
+def test_the_command_gives_json() -> None:
+    done = utf8fpga("prove", "serial-0", "--property", "stall", "--json")
+    (result,) = json.loads(done.stdout)
+    assert done.returncode == 0
     assert (result["configuration"], result["property"], result["proved"]) == ("serial-0", "stall", True)
 
 
-def test_a_failure_is_reported_and_written(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failure_is_reported_and_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(CONFIGURATIONS, "broken", broken(valid_is_deasserted_while_waiting))
-    command = ("broken", "--property", "steady", "--directory")
-    assert run(*command, str(tmp_path)) == 1
-    err = capfd.readouterr().err.splitlines()
+    command = ("prove", "broken", "--property", "steady", "--directory")
+    done = utf8fpga(*command, tmp_path)
+    assert done.returncode == 1
+    err = done.stderr.decode().splitlines()
     assert err[0].startswith("broken: steady fails in ")
     assert err[-1] == "utf8fpga: 1 of 1 not proved, the first: broken steady"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken_steady.vcd", "test_broken_steady.py"]
     file = tmp_path / "broken_steady.vcd"
-    assert run(*command, str(file / "folder")) == 2
-    assert capfd.readouterr().err == f"utf8fpga: cannot write '{file / 'folder'}': Not a directory\n"
+    done = utf8fpga(*command, file / "folder")
+    message = f"utf8fpga: cannot write '{file / 'folder'}': Not a directory\n"
+    assert (done.returncode, done.stderr.decode()) == (2, message)
 
 
 @pytest.mark.parametrize(
@@ -422,9 +407,9 @@ def test_a_failure_is_reported_and_written(
         (["refresh", "--mutate", "1"], "Refresh is not a core (known: decoder, "),
     ],
 )
-def test_unknown_names_are_rejected(arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(*arguments) == 2
-    assert capfd.readouterr().err.startswith(f"utf8fpga: {message}")
+def test_unknown_names_are_rejected(arguments: list[str], message: str) -> None:
+    done = utf8fpga("prove", *arguments)
+    assert (done.returncode, done.stderr.decode().startswith(f"utf8fpga: {message}")) == (2, True)
 
 
 def test_no_decoder_is_proved_twice() -> None:
@@ -432,9 +417,10 @@ def test_no_decoder_is_proved_twice() -> None:
     assert len(calls) == len(set(calls))
 
 
-def test_the_list_has_every_name(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run("--list") == 0
-    out = capfd.readouterr().out
+def test_the_list_has_every_name() -> None:
+    done = utf8fpga("prove", "--list")
+    assert done.returncode == 0
+    out = done.stdout.decode()
     assert out.replace(" (on request)", "").split() == ["configurations", *CONFIGURATIONS, "properties", *PROPERTIES]
     assert "  packed-4 (on request)\n" in out
     assert "  serial-0\n" in out
@@ -443,7 +429,7 @@ def test_the_list_has_every_name(capfd: pytest.CaptureFixture[str]) -> None:
 def test_a_pattern_selects_configurations_once(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = list[str]()
     monkeypatch.setattr("utf8fpga.cli.prove.run_proofs", lambda given, *_, **__: chosen.extend(c.name for c in given))
-    assert run("serial-0", "serial-[01]", "serial-?", "--property", "independence") == 0
+    assert utf8fpga("prove", "serial-0", "serial-[01]", "serial-?", "--property", "independence").returncode == 0
     assert chosen == ["serial-0", "serial-1", "serial-2"]
 
 

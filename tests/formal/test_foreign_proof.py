@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.engines import requires_compiler
 from support.foreign_cores import CORES, FOLDER, core_of
+from support.oracle import refusal
 from support.tiers import tiered
 
 from utf8fpga.formal.foreign import PROVED, _texts, prove_foreign, require_provable
@@ -85,7 +86,7 @@ def test_the_texts_of_a_trace_are_those_since_its_last_reset() -> None:
     a, b, last = 0x141, 0x142, 0x200
     before = [cycle(a), cycle(reset=1)]
     trace = [*before, cycle(a), cycle(b, ready=0), cycle(b | last), cycle(last), cycle(a), cycle(b, valid=0)]
-    assert _texts(trace, 1) == (b"AB", b"", b"A")
+    assert _texts(decoder_core(), trace) == (b"AB", b"", b"A")
 
 
 def test_sticky_error_is_not_proved() -> None:
@@ -95,9 +96,7 @@ def test_sticky_error_is_not_proved() -> None:
 
 @pytest.mark.parametrize("name", ["strobe", "marks", "validator"])
 def test_ports_without_a_proof_are_rejected(name: str) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        require_provable(read_checked_ports(FOLDER / CORES[name]))
-    assert str(caught.value) == (
+    assert refusal(ValueError, require_provable, read_checked_ports(FOLDER / CORES[name])) == (
         "a proof is possible for kind = 'decoder' and protocol = 'axi-stream' with the ports input.last, "
         "output.last, output.ready and output.error: leave out --prove"
     )

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import ClockDomain, ClockSignal, Const, DomainRenamer, Module, Signal
+from support.command import utf8fpga
 from support.decoders import sparse_decoder
 from support.faults import wrap
 from support.tiers import tiered
 
-from utf8fpga.cli.main import main
 from utf8fpga.cli.prove import MUTATED
 from utf8fpga.formal.aiger import Aig
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
@@ -261,16 +261,14 @@ def test_mutants_are_made_of_known_decoders() -> None:
     assert set(MUTATED) <= set(CONFIGURATIONS)
 
 
-def report(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[Any, str]:
+def report(*arguments: str) -> tuple[Any, str]:
     """What the command prints as JSON, and its messages."""
-    with pytest.raises(SystemExit) as ended:
-        main(["prove", *arguments, "--json"])
-    assert ended.value.code == 0
-    captured = capfd.readouterr()
-    return json.loads(captured.out), captured.err
+    done = utf8fpga("prove", *arguments, "--json")
+    assert done.returncode == 0
+    return json.loads(done.stdout), done.stderr.decode()
 
 
-def test_the_command_judges_the_mutants_of_a_core(capfd: pytest.CaptureFixture[str]) -> None:
-    score, _ = report(capfd, "remover", "--lanes", "1", "--mutate", "4")
+def test_the_command_judges_the_mutants_of_a_core() -> None:
+    score, _ = report("remover", "--lanes", "1", "--mutate", "4")
     assert (score["core"], len(score["mutants"])) == ("remover-1", 4)
     assert {mutant["outcome"] for mutant in score["mutants"]} <= {"killed", "equivalent", "timing", "undecided"}

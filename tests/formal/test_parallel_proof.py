@@ -55,7 +55,16 @@ CHOSEN = [
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize(("name", "wanted"), QUICK)
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        *tiered({"-".join(pair): pair for pair in [*QUICK, *CHOSEN]}, len(QUICK), tier=pytest.mark.proof),
+        *(
+            pytest.param("packed-4", wanted, marks=pytest.mark.exhaustive)
+            for wanted in (*HALVES, "independence", "cover")
+        ),
+    ],
+)
 def test_proved(name: str, wanted: str) -> None:
     assert [result.verdict for result in prove(CONFIGURATIONS[name], wanted) if not result.proved] == []
 
@@ -67,12 +76,6 @@ def test_a_result_names_the_components_that_are_proved() -> None:
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize(("name", "wanted"), [pair for pair in CHOSEN if pair not in QUICK])
-def test_proved_with_the_marker_proof(name: str, wanted: str) -> None:
-    assert [result.verdict for result in prove(CONFIGURATIONS[name], wanted) if not result.proved] == []
-
-
-@pytest.mark.proof
 @pytest.mark.parametrize(
     "options",
     [{}, {"pipeline": 0}, {"kind": True, "length": True}, {"pipeline": 6, "buffer": "packer", "replacement": False}],
@@ -81,12 +84,6 @@ def test_proved_with_the_marker_proof(name: str, wanted: str) -> None:
 def test_the_window_of_a_packed_decoder_is_accepted(options: dict[str, Any]) -> None:
     for wanted in HALVES:
         assert failed_packed(wanted, **options) == []
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("wanted", [*HALVES, Property.INDEPENDENCE, Property.COVER])
-def test_a_packed_decoder_is_proved(wanted: Property) -> None:
-    assert [result.verdict for result in prove(CONFIGURATIONS["packed-4"], wanted) if not result.proved] == []
 
 
 def test_without_a_proof_of_its_window_nothing_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ import pytest
 from support.command import utf8fpga
 from support.tiers import tiered
 
-from utf8fpga.cli.main import main
 from utf8fpga.cli.record import ANSWERS_FILE, PROVED_FILE, read_answers, record_proofs, with_block
 from utf8fpga.formal import record, runner
 from utf8fpga.formal.abc import Verdict
@@ -76,6 +75,15 @@ def test_an_answer_of_another_circuit_or_statement_is_not_current(monkeypatch: p
     assert not record.is_current({"serial-0": undecided}, serial, PROPERTIES)
     monkeypatch.setattr(record, "_STATED_FOR_ALL", ("helpers", "netlist", "properties"))
     assert not record.is_current(ANSWERS, serial, PROPERTIES)
+
+
+def test_an_answer_is_not_current_if_the_core_promises_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    serial = CONFIGURATIONS["serial-1"]
+    assert record.is_current(ANSWERS, serial, ["latency"])
+    core = serial.build()
+    core.latency -= 1
+    monkeypatch.setattr(Configuration, "build", lambda _: core)
+    assert not record.is_current(ANSWERS, serial, ["latency"])
 
 
 @pytest.mark.parametrize(
@@ -184,8 +192,7 @@ def test_what_is_recorded_is_proved_again_without_its_name(has_record: bool, mon
     monkeypatch.setattr(
         "utf8fpga.cli.prove.run_proofs", lambda configurations, *_, **__: chosen.extend(c.name for c in configurations)
     )
-    with pytest.raises(SystemExit, match=r"^0$"):
-        main(["prove", *(["--record", str(CHECKOUT)] if has_record else [])])
+    assert utf8fpga("prove", *(["--record", CHECKOUT] if has_record else [])).returncode == 0
     assert "serial-0" in chosen
     assert ("packed-3" in chosen) == ("packed-3" in ANSWERS and has_record)
     assert set(chosen) < CONFIGURATIONS.keys()
@@ -214,6 +221,5 @@ def test_answers_that_another_run_records_meanwhile_remain(tmp_path: Path, monke
         yield Result("serial-0", "steady", "reachability", 0, 0.0, True)
 
     monkeypatch.setattr("utf8fpga.cli.prove.prove_all", prove_meanwhile)
-    with pytest.raises(SystemExit):
-        main(["prove", "serial-0", "--property", "steady", "--record", str(folder)])
+    assert utf8fpga("prove", "serial-0", "--property", "steady", "--record", folder).returncode == 0
     assert set(read_answers(folder)) == {"serial-0", "serial-1"}

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.oracle import refusal
 
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
 from utf8fpga.formal.properties import Property
@@ -13,7 +14,7 @@ from utf8fpga.formal.runner import prove
 from utf8fpga.formal.tap_proof import TAP_PROPERTIES, prove_tap
 from utf8fpga.hdl import ValidatorParameters
 from utf8fpga.hdl.validator.verdict import VerdictTap
-from utf8fpga.model import TABLE_3_7, InvalidArgumentError
+from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.forms import GENERALISED_UTF_8
 
 
@@ -52,8 +53,6 @@ def test_a_tap_has_no_properties_of_a_handshake() -> None:
 @pytest.mark.parametrize("given", [{}, {"report": "offset"}])
 def test_other_reports_have_no_reference(given: dict[str, Any]) -> None:
     parameters = ValidatorParameters(**given)
-    with pytest.raises(InvalidArgumentError) as caught:
-        Configuration.of(parameters)
-    assert str(caught.value) == (
+    assert refusal(ValueError, Configuration.of, parameters) == (
         f"the proofs have no reference for report {parameters.report} of a validator: use report verdict"
     )

@@ -67,3 +67,11 @@ def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "axi_verilog", lambda core: axi_verilog(core).replace(" & ", " & ~", 1))
     (result,) = runner.prove(CONFIGURATIONS["serial-0"], "verilog")
     assert result.proved is False
+
+
+@pytest.mark.smoke
+def test_bits_that_float_are_not_zero() -> None:
+    core = CORES["serial"].build()
+    verilog = axi_verilog(core).replace("{11'h000,", "{11'hz,")
+    assert verilog != axi_verilog(core)
+    assert equal_verilog(axi_rtlil(core), verilog, module_name(core)).proved is False

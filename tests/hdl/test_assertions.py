@@ -10,7 +10,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from support.command import utf8fpga
+from support.command import generate
 from support.icarus import requires_icarus, run_icarus
 from support.processes import run
 from support.tiers import tiered
@@ -23,16 +23,6 @@ PREPARE = (
 )
 
 BOUNDED = "sat -verify -prove-asserts -set-assumes -tempinduct -tempinduct-baseonly -maxsteps {}"
-
-
-def generate(options: str, directory: Path) -> None:
-    """Write the core, its contract, its test bench and vectors."""
-    names = {"-o": "core.v", "--sva": "core.sv"}
-    if "--tid" not in options:
-        names |= {"--testbench": "core_bench.v", "--vectors": "vectors.hex"}
-    files = [word for option, name in names.items() for word in (option, str(directory / name))]
-    done = utf8fpga("generate", *options.split(), "--name", "core", *files)
-    assert done.returncode == 0, done.stderr
 
 
 def holds(command: str, directory: Path) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from amaranth.hdl import ClockSignal, Module, Signal
 from amaranth.sim import SimulatorContext
-from support.benches import run_benches
+from support.benches import run_benches, send_packets
 
 from utf8fpga.hdl import (
     AxiStreamCore,
@@ -64,17 +64,7 @@ class Chain:
         choose, found = random.Random(seed), [[]]
 
         async def send(ctx: SimulatorContext) -> None:
-            for packet in packets:
-                for start in range(0, len(packet), lanes):
-                    units = packet[start : start + lanes]
-                    while choose.random() < 0.3:
-                        await ctx.tick()
-                    ctx.set(self.first.s_axis_tdata, int.from_bytes(units, "little"))
-                    ctx.set(self.first.s_axis_tkeep, (1 << len(units)) - 1)
-                    ctx.set(self.first.s_axis_tlast, start + lanes >= len(packet))
-                    ctx.set(self.first.s_axis_tvalid, 1)
-                    await ctx.tick().until(self.first.s_axis_tready)
-                    ctx.set(self.first.s_axis_tvalid, 0)
+            await send_packets(ctx, self.first, packets, choose)
 
         async def receive(ctx: SimulatorContext) -> None:
             out = self.last

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from amaranth.hdl import ClockDomain, Module
+from amaranth.hdl import ClockDomain
 from amaranth.lib import data
 from support.benches import run_benches
 
@@ -23,14 +23,8 @@ from utf8fpga.model.replacement import Replacement
 
 
 def run(component: Any, bench: Any) -> None:
-    m, domain = Module(), ClockDomain("sync")
-    m.domains += domain
-    m.submodules.dut = component
-
-    async def process(ctx: Any) -> None:
-        await bench(ctx, domain)
-
-    run_benches(m, process)
+    domain = ClockDomain("sync")
+    run_benches(component, partial(bench, domain=domain), domain=domain)
 
 
 @pytest.mark.parametrize(("places", "flight"), [(2, 3), (2, 9), (8, 20), (32, 4)])

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from amaranth.hdl import ClockDomain, Module
+from amaranth.hdl import ClockDomain
 from support.benches import run_benches
 
 from utf8fpga.hdl.packer.egress import BufferedEgress
@@ -57,9 +57,7 @@ def test_a_reset_discards_all_rows(ahead: int) -> None:
     packer = Packer(item_layout(TABLE_3_7), 4, ahead=ahead)
     assert isinstance(packer.egress, BufferedEgress) == (ahead >= 7)
     assert len(packer.store.mark_memories[0].banks) == 1 + (ahead > 7)
-    m, found = Module(), list[list[int]]()
-    m.domains.sync = domain = ClockDomain("sync")
-    m.submodules.packer = packer
+    domain, found = ClockDomain("sync"), list[list[int]]()
 
     async def bench(ctx: Any) -> None:
         sparse, packed = packer.sparse, packer.packed
@@ -84,7 +82,7 @@ def test_a_reset_discards_all_rows(ahead: int) -> None:
             await ctx.tick()
             ctx.set(domain.rst, 0)
 
-    run_benches(m, bench)
+    run_benches(packer, bench, domain=domain)
     assert found == [list(range(len(each))) for each in found]
     assert len(found[-1]) == 140
 

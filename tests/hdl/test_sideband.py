@@ -14,6 +14,7 @@ from amaranth.hdl import ClockSignal, Module
 from amaranth.sim import SimulatorContext
 from support.benches import run_benches
 from support.command import utf8fpga
+from support.oracle import refusal
 
 from utf8fpga.hdl import (
     AxiStreamCore,
@@ -142,10 +143,8 @@ def test_the_values_of_the_first_beat_accompany_each_beat_of_a_packet(name: str)
 
 
 def test_wrong_widths_and_a_test_bench() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"tid 65 is not in 0\.\.64"):
-        PortOptions(tid=65)
-    with pytest.raises(InvalidArgumentError, match=r"tdest -1 is not in 0\.\.64"):
-        PortOptions(tdest=-1)
+    assert "tid 65 is not in 0..64" in refusal(ValueError, PortOptions, tid=65)
+    assert "tdest -1 is not in 0..64" in refusal(ValueError, PortOptions, tdest=-1)
     with pytest.raises(InvalidArgumentError, match="a test bench does not drive tuser: leave out tuser"):
         axi_testbench(DecoderParameters().build(), options=PortOptions(tuser=1))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.codecs_oracle import UNIT_BYTES, pieces
-from support.command import utf8fpga
+from support.command import generate, utf8fpga
 from support.icarus import requires_icarus
 from support.lint import verilators
 from support.processes import run
@@ -40,14 +40,6 @@ LONGER = [
     "--refresh 100",
     "--practice first-error",
 ]
-
-
-def generate(options: str, directory: Path) -> None:
-    """Write a core with these options, its bench, its vectors and its contract."""
-    names = {"-o": "core.v", "--testbench": "core_bench.v", "--vectors": "vectors.hex", "--sva": "core.sv"}
-    files = [word for option, name in names.items() for word in (option, directory / name)]
-    made = utf8fpga("generate", *options.split(), "--name", "core", *files)
-    assert made.returncode == 0, made.stderr
 
 
 def assert_no_warnings(directory: Path) -> None:

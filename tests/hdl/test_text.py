@@ -294,12 +294,12 @@ def test_the_digest_depends_on_the_logic_and_not_on_names() -> None:
     digest = logic_digest(design)
     assert logic_digest(re.sub(r"\\(continued|gathered|opens)\b", r"\\\1_renamed", design)) == digest
     assert logic_digest(re.sub(r"^ +attribute .doc .*\n", "", design, flags=re.MULTILINE)) == digest
-    for before, after in (
-        ("cell $or", "cell $xor"),
-        ("init 1'0\n  wire width 1 \\occupied", "init 1'1\n  wire width 1 \\occupied"),
-        ("case 1'1", "case 1'0"),
-        ("connect \\B \\s_axis_tlast", "connect \\B \\s_axis_tvalid"),
-        ("s_axis_tkeep", "s_axis_tkept"),
+    for before, after, count in (
+        ("cell $or", "cell $xor", 1),
+        ("init 1'1", "init 1'0", 1),
+        ("case 1'1", "case 1'0", 1),
+        ("connect \\A \\s_axis_tkeep", "connect \\A \\s_axis_tvalid", 1),
+        ("s_axis_tkeep", "s_axis_tkept", -1),
     ):
-        changed = design.replace(before, after, 1) if before != "s_axis_tkeep" else design.replace(before, after)
-        assert before not in design or logic_digest(changed) != digest, before
+        assert before in design
+        assert logic_digest(design.replace(before, after, count)) != digest, before

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import Any
 
 import pytest
-from amaranth.hdl import ClockDomain, Module, Value
+from amaranth.hdl import ClockDomain, Value
 from support.benches import run_benches
 from support.tiers import tiered
 
@@ -223,15 +223,13 @@ async def play(player: Player, parameters: Any) -> None:
 
 def measured(parameters: CoreParameters) -> tuple[Any, Player]:
     """A core that was played, and what was measured."""
-    m, domain = Module(), ClockDomain("sync")
-    m.domains.sync, m.submodules.core = domain, parameters.build()
-    core, players = m.submodules.core, list[Player]()
+    domain, core, players = ClockDomain("sync"), parameters.build(), list[Player]()
 
     async def bench(ctx: Any) -> None:
         players.append(Player(core, parameters, domain, ctx))
         await play(players[0], parameters)
 
-    run_benches(m, bench)
+    run_benches(core, bench, domain=domain)
     return core, players[0]
 
 

@@ -229,10 +229,8 @@ def watched(tap: Any, cycles: Sequence[tuple[bytes, bool, bool, bool, bool]]) ->
                 found.append((cycle, ctx.get(tap.report.well_formed)))
             await ctx.tick()
 
-    m = Module()
-    m.domains.sync = resets = ClockDomain("sync")
-    m.submodules.tap = tap
-    run_benches(m, bench)
+    resets = ClockDomain("sync")
+    run_benches(tap, bench, domain=resets)
     return found
 
 
@@ -547,10 +545,8 @@ def test_a_reset_of_a_pass_through_discards_all_beats_and_reports(name: str) -> 
             await ctx.tick()
         return units
 
-    m = Module()
-    m.domains.sync = resets = ClockDomain("sync")
-    m.submodules.core = core
-    run_benches(m, bench)
+    resets = ClockDomain("sync")
+    run_benches(core, bench, domain=resets)
     assert found == expected
 
 

@@ -50,10 +50,6 @@ def test_no_path_or_date_of_the_machine_that_wrote_it(verilog: str) -> None:
     assert str(Path.cwd()) not in verilog
 
 
-def test_the_name_of_the_module() -> None:
-    assert "module my_decoder2 (" in axi_verilog(decoder_core(), "my_decoder2")
-
-
 def test_the_header_says_what_a_null_beat_does() -> None:
     for choice in ({}, {"lanes": 2, "packed": True}):
         assert "a beat with neither a code unit nor s_axis_tlast has no effect" in axi_verilog(decoder_core(**choice))

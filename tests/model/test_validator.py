@@ -14,14 +14,9 @@ from utf8fpga.model.validator import GoldenValidator
 pytestmark = pytest.mark.smoke
 
 
-@pytest.mark.parametrize("length", range(4))
-def test_reports_of_short_texts_of_boundary_bytes_are_those_of_cpython(length: int) -> None:
-    for units in product(BOUNDARY, repeat=length):
-        assert validate(bytes(units)) == report_of(bytes(units)), bytes(units)
-
-
-def test_reports_of_texts_of_four_bytes_of_all_classes_are_those_of_cpython() -> None:
-    for units in product(REPRESENTATIVES, repeat=4):
+@pytest.mark.parametrize(("members", "length"), [*product([BOUNDARY], range(4)), (REPRESENTATIVES, 4)])
+def test_reports_of_all_texts_of_some_bytes_are_those_of_cpython(members: bytes, length: int) -> None:
+    for units in product(members, repeat=length):
         assert validate(bytes(units)) == report_of(bytes(units)), bytes(units)
 
 

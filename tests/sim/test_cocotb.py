@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 from support.icarus import requires_icarus
+from support.oracle import refusal
 from support.processes import run
 
 from utf8fpga.hdl import (
@@ -90,10 +91,8 @@ def test_a_message_has_64_symbols_of_a_packet_and_their_number() -> None:
 def test_wrong_arguments() -> None:
     with pytest.raises(InvalidArgumentError, match="flags 'bit' is none of item, word, byte"):
         received_words(frame_of([None], [0], 1), 1, "bit")
-    with pytest.raises(InvalidArgumentError, match="recv\\(compact=False\\)"):
-        received_words(AxiStreamFrame(b"abcd"), 1)
-    with pytest.raises(InvalidArgumentError, match=r"probability 1 is not"):
-        pauses(1, 1)
+    assert "recv(compact=False)" in refusal(ValueError, received_words, AxiStreamFrame(b"abcd"), 1)
+    assert "probability 1 is not" in refusal(ValueError, pauses, 1, 1)
 
 
 def run_tests(tests: str, folder: Path, *, verilog: str | None = None, **environment: str) -> dict[str, str]:

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Signal, Value
+from support.command import utf8fpga
 from support.faults import wrap
 from support.tiers import tiered
 
-from utf8fpga.cli.main import main
-from utf8fpga.hdl import DecoderParameters, PackedDecoder, ParallelDecoder, SerialDecoder, decoder_core, parameters_of
+from utf8fpga.hdl import DecoderParameters, SerialDecoder, decoder_core, parameters_of
 from utf8fpga.hdl.decoder import parameters as decoders
-from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
+from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES
 from utf8fpga.model import EncodingTable, decode
 from utf8fpga.sim import Mismatch, Simulation, compare
 
@@ -32,15 +32,9 @@ CHOICES: dict[str, dict[str, Any]] = {
     "packed": {"lanes": 2, "packed": True},
 }
 
-CLASSES = (SerialDecoder, PracticeDecoder, ParallelDecoder, PackedDecoder)
-
 
 def build(choice: dict[str, Any]) -> Any:
     return decoder_core(**choice, kind=True, length=choice.get("practice") not in MERGING_PRACTICES)
-
-
-def parameters(decoder: Any) -> Any:
-    return decoder.parameters
 
 
 # Decoders with faults.
@@ -93,7 +87,7 @@ def faulty(base: Any, only: list[Any], fault: Fault) -> Any:
             self._again = lambda: base(*arguments, **options)
 
         def elaborate(self, platform: object) -> Module:
-            if parameters(self) != only:
+            if self.parameters != only:
                 return super().elaborate(platform)
             inner = self._again()
             m = wrap(inner, self)
@@ -106,20 +100,16 @@ def faulty(base: Any, only: list[Any], fault: Fault) -> Any:
 def insert_fault(choice: dict[str, Any], fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     """Insert a fault into the decoder of this choice and into no other."""
     wanted = build(choice)
-    for base in CLASSES:
-        if type(wanted) is base:
-            monkeypatch.setattr(decoders, base.__name__, faulty(base, parameters(wanted), fault))
+    base = type(wanted)
+    monkeypatch.setattr(decoders, base.__name__, faulty(base, wanted.parameters, fault))
 
 
 # The command.
 
 
-def run_command(words: Iterable[str], capsys: pytest.CaptureFixture[str]) -> tuple[Any, str, str]:
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as ended:
-        main(list(words))
-    printed = capsys.readouterr()
-    return ended.value.code, printed.out, printed.err
+def run_command(words: Iterable[str]) -> tuple[int, str, str]:
+    done = utf8fpga(*words)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def replay_of(found: Mismatch, directory: Path) -> list[str]:
@@ -131,23 +121,23 @@ def replay_of(found: Mismatch, directory: Path) -> list[str]:
     return [*words[:-1], str(directory / words[-1])]
 
 
-def assert_replayed(found: Mismatch | None, directory: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def assert_replayed(found: Mismatch | None, directory: Path) -> list[str]:
     """Check that the replay command reproduces the difference, and return its words."""
     words = replay_of(found, directory)
-    assert run_command(words, capsys) == (1, "", f"utf8fpga: {found}\n")
+    assert run_command(words) == (1, "", f"utf8fpga: {found}\n")
     return words
 
 
 @pytest.mark.parametrize("choice", tiered(CHOICES, 5))
 def test_replay_command_selects_the_faulty_decoder(
-    choice: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    choice: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     insert_fault(choice, n_is_o, monkeypatch)
     decoder = build(choice)
     found = compare(Simulation(decoder), TEXT)
     assert len(found.units) <= 2 * decoder.lanes
     assert bytes(found.units).count(b"n") == 1
-    words = assert_replayed(found, tmp_path, capsys)
+    words = assert_replayed(found, tmp_path)
     assert words[1:-2] == ["--hex", bytes(found.units).hex(" ").upper(), *parameters_of(build(choice)).arguments()]
 
 
@@ -168,7 +158,6 @@ def test_replay_command_has_the_required_stream_options(
     choice: dict[str, Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     insert_fault(choice, fault, monkeypatch)
     found = compare(
@@ -180,7 +169,7 @@ def test_replay_command_has_the_required_stream_options(
         null_beats=[False, True],
     )
     assert len(found.units) <= 16
-    words = assert_replayed(found, tmp_path, capsys)
+    words = assert_replayed(found, tmp_path)
     assert words[1:-2] == [
         "--hex",
         bytes(found.units).hex(" ").upper(),
@@ -189,7 +178,7 @@ def test_replay_command_has_the_required_stream_options(
     ]
     # The difference is caused by the fault in the decoder, not by the stream options.
     monkeypatch.undo()
-    status, printed, said = run_command(words, capsys)
+    status, printed, said = run_command(words)
     assert (status, said) == (0, "")
     assert printed.endswith("the simulated decoder gave exactly the model's items\n")
 

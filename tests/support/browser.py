@@ -9,15 +9,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.processes import started
 
-__all__ = ["Tab", "opened"]
+__all__ = ["Tab", "tab"]
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 # A test does not update the browser, and root cannot use its sandbox.
@@ -99,13 +97,9 @@ class Tab:
             self.command("Input.dispatchKeyEvent", type=kind, key=key, code=key)
 
 
-@contextmanager
-def opened(folder: Path) -> Iterator[Tab]:
-    """A browser with one page; the test is skipped if there is no browser.
-
-    Args:
-        folder: for the browser's files.
-    """
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    """A browser with one page; the test is skipped if there is no browser."""
     if BROWSER is None:
         pytest.skip("Chromium is not installed")
     (command, to_browser), (from_browser, answer) = os.pipe(), os.pipe()
@@ -117,7 +111,7 @@ def opened(folder: Path) -> Iterator[Tab]:
         str(answer),
         BROWSER,
         *OPTIONS,
-        f"--user-data-dir={folder}",
+        f"--user-data-dir={tmp_path_factory.mktemp('browser')}",
     ]
     with (
         started(words, pass_fds=(command, answer), stderr=subprocess.DEVNULL) as process,

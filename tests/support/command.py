@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,6 @@ from typing import Any, BinaryIO
 from unittest.mock import patch
 
 from support.processes import run
-from support.talk import talk
 
 COMMAND = [sys.executable, "-m", "utf8fpga"]
 """The command that starts a separate process."""
@@ -41,6 +41,22 @@ def utf8fpga(*arguments: str | Path, data: bytes = b"", **options: Any) -> subpr
         done.stderr = talk(done.stderr.decode()).encode()
         return done
     return _here(words, data, options.get("env", os.environ))
+
+
+def talk(stderr: str) -> str:
+    """Standard error without the lines that announce a tool's first start, or that a simulation model is built."""
+    announced = r"(\S+ compiles itself at its first start|compiling a simulation model)"
+    return re.sub(rf"^utf8fpga: {announced}, .*\n", "", stderr, flags=re.MULTILINE)
+
+
+def generate(options: str, directory: Path) -> None:
+    """Write a core with these options, its contract, its test bench and vectors."""
+    names = {"-o": "core.v", "--sva": "core.sv"}
+    if "--tid" not in options:
+        names |= {"--testbench": "core_bench.v", "--vectors": "vectors.hex"}
+    files = [word for option, name in names.items() for word in (option, directory / name)]
+    done = utf8fpga("generate", *options.split(), "--name", "core", *files)
+    assert done.returncode == 0, done.stderr
 
 
 def _here(words: list[str], data: bytes, environment: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -42,3 +45,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
             outcome.write_text(text, encoding="utf-8")
     assert outcome.read_text(encoding="utf-8") == "0"
     return target
+
+
+def program(folder: Path, name: str) -> Callable[..., ModuleType]:
+    """A fixture: the module of a script in a folder, as if it were run."""
+
+    @pytest.fixture
+    def imported(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+        monkeypatch.syspath_prepend(str(folder))
+        return importlib.import_module(name)
+
+    return imported

@@ -8,15 +8,20 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from functools import cache
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pysat.formula import CNF
 from pysat.solvers import Cadical195
 from support.command import utf8fpga
 
+from utf8fpga.formal import certificates as certificates_module
 from utf8fpga.formal import runner
+from utf8fpga.formal.abc import invariant
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
 from utf8fpga.formal.certificates import certify
 from utf8fpga.formal.report import Result
@@ -83,35 +88,36 @@ def changed(path: Path, change: Callable[[str], str]) -> None:
     path.write_text(after, encoding="utf-8")
 
 
-def verified(folder: Path, capsys: pytest.CaptureFixture[str], *options: str, solver: str = SOLVER) -> tuple[int, str]:
-    status = verifier.main([str(folder), "--solver", solver, *options])
-    return status, capsys.readouterr().out
+def verified(folder: Path, *options: str, solver: str = SOLVER) -> tuple[int, str]:
+    with redirect_stdout(StringIO()) as printed:
+        status = verifier.main([str(folder), "--solver", solver, *options])
+    return status, printed.getvalue()
 
 
-def rejected(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> list[str]:
-    status, printed = verified(folder, capsys, *options)
+def rejected(folder: Path, *options: str) -> list[str]:
+    status, printed = verified(folder, *options)
     found = re.findall(r"  (\S+) +\S+ s  REJECTED: (.*)", printed)
     assert status == bool(found)
     return [f"{wanted}: {reason}" for wanted, reason in found]
 
 
-def test_the_certificates_of_the_serial_decoder_are_accepted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, printed = verified(folder, capsys)
+def test_the_certificates_of_the_serial_decoder_are_accepted(folder: Path) -> None:
+    status, printed = verified(folder)
     assert status == 0
     assert "is that of core.v: 162 registers; lanes 1, latency 1, stall 0" in printed
     assert re.findall(r"  (\S+) +\S+ s  holds", printed) == ["independence", *ALL]
 
 
 @pytest.mark.parametrize("solver", ["minisat %s", "cadical -q %s", "picosat %s"])
-def test_programs_of_others_decide_the_questions(folder: Path, capsys: pytest.CaptureFixture[str], solver: str) -> None:
+def test_programs_of_others_decide_the_questions(folder: Path, solver: str) -> None:
     if not shutil.which(solver.split()[0]):
         pytest.skip(f"{solver.split()[0]} is not installed")
-    assert verified(folder, capsys, solver=solver)[0] == 0
+    assert verified(folder, solver=solver)[0] == 0
 
 
-def test_a_missing_invariant_is_no_certificate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_invariant_is_no_certificate(folder: Path) -> None:
     (folder / "steady.inv").unlink()
-    status, printed = verified(folder, capsys)
+    status, printed = verified(folder)
     assert status == 0
     assert re.search(r"steady +\S+ s  no certificate", printed)
 
@@ -130,40 +136,34 @@ def test_a_missing_invariant_is_no_certificate(folder: Path, capsys: pytest.Capt
         ("!dut.core.something\n", "has no register !dut.core.something"),
     ],
 )
-def test_a_forged_invariant_is_rejected(
-    folder: Path, capsys: pytest.CaptureFixture[str], invariant: str, reason: str
-) -> None:
+def test_a_forged_invariant_is_rejected(folder: Path, invariant: str, reason: str) -> None:
     (folder / "equivalence.inv").write_text(invariant, encoding="utf-8")
-    (found,) = rejected(folder, capsys)
+    (found,) = rejected(folder)
     assert found.startswith("equivalence: ")
     assert re.search(reason, found)
 
 
-def test_an_invariant_that_cannot_be_read_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invariant_that_cannot_be_read_is_rejected(folder: Path) -> None:
     (folder / "steady.inv").write_bytes(b"\xff")
     (folder / "stall.inv").unlink()
     (folder / "stall.inv").mkdir()
-    found = rejected(folder, capsys)
+    found = rejected(folder)
     assert [each.partition(":")[0] for each in found] == ["steady", "stall"]
 
 
-def test_an_invariant_without_the_clauses_of_an_open_sequence_is_rejected(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invariant_without_the_clauses_of_an_open_sequence_is_rejected(folder: Path) -> None:
     lines = (folder / "equivalence.inv").read_text(encoding="utf-8").splitlines(keepends=True)
     kept = [line for line in lines if "dut.core.remaining" not in line]
     assert len(kept) < len(lines)
     (folder / "equivalence.inv").write_text("".join(kept), encoding="utf-8")
-    (found,) = rejected(folder, capsys)
+    (found,) = rejected(folder)
     assert re.fullmatch("equivalence: the invariant (is not inductive|does not imply the property)", found)
 
 
-def test_an_invariant_that_is_false_at_the_start_is_rejected_for_any_property(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invariant_that_is_false_at_the_start_is_rejected_for_any_property(folder: Path) -> None:
     for wanted in ALL:
         (folder / f"{wanted}.inv").write_text("waits\n!waits\n", encoding="utf-8")
-    found = rejected(folder, capsys)
+    found = rejected(folder)
     assert found == [f"{wanted}: the invariant does not hold at power-up" for wanted in ALL]
 
 
@@ -176,16 +176,10 @@ def with_output(circuit: str, name: str, literal: int) -> str:
     return "\n".join(lines)
 
 
-def test_a_weakened_property_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_weakened_property_is_rejected(folder: Path) -> None:
     changed(folder / "circuit.aag", lambda text: with_output(text, "bad_equivalence", 0))
     (folder / "equivalence.inv").write_text("", encoding="utf-8")
-    assert rejected(folder, capsys) == ["circuit: the circuit is not that of the Verilog"]
-
-
-def test_a_promise_that_is_changed_is_another_property(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    changed(folder / "core.v", lambda text: text.replace("Latency: at most 1 cycle", "Latency: at most 2 cycle"))
-    (found,) = rejected(folder, capsys)
-    assert found.startswith("circuit: ")
+    assert rejected(folder) == ["circuit: the circuit is not that of the Verilog"]
 
 
 WRONG = {
@@ -198,41 +192,39 @@ WRONG = {
 
 @pytest.mark.proof
 @pytest.mark.parametrize("change", WRONG.values(), ids=list(WRONG))
-def test_the_circuit_of_other_verilog_is_rejected(
-    folder: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str]
-) -> None:
+def test_the_circuit_of_other_verilog_is_rejected(folder: Path, change: tuple[str, str]) -> None:
     changed(folder / "core.v", lambda text: text.replace(*change))
-    (found,) = rejected(folder, capsys)
+    (found,) = rejected(folder)
     assert re.fullmatch("circuit: the (initial values of the )?circuit (is|are) not (that|those) of the Verilog", found)
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("change", list(WRONG.values())[:3], ids=list(WRONG)[:3])
 def test_wrong_verilog_with_its_own_circuit_has_no_invariant(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, change: tuple[str, str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, change: tuple[str, str]
 ) -> None:
     changed(folder / "core.v", lambda text: text.replace(*change))
     second: list[str] = []
     read = verifier.Circuit.read
     read_again.cache_clear()  # So that the last circuit that is read is that of the Verilog.
     monkeypatch.setattr(verifier.Circuit, "read", lambda text: second.append(text) or read(text))
-    rejected(folder, capsys)
+    rejected(folder)
     (folder / "circuit.aag").write_text(second[-1], encoding="utf-8")
-    found = rejected(folder, capsys)
+    found = rejected(folder)
     assert any(each.startswith("equivalence: the invariant ") for each in found)
 
 
-def test_a_gate_more_or_less_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gate_more_or_less_is_rejected(folder: Path) -> None:
     lines = (folder / "circuit.aag").read_text(encoding="utf-8").splitlines()
     total, inputs, latches, outputs, _ = (int(word) for word in lines[0].split()[1:])
     place = 1 + inputs + latches + outputs
     gate, left, right = lines[place].split()
     lines[place] = f"{gate} {int(left) ^ 1} {right}"
     (folder / "circuit.aag").write_text("\n".join(lines), encoding="utf-8")
-    assert rejected(folder, capsys) == ["circuit: the circuit is not that of the Verilog"]
+    assert rejected(folder) == ["circuit: the circuit is not that of the Verilog"]
     lines[place] = f"{gate} {2 * total} {right}"
     (folder / "circuit.aag").write_text("\n".join(lines), encoding="utf-8")
-    (found,) = rejected(folder, capsys)
+    (found,) = rejected(folder)
     assert "depends on later ones" in found
 
 
@@ -245,28 +237,65 @@ def test_a_gate_more_or_less_is_rejected(folder: Path, capsys: pytest.CaptureFix
         (("(posedge clk)", "(posedge rst)"), "Assertion failed"),
         (("(posedge clk)", "(posedge clk or posedge rst)"), "core.v cannot be read"),
         (("occupied <= 1'b0;", "occupied <= 1'sBZ;"), "core.v has an undefined digit"),
+        (("occupied <= 1'b0;", "occupied <= 1'b x;"), "core.v has an undefined digit"),
+        (("occupied <= 1'b0;", "occupied <= 'x;"), "core.v has an undefined digit"),
+        (("occupied <= 1'b0;", "occupied <= 1'b1 / 1'b0;"), "the circuit is not that of the Verilog"),
+        (("wire is_trail =", "\n`ifdef LANES\n`endif\nwire is_trail ="), "core.v has a directive"),
+        (("wire is_trail =", "\n// synthesis translate_off\nwire is_trail ="), "core.v has a comment that some"),
+        (("  reg occupied;", "  (* init = 1'b0 *) reg occupied;"), "core.v has an attribute"),
+        (("wire is_trail =", "wire seen = statement.watching; wire is_trail ="), "core.v has a name in another module"),
+        (("wire [7:0] s_axis_tdata", "wire [15:0] s_axis_tdata"), "the ports of core.v are not those"),
+        (("only while", "for at most 256 cycles in a row while"), "more cycles than the statement counts"),
+        (("Latency: at most 1 cycle", "Latency: at most 256 cycles"), "more cycles than the statement counts"),
         (("// Latency: at most", "// Latency: perhaps"), "no header that promises"),
+        (("Latency: at most 1 cycle", "Latency: at most 2 cycle"), "circuit: "),
     ],
 )
-def test_verilog_that_is_not_defined_is_rejected(
-    folder: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str], reason: str
+def test_verilog_that_is_not_defined_or_promises_something_else_is_rejected(
+    folder: Path, change: tuple[str, str], reason: str
 ) -> None:
     changed(folder / "core.v", lambda text: text.replace(*change))
-    (found,) = rejected(folder, capsys)
+    (found,) = rejected(folder)
+    assert found.startswith("circuit: ")
     assert reason in found
 
 
-def test_a_solver_that_does_not_answer_and_a_proof_that_is_none_are_rejected(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, printed = verified(folder, capsys, solver=f"{sys.executable} -c 'raise SystemExit(0)'")
+SWALLOWS = """
+  reg [3:0] count = 4'd0;
+  assign s_axis_tready = s_axis_tkeep & ~s_axis_tlast & ~s_axis_tdata[7] & (~m_axis_tready | count == 4'd0);
+  assign {m_axis_tvalid, m_axis_tdata, m_axis_tkeep, m_axis_tuser, m_axis_tlast} = {count != 4'd0, 32'd0, 6'b111100};
+  always @(posedge clk) begin
+    count <= count + (s_axis_tready & s_axis_tvalid) - (m_axis_tvalid & m_axis_tready);
+    if (rst) count <= 4'd0;
+  end
+endmodule
+"""
+"""A decoder that loses sixteen characters while the consumer waits, as many as the statement counts."""
+
+
+def test_the_latency_of_events_that_are_lost_has_no_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    core = SimpleNamespace(parameters=SimpleNamespace(lanes=1), latency=16, stall_cycles=0)
+    good = certificates()["core.v"].decode()
+    ports = re.split(r"(?<=^\);\n)", good, maxsplit=1, flags=re.MULTILINE)[0]
+    monkeypatch.setattr(certificates_module, "axi_verilog", lambda _: ports + SWALLOWS)
+    circuit = certificates_module._Circuit.of(core)
+    assert invariant(circuit.started("bad_latency"), 0, seconds=60) is None
+
+
+def test_an_invariant_of_an_unknown_property_is_rejected(folder: Path) -> None:
+    (folder / "power-up.inv").write_text("", encoding="utf-8")
+    assert rejected(folder) == ["power-up: the statement has no such property"]
+
+
+def test_a_solver_that_does_not_answer_and_a_proof_that_is_none_are_rejected(folder: Path) -> None:
+    status, printed = verified(folder, solver=f"{sys.executable} -c 'raise SystemExit(0)'")
     assert status == 1
     assert "the solver did not answer, with status 0" in printed
     accepts, denies = (f"{sys.executable} -c 'print(\"s {verdict}\")'" for verdict in ("VERIFIED", "NOT VERIFIED"))
-    assert rejected(folder, capsys, "--drat", accepts) == []
+    assert rejected(folder, "--drat", accepts) == []
     fails = accepts.replace("print", "raise SystemExit(print").replace(")'", ") or 1)'")
     for checker in (denies, fails):
-        assert rejected(folder, capsys, "--drat", checker) == ["circuit: the solver's proof is not one: circuit"]
+        assert rejected(folder, "--drat", checker) == ["circuit: the solver's proof is not one: circuit"]
 
 
 SMALL = "aag 3 2 1 2 0\n2\n4\n6 2 0\n4\n6\ni0 ready\ni1 offer\nl0 r\no0 valid\no1 beat[3]\n"
@@ -324,7 +353,7 @@ def test_an_output_that_depends_on_ready_is_rejected(
     change: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verifier, "promised", lambda _: {})
-    monkeypatch.setattr(verifier, "read_again", lambda verilog, *_: verifier.Circuit.read(verilog))
+    monkeypatch.setattr(verifier, "read_again", lambda verilog, *_: [verifier.Circuit.read(verilog)])
     for file in ("core.v", "circuit.aag"):
         (tmp_path / file).write_text(SMALL.replace(*change), encoding="utf-8")
     certificate = verifier.Certificate(tmp_path, verifier.Solver(SOLVER, "", tmp_path), "")
@@ -332,39 +361,30 @@ def test_an_output_that_depends_on_ready_is_rejected(
         certificate.check_independence()
 
 
-def test_certificates_with_the_same_name_have_files_and_verdicts_of_their_own(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_certificates_with_the_same_name_have_files_and_verdicts_of_their_own(folder: Path, tmp_path: Path) -> None:
     both, kept = tmp_path / "both", tmp_path / "kept"
     for each in "ab":
         shutil.copytree(folder, both / each / "serial-0", ignore=shutil.ignore_patterns("*.inv"))
-    assert verified(both, capsys, "--keep", str(kept))[0] == 0
+    assert verified(both, "--keep", str(kept))[0] == 0
     written = {path.parent.relative_to(kept).as_posix() for path in kept.rglob("*") if path.is_file()}
     assert written == {"a/serial-0", "b/serial-0"}
     (both / "a" / "serial-0" / "circuit.aag").write_text("", encoding="ascii")
-    status, printed = verified(both, capsys)
+    status, printed = verified(both)
     assert (status, printed.count("REJECTED"), printed.count("holds")) == (1, 1, 1)
 
 
 @pytest.mark.parametrize("name", ["core.v", "circuit.aag"])
-def test_a_certificate_without_a_file_is_rejected_and_not_passed_over(
-    name: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_certificate_without_a_file_is_rejected_and_not_passed_over(name: str, folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "serial-1", ignore=shutil.ignore_patterns("*.inv"))
     (folder / name).unlink()
-    (reason,) = rejected(tmp_path, capsys)
+    (reason,) = rejected(tmp_path)
     assert name in reason
-
-
-def test_a_program_that_is_missing_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        verifier.main([str(folder), "--solver", "no-such-solver %s"])
-    assert "there is no program 'no-such-solver'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (("--solver", "no-such-solver %s"), "there is no program 'no-such-solver'"),
         (("--solver", " "), "there is no program ''"),
         (("--solver", "'minisat"), '"\'minisat" is not a command: No closing quotation'),
         (("--solver", f"{sys.executable} -V", "--yosys", ""), "there is no program ''"),
@@ -379,9 +399,9 @@ def test_wrong_options_end_with_status_2(
     assert message in capsys.readouterr().err
 
 
-def test_a_circuit_that_is_cut_short_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_circuit_that_is_cut_short_is_rejected(folder: Path) -> None:
     changed(folder / "circuit.aag", lambda text: "\n".join(text.splitlines()[:20]))
-    (found,) = rejected(folder, capsys)
+    (found,) = rejected(folder)
     assert re.fullmatch(r"circuit: the circuit ends after 19 of the \d+ lines that its header announces", found)
 
 
@@ -430,6 +450,6 @@ def test_what_is_not_proved_has_no_certificate(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_program_is_small_and_shares_no_code() -> None:
     source = PROGRAM.read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= 400
+    assert len(source.splitlines()) <= 460
     modules = re.findall(r"^\s*(?:from|import) (\w+)", source, re.MULTILINE)
     assert set(modules) <= {*sys.stdlib_module_names}
