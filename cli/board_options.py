@@ -8,12 +8,11 @@ from functools import wraps
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from utf8fpga.boards.forms import BOARD_CORES, BOARD_PIPELINE, FORMS
 from utf8fpga.boards.ssh_build import Host
 from utf8fpga.cli.core_options import SANITIZER, core_command
-from utf8fpga.cli.options import FOLDER, HOST, one_of
+from utf8fpga.cli.options import FOLDER, HOST, one_of, reject_others
 from utf8fpga.cli.output import CommandError
 
 # The sanitizer is a transcoder, after which it is listed.
@@ -29,9 +28,8 @@ def form_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def checked(form: str | None, **given: Any) -> Any:
-        source = click.get_current_context().get_parameter_source("pipeline")
-        if form == "report" and source is ParameterSource.COMMANDLINE:
-            raise CommandError("form report is that of the core validator, which has no --pipeline: leave it out")
+        if form == "report":
+            reject_others("--form report", others=("pipeline",))
         return command(form=form, **given)
 
     text = "Form of the output; default: that of the core, words for a decoder. That of another core selects the core."

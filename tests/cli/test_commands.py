@@ -539,10 +539,8 @@ boards has the commands build and run, not 'icebreakr'; did you mean utf8fpga bu
     boards icebreaker | \
 boards has the commands build and run, not 'icebreaker'; did you mean utf8fpga build icebreaker?
     boards --json build icebreaker | --json has no effect with boards build: leave it out
-    build icebreaker --form report --pipeline 0 | \
-form report is that of the core validator, which has no --pipeline: leave it out
-    build icebreaker --form report --pipeline 1 | \
-form report is that of the core validator, which has no --pipeline: leave it out
+    build icebreaker --form report --pipeline 0 | --pipeline has no effect with --form report: leave it out
+    build icebreaker --form report --pipeline 1 | --pipeline has no effect with --form report: leave it out
     build icebreaker --uart '' | --uart '' is not RX,TX: name two pins, such as pmod_0:1,pmod_0:2
     build icebreaker --leds '' | --leds '' must be some of activity, error, overflow, separated by commas
     bench --again --engines --record . | --again has no effect with --engines: leave it out
