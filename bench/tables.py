@@ -83,7 +83,7 @@ SCALING: tuple[Scaling, ...] = (
     *_points("ecp5-85k", *_packed(4, 8, 16, 32, pipeline=5), *_packed(2, 4, 8), *_packed(16, pipeline=3)),
     *_points("ecp5-85k", *_packed(64), seeds=1),
     *_points("ecp5-85k", *_RECOVERING),
-    *_points("ecp5-85k-8", DecoderParameters(), *_sparse(4, 16, 64, pipeline=5), *_packed(4, 16, pipeline=5)),
+    *_points("ecp5-85k-8", DecoderParameters(), *_sparse(4, 16, 64, pipeline=5), *_packed(4), *_packed(16, pipeline=5)),
 )
 """The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
 

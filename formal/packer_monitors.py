@@ -141,7 +141,7 @@ class PackerMonitors:
     def __init__(self, m: Module, packer: Packer, offer: Signal, pick: Signal, lent: Signal | None = None) -> None:
         self._m, self._packer, self._offer, self._pick, self.lent = m, packer, offer, pick, lent
         # The events of as many beats as rows fit in, and as there are cycles of latency.
-        self.row_bits = (2 * packer.egress.room - 1).bit_length()
+        self.row_bits = (2 * max(packer.egress.room, packer.capacity + 1) - 1).bit_length()
         self.most = (packer.lanes + 1) * (packer.egress.room + packer.latency)
         self.number_bits = self.most.bit_length() + 1
         self._observe_streams()

@@ -122,6 +122,9 @@ class PackerInvariant:
         expected: per slot the bits that `states` would have if they belonged to it.
     """
 
+    _free_rows = 0
+    """Rows of the memories that are never in use."""
+
     def __init__(self, m: Module, packer: Packer, monitors: PackerMonitors) -> None:
         self._m, self._packer, self._monitors = m, packer, monitors
         self._egress: Any = packer.egress
@@ -342,6 +345,15 @@ class PackerInvariant:
         """
         raise NotImplementedError
 
+    def _claim_room(self, used: Value, most: int) -> None:
+        """Beats are accepted only if there is room for their rows.
+
+        Args:
+            used: the rows that are reached and have not been delivered.
+            most: the rows for which there is room.
+        """
+        raise NotImplementedError
+
     def _claim_stall(self, waiting: Value) -> None:
         """Upper bounds on the rows that wait, while the output is not stalled.
 
@@ -387,11 +399,9 @@ class PackerInvariant:
         self._claim("room", sum(coming, used) <= most)
         for n, (front, was_ready) in enumerate(zip(monitors.front, monitors.was_ready, strict=True)):
             self._claim("front of the packer", ~front | was_ready, packer.was_paused[n + 1] == ~was_ready)
-            self._claim("room", ~was_ready | (used + (packer.ahead - n) <= most))
+        self._claim_room(used, most)
         self._claim("ready", packer.paused == ~packer.ready)
-        paused = self._egress.count.bits[self._egress.threshold]
         self._claim("room inside", self._since(self._known.announced) <= most)
-        self._claim("ready", ~(packer.ready & paused), packer.ready | paused | (monitors.fresh != 0))
         bits = (packer.depth - 1).bit_length()
         for code, mark_row, read_row in zip(
             packer.store.codes, packer.store.mark_rows, packer.store.read_rows, strict=True
@@ -422,7 +432,7 @@ class PackerInvariant:
             bit = number[(depth - 1).bit_length() : self._index]
             words, last = (select(each[row::depth], bit) for each in (self._words, self._lasts))
             self._claim("marks", (distance >= waiting) | (marks == self._marks(words, last)))
-        self._claim("marked rows", waiting < depth)
+        self._claim("marked rows", waiting <= depth - self._free_rows)
         for n in range(self._decided + 1, packer.store.marked + 1):
             slot = self.slots[n]
             at = slot.announced[: self._index]

@@ -45,21 +45,38 @@ class DirectInvariant(PackerInvariant):
         reached = self._since(slots[0].potential)
         self._claim("order of rows", *(self._since(slot.potential) <= reached for slot in slots))
 
+    def _claim_room(self, used: Value, most: int) -> None:
+        packer, egress = self._packer, self._egress
+        # Of a transfer that is saved for the first beat after a pause, too.
+        saved: Value = Const(0, 1)
+        if egress.earned is not None:
+            saved = egress.earned & ~packer.ready
+            self._claim("ready", ~packer.ready | egress.earned)
+            self._claim("stall", (self._monitors.willing == 0) | egress.earned)
+        self._claim("room", sum(self._coming, used) + packer.ready + saved <= most)
+        many = egress.count.bits[egress.threshold - packer.lends]
+        self._claim("ready", packer.ready | many | (self._monitors.fresh != 0))
+        # So the row after the one in which a beat begins is none of those that wait.
+        written = self.slots[: packer.words_written + 1]
+        self._claim("room of a beat", *(~slot.valid | (self._since(slot.potential) < most) for slot in written))
+
     def _claim_stall(self, waiting: Value) -> None:
-        self._claim("stall", ~self._egress.count.bits[self._egress.threshold] | (waiting <= self._packer.capacity))
+        monitors, enough = self._monitors, self._egress.stall_cycles
+        self._claim("stall", (monitors.willing < enough) | self._packer.ready | (monitors.fresh != 0))
 
     def _on_time(self) -> list[Value]:
         return [self._out == self.slots[self.last_cycle].announced]
 
     @property
     def _is_full(self) -> Value:
-        return self._since(self.slots[0].potential) >= self._packer.capacity - 1
+        return self._since(self.slots[0].potential) >= self._packer.capacity - 1 - self._packer.lends
 
 
 class BufferedInvariant(PackerInvariant):
     """That of a packer with a buffer in front of its output."""
 
     _egress: BufferedEgress
+    _free_rows = 1
 
     @property
     def last_cycle(self) -> int:
@@ -203,6 +220,13 @@ class BufferedInvariant(PackerInvariant):
         for n in range(1, len(was_read)):
             rest = self._name(f"rest_{n}", counts.pending - how_many(was_read[1:n]), 5)
             self._claim("gaps", was_read[n] | none | (rest >= CAPACITY - 5 - n))
+
+    def _claim_room(self, used: Value, most: int) -> None:
+        packer = self._packer
+        for n, was_ready in enumerate(self._monitors.was_ready):
+            self._claim("room", ~was_ready | (used + (packer.ahead - n) <= most))
+        paused = self._egress.count.bits[self._egress.threshold]
+        self._claim("ready", ~(packer.ready & paused), packer.ready | paused | (self._monitors.fresh != 0))
 
     def _claim_stall(self, waiting: Value) -> None:
         packer, egress, willing = self._packer, self._egress, self._monitors.willing

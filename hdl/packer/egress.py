@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _MIN_DEPTH = 1 << BANK_BITS
 """Rows of a memory that need no more cells than fewer rows."""
 
-_LEAST_WAITING = 4
-"""Rows that may wait at a direct output at least, so that after a stall it is not soon without one."""
+_MOST_LANES = 16
+"""Upper bound on the lanes of a direct output: with more, the nets from the output to the pointers are too long."""
 
 _READ_CYCLES = 3
 """Cycles from the decision to read a row to its words in registers."""
@@ -33,14 +33,20 @@ _MORE_ROWS = 2
 class DirectEgress:
     """The oldest closed row is at the output, and is read there from the memories.
 
-    A row is counted when its last words are written. Beats are accepted until so many rows are counted that those in
-    the pipeline may need all others. The more are counted then, the longer the output has rows after that.
+    A row is counted when its last words are written. Beats are accepted while so few rows are counted that those in the
+    pipeline may need all others. While more are, a beat is accepted for each row that is transferred. So the beats in
+    the pipeline become no fewer than the rows that wait require, and the output has a row in each cycle. A pipeline in
+    front that `lends` may output two beats for the first one that it accepts, so that needs two transfers.
+
+    The memories are written in cycles with a beat only. So all of their rows may be in use.
 
     Attributes:
         depth, room: rows of the memories, and of all memories through which rows pass.
         count: the rows that are complete and have not been transferred.
-        threshold: how many of them there may be while beats are accepted.
+        threshold: how many of them there may be while beats are accepted in each cycle.
         overrun, capacity: see `Packer`.
+        earned: register, if the pipeline in front `lends`: beats are accepted, or a row was transferred since they are
+            not; otherwise None.
         submodules: its components, by name.
         deadline, latest: the cycle up to which the words and marks of a row must be written, and the one in which it is
             at the output, if no other waits.
@@ -52,11 +58,13 @@ class DirectEgress:
     def __init__(self, packer: Packer, slots: data.StructLayout) -> None:
         self._packer, self._slots = packer, slots
         written = packer.words_written
-        # One row remains, which is written to in cycles without a beat, too.
-        self.overrun, self.capacity = written + packer.ahead, self.depth - 1
+        self.overrun, self.capacity = written + packer.ahead, self.depth
         self.threshold = self._threshold(packer)
-        # Beats are accepted again once no more rows than the threshold wait; one is transferred in each cycle.
-        self.deadline, self.latest, self.stall_cycles = written, written + 1, self.capacity - self.threshold
+        # A beat is accepted in the cycle after a row was transferred, or two were.
+        self.deadline, self.latest, self.stall_cycles = written, written + 1, 1 + packer.lends
+        earned = Signal(name="earned", reset_less=True)
+        comment = "Beats are accepted, or a row was transferred since they are not."
+        self.earned = commented(earned, comment) if packer.lends else None
         self.count = Level(self.capacity, registered=False)
         self.submodules = {"waiting": self.count}
         self._complete = packer.pipeline.at(packer.closed.closed, written)
@@ -64,19 +72,24 @@ class DirectEgress:
     @staticmethod
     def _threshold(packer: Packer) -> int:
         # Besides the rows that later beats reach, there are the one that makes it too many, and one that was open.
-        return _MIN_DEPTH - 1 - (packer.words_written + packer.ahead) - 2
+        return _MIN_DEPTH - (packer.words_written + packer.ahead) - 2
 
     @staticmethod
     def fits(packer: Packer) -> bool:
-        """Whether enough rows may wait for a consumer that is not always ready."""
-        return DirectEgress._threshold(packer) >= _LEAST_WAITING
+        """Whether beats are accepted in each cycle while one row is at the output in each."""
+        return packer.lanes <= _MOST_LANES and DirectEgress._threshold(packer) >= 1
 
     @property
-    def exceeds_next(self) -> Value:
-        """Whether more than `threshold` rows wait in the next cycle."""
-        fewer, more, most = self.count.more_than[self.threshold - 1 : self.threshold + 2]
-        up, ready = self.count.up, self._packer.packed.ready
-        return Mux(up, Mux(ready, more, fewer), Mux(ready, most, more))
+    def pauses_next(self) -> Value:
+        """Whether no beat is accepted in the next cycle."""
+        ready = self._packer.packed.ready
+        return self._waits & ~(ready if self.earned is None else ready & self.earned)
+
+    @property
+    def _waits(self) -> Value:
+        """Whether more than `threshold` rows wait in the next cycle, if none is transferred in this one."""
+        more, at = self.count.more_than, self.threshold
+        return Mux(self.count.up, more[at - 1], more[at])
 
     def connect(self, m: Module) -> None:
         """Add it to a packer's module."""
@@ -88,6 +101,8 @@ class DirectEgress:
             *beat_of_slots(packed.payload, data.View(self._slots, Cat(*packer.slots, store.last))),
         ]
         store.connect(m, [packed.ready], packer.reset.copies, packed.valid)
+        if self.earned is not None:
+            m.d.sync += self.earned.eq(~self._waits | packed.ready | (self.earned & ~packer.ready))
 
     def count_rows(self, m: Module) -> None:
         """Count the rows that are complete, and those that are transferred."""
@@ -134,8 +149,8 @@ class BufferedEgress:
         self.was_read = commented(was_read, "A row was read in the preceding cycle.")
 
     @property
-    def exceeds_next(self) -> Value:
-        """Whether more than `threshold` rows wait in the next cycle."""
+    def pauses_next(self) -> Value:
+        """Whether no beat is accepted in the next cycle: more than `threshold` rows wait."""
         count, more, at = self.count, self.count.more_than, self.threshold
         return Mux(count.changes, Mux(count.grows, more[at - 1], more[at + 1]), more[at])
 

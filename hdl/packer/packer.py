@@ -142,8 +142,8 @@ class Packer(wiring.Component):
         kind = DirectEgress if DirectEgress.fits(self) else BufferedEgress
         self.egress: DirectEgress | BufferedEgress = kind(self, row)
         self.depth, self.overrun, self.capacity = self.egress.depth, self.egress.overrun, self.egress.capacity
-        is_direct = isinstance(self.egress, DirectEgress)
-        self.store = RowStore(self.pipeline, self.lanes, self.depth, self.closed, self.network, registers=not is_direct)
+        beat = self.valids[0] if isinstance(self.egress, DirectEgress) else None
+        self.store = RowStore(self.pipeline, self.lanes, self.depth, self.closed, self.network, beat)
         settled = max(self.store.written, self.store.marked)
         assert settled <= self.egress.deadline
         self.slots = [Cat(keep, self._word(lane)) for lane, keep in enumerate(self.store.keep)]
@@ -172,11 +172,10 @@ class Packer(wiring.Component):
 
     def _accept_beats(self, m: Module) -> None:
         """Beats are accepted while there is room for the rows of all beats in the pipeline."""
-        comment = f"More than {self.egress.threshold} rows wait after the step of this cycle."
-        many = commented(Signal(name="many"), comment)
-        # That of the next cycle, so that fewer beats are accepted after the threshold was reached.
-        m.d.comb += [many.eq(self.egress.exceeds_next), self.sparse.ready.eq(self.ready)]
-        m.d.sync += [self.ready.eq(~many), self.paused.eq(many)]
+        comment = f"No beat is accepted in the next cycle: more than {self.egress.threshold} rows wait."
+        pauses = commented(Signal(name="pauses"), comment)
+        m.d.comb += [pauses.eq(self.egress.pauses_next), self.sparse.ready.eq(self.ready)]
+        m.d.sync += [self.ready.eq(~pauses), self.paused.eq(pauses)]
         self.egress.count_rows(m)
         with m.If(self.reset.busy):
             m.d.sync += [self.ready.eq(0), self.paused.eq(1)]

@@ -205,9 +205,7 @@ def row_numbers(pipeline: Pipeline, closed: ClosedRows, codes: Sequence[RowCode]
             on.
     """
     cycle = max(closed.decided + 1, until - 1)
-    any_closes, two_close = (
-        _duplicates(pipeline, each, cycle, len(codes)) for each in (closed.closes, closed.closes_next)
-    )
+    any_closes, two_close = (spread(pipeline, each, cycle, len(codes)) for each in (closed.closes, closed.closes_next))
     found: list[Staged] = []
     for number, code in enumerate(codes):
         comment = "Code of the row in which the beat begins, and above it the highest bit of that of the next row."
@@ -220,14 +218,15 @@ def row_numbers(pipeline: Pipeline, closed: ClosedRows, codes: Sequence[RowCode]
     return found
 
 
-def _duplicates(pipeline: Pipeline, value: Staged, until: int, wanted: int) -> list[Staged]:
+def spread(pipeline: Pipeline, value: Staged, until: int, wanted: int) -> list[Staged]:
     """Up to so many duplicates of a bit, from a tree of registers.
 
     Of two registers that hold the same value one holds the complement, so that synthesis does not merge them. Those of
     the last cycle hold the value itself, as an enable needs it.
     """
-    found = [value]
-    for cycle in range(value.stage, until):
+    start = max(value.stage, until - 1 - (wanted - 1).bit_length())
+    found = [Staged(pipeline.at(value, start), start, value.name)]
+    for cycle in range(start, until):
         doubles = cycle < until - 1 and len(found) < wanted
         registers = [
             pipeline.register(f"{value.name}_{2 * number + inverted}", each.value ^ inverted, cycle, init=inverted)

@@ -15,7 +15,7 @@ from utf8fpga.hdl.delay import access
 from utf8fpga.hdl.memory_buffer import in_logic
 from utf8fpga.hdl.packer.network import Network
 from utf8fpga.hdl.packer.route import which_exceeds
-from utf8fpga.hdl.packer.rows import ClosedRows, RowCode, row_numbers
+from utf8fpga.hdl.packer.rows import ClosedRows, RowCode, row_numbers, spread
 from utf8fpga.hdl.pipeline import Pipeline, Staged, latest
 
 RESET_LANES = 4
@@ -26,7 +26,7 @@ BANK_BITS = 4
 
 
 class RowMemory:
-    """A memory of which a row is written in each cycle, and one is read, by default into registers.
+    """A memory of which a row is read in each cycle, by default into registers.
 
     More than 16 rows are in banks, which have registers of their own: the multiplexer is behind these.
 
@@ -62,18 +62,21 @@ class RowMemory:
         parts = (RowMemory.choose(each, number[:-1]) for each in (banks[half:], banks[:half]))
         return Mux(number[-1], *parts)
 
-    def connect(self, m: Module, name: str, address: Value, entry: Value, read: Value) -> None:
+    def connect(
+        self, m: Module, name: str, address: Value, entry: Value, read: Value, writes: Value | None = None
+    ) -> None:
         """Add it to a module.
 
         Args:
             address, entry: the row that is written, and its address.
+            writes: it is written in this cycle; only if there is one bank. Default: in each.
         """
         for number, (rows, (into, out), held) in enumerate(zip(self.banks, self._ports, self.held, strict=True)):
             is_only = len(self.banks) == 1
             m.submodules[name if is_only else f"{name}_bank_{number}"] = rows
             size = len(into.addr)
             # The address may be longer than that of a row.
-            enable = Const(1, 1) if is_only else address[size : len(read)] == number
+            enable = (Const(1, 1) if writes is None else writes) if is_only else address[size : len(read)] == number
             m.d.comb += access((into, out), address[:size], entry, read[:size], enable)
             m.d[self._domain] += held.eq(out.data)
             if self._clears and not is_only:
@@ -91,7 +94,8 @@ class RowStore:
     Args:
         depth: rows of each memory, a power of two.
         closed: the rows that the beats close, which have marks.
-        registers: see `RowMemory`.
+        beat: whether there is a beat. Words are written in cycles with one, and rows are read without registers, see
+            `RowMemory`. Default: words are written in each cycle.
 
     Attributes:
         group: lanes that share the pointers with which rows are read. More lanes make the nets from a pointer longer,
@@ -115,8 +119,7 @@ class RowStore:
         depth: int,
         closed: ClosedRows,
         network: Network,
-        *,
-        registers: bool,
+        beat: Staged | None = None,
     ) -> None:
         self.lanes = lanes
         bits, self.group = (depth - 1).bit_length(), network.group
@@ -130,6 +133,8 @@ class RowStore:
         ]
         known = latest([bit for pair in self.numbers for bit in pair])
         written = self.written = max(network.cycle, known + 1)
+        groups, registers = len(self.codes), beat is None
+        self._writes = [each.value for each in spread(pipeline, beat, written, groups)] if beat else []
         *filled, full, last = (Staged(bit, closed.filled.stage) for bit in closed.filled.value)
         marks = which_exceeds(pipeline, "mark", filled, lanes, full=full)
         last = pipeline.apply("mark_last", Value.__pos__, last)
@@ -215,9 +220,12 @@ class RowStore:
                 if group % 2 == 0:
                     m.d.sync += self._pairs[group // 2].value.eq(code.pair(0))
             m.d.sync += self.read_banks[group].eq(row[BANK_BITS:])
-            self.mark_memories[group].connect(m, f"marks_{start}", mark_row, self._entries[group], row)
+            # Marks of rows that beats close; not in other cycles, since all rows may be in use.
+            marks = self._closed if self._writes else None
+            writes = self._writes[group * len(self._writes) // groups] if self._writes else None
+            self.mark_memories[group].connect(m, f"marks_{start}", mark_row, self._entries[group], row, marks)
             for lane in range(start, min(self.lanes, start + self.group)):
-                self.word_memories[lane].connect(m, f"lane_{lane}", *self._words[lane], row)
+                self.word_memories[lane].connect(m, f"lane_{lane}", *self._words[lane], row, writes)
 
 
 def _address(is_inverted: bool, wraps: Value, *pair: Value) -> Value:

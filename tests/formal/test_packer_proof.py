@@ -32,6 +32,7 @@ from utf8fpga.hdl import fan_out
 from utf8fpga.hdl.packer import packer as packer_module
 from utf8fpga.hdl.packer.egress import DirectEgress
 from utf8fpga.hdl.packer.packer import Packer
+from utf8fpga.hdl.packer.store import RowMemory
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.hdl.pipeline import Pipeline
 from utf8fpga.model import TABLE_3_7
@@ -350,6 +351,43 @@ class LatePacker(Packer):
 def test_a_packer_without_room_for_the_rows_in_front_of_it_is_rejected() -> None:
     (result,) = prove_packer(PackerKind(LatePacker, 4, ahead=3, lends=True), "equivalence")
     assert (result.proved, result.note) == (False, "not inductive: room")
+
+
+class EagerPacker(Packer):
+    """A packer behind a pipeline that lends, which accepts a beat after one transfer."""
+
+    def _hold_rows(self) -> None:
+        super()._hold_rows()
+        self.egress.earned = None  # type: ignore[union-attr]  # Two lanes have a direct output.
+
+
+@pytest.mark.proof
+def test_the_first_beat_after_a_pause_needs_two_transfers() -> None:
+    """A pipeline in front may output a beat in the cycle before, too: a run loses one."""
+    (result,) = prove_packer(PackerKind(EagerPacker, 2, ahead=2, lends=True), "equivalence")
+    assert (result.proved, result.note) == (False, "not inductive: room")
+
+
+class OverwritingPacker(Packer):
+    """A packer that writes its memories in cycles without a beat, too."""
+
+    def elaborate(self, platform: object) -> Module:
+        connect = RowMemory.connect
+
+        def always(
+            memory: RowMemory, m: Module, name: str, address: Value, entry: Value, read: Value, _: Value
+        ) -> None:
+            connect(memory, m, name, address, entry, read)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(RowMemory, "connect", always)
+            return super().elaborate(platform)
+
+
+@pytest.mark.proof
+def test_rows_that_wait_are_not_overwritten_in_cycles_without_a_beat() -> None:
+    (result,) = prove_packer(PackerKind(OverwritingPacker, 2), "equivalence")
+    assert (result.proved, result.note) == (False, "not inductive: marks")
 
 
 class DroppingPacker(Packer):

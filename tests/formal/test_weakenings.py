@@ -295,7 +295,7 @@ def traced(*cycles: Cycle) -> Proves:
     """Whether no monitor of a packer objects to a trace."""
     streams = [stream.Signature(beat_layout(NARROW, 2)).create() for _ in range(2)]
     busy, pick = Signal(), Signal(3)
-    packer: Any = SimpleNamespace(lanes=2, latency=1, ahead=0, flushes=True, stall_cycles=1, reset_cycles=1)
+    packer: Any = SimpleNamespace(lanes=2, latency=1, ahead=0, flushes=True, stall_cycles=1, reset_cycles=1, capacity=1)
     packer.sparse, packer.packed = streams
     packer.egress, packer.reset = SimpleNamespace(room=2), SimpleNamespace(busy=busy)
 

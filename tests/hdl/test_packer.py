@@ -14,12 +14,12 @@ from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.model import TABLE_3_7
 
-ACCEPTED = {2: 14, 3: 14, 8: 14, 9: 22, 64: 25}
+ACCEPTED = {2: 15, 3: 15, 8: 15, 9: 15, 17: 26, 64: 25}
 """By lanes the number of beats."""
 
 
 @pytest.mark.parametrize("words", [1, None], ids=["one_word", "full_beats"])
-@pytest.mark.parametrize("lanes", [2, 3, 8, 9, pytest.param(64, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("lanes", [2, 3, 8, 9, 17, pytest.param(64, marks=pytest.mark.slow)])
 def test_a_stalled_packer_accepts_beats_up_to_its_capacity(lanes: int, words: int | None) -> None:
     """All of them are transferred at the output, in order, once the consumer is ready."""
     packer = Packer(item_layout(TABLE_3_7), lanes)
@@ -50,6 +50,39 @@ def test_a_stalled_packer_accepts_beats_up_to_its_capacity(lanes: int, words: in
     run_benches(packer, bench)
     assert accepted == ACCEPTED[lanes] <= packer.capacity
     assert found == [list(range(beat * words, (beat + 1) * words)) for beat in range(accepted)]
+
+
+@pytest.mark.parametrize("lanes", [2, 3, 8, 9, 17])
+def test_the_last_beat_with_room_may_close_two_rows(lanes: int) -> None:
+    """All rows of the memories may wait then, and remain as they are."""
+    packer = Packer(item_layout(TABLE_3_7), lanes)
+    number, beats, found = 0, 0, list[list[int]]()
+
+    async def bench(ctx: Any) -> None:
+        nonlocal number, beats
+        sparse, packed = packer.sparse, packer.packed
+        ctx.set(sparse.valid, 1)
+        for _ in range(100):
+            # Rows are full with one word of the beat after that which has the others.
+            words, is_last = (lanes if beats else 1), beats == ACCEPTED[lanes]
+            ctx.set(sparse.payload.keep, (1 << words) - 1)
+            ctx.set(sparse.payload.last, is_last)
+            for lane in range(words):
+                ctx.set(sparse.payload.symbols[lane].code_point, number + lane)
+            if ctx.get(sparse.ready):
+                number, beats = number + words, beats + 1
+            await ctx.tick()
+        ctx.set(sparse.valid, 0)
+        ctx.set(packed.ready, 1)
+        for _ in range(100):
+            if ctx.get(packed.valid):
+                beat = ctx.get(packed.payload)
+                found.append([beat.symbols[lane].code_point for lane in range(lanes) if beat.keep >> lane & 1])
+            await ctx.tick()
+
+    run_benches(packer, bench)
+    assert beats == ACCEPTED[lanes] + 1
+    assert found == [list(range(number))[start : start + lanes] for start in range(0, number, lanes)]
 
 
 @pytest.mark.parametrize("ahead", [0, 3, 7, 13], ids=["direct", "direct_later", "buffered", "several_banks"])
