@@ -18,6 +18,19 @@ ACCEPTED = {2: 15, 3: 15, 8: 15, 9: 15, 17: 26, 64: 25}
 """By lanes the number of beats."""
 
 
+async def drained(ctx: Any, packer: Packer) -> list[list[int]]:
+    """The words of each beat that a packer outputs once its producer has stopped."""
+    packed, found = packer.packed, list[list[int]]()
+    ctx.set(packer.sparse.valid, 0)
+    ctx.set(packed.ready, 1)
+    for _ in range(100):
+        if ctx.get(packed.valid):
+            beat = ctx.get(packed.payload)
+            found.append([beat.symbols[lane].code_point for lane in range(packer.lanes) if beat.keep >> lane & 1])
+        await ctx.tick()
+    return found
+
+
 @pytest.mark.parametrize("words", [1, None], ids=["one_word", "full_beats"])
 @pytest.mark.parametrize("lanes", [2, 3, 8, 9, 17, pytest.param(64, marks=pytest.mark.slow)])
 def test_a_stalled_packer_accepts_beats_up_to_its_capacity(lanes: int, words: int | None) -> None:
@@ -25,11 +38,11 @@ def test_a_stalled_packer_accepts_beats_up_to_its_capacity(lanes: int, words: in
     packer = Packer(item_layout(TABLE_3_7), lanes)
     words = words or lanes
     accepted = 0
-    found = []
+    found = list[list[int]]()
 
     async def bench(ctx: Any) -> None:
         nonlocal accepted
-        sparse, packed = packer.sparse, packer.packed
+        sparse = packer.sparse
         ctx.set(sparse.valid, 1)
         ctx.set(sparse.payload.last, words < lanes)
         ctx.set(sparse.payload.keep, (1 << lanes) - (1 << lanes - words))
@@ -39,13 +52,7 @@ def test_a_stalled_packer_accepts_beats_up_to_its_capacity(lanes: int, words: in
             accepted += ctx.get(sparse.ready)
             await ctx.tick()
         assert not ctx.get(sparse.ready)
-        ctx.set(sparse.valid, 0)
-        ctx.set(packed.ready, 1)
-        for _ in range(100):
-            if ctx.get(packed.valid):
-                beat = ctx.get(packed.payload)
-                found.append([beat.symbols[lane].code_point for lane in range(lanes) if beat.keep >> lane & 1])
-            await ctx.tick()
+        found.extend(await drained(ctx, packer))
 
     run_benches(packer, bench)
     assert accepted == ACCEPTED[lanes] <= packer.capacity
@@ -60,7 +67,7 @@ def test_the_last_beat_with_room_may_close_two_rows(lanes: int) -> None:
 
     async def bench(ctx: Any) -> None:
         nonlocal number, beats
-        sparse, packed = packer.sparse, packer.packed
+        sparse = packer.sparse
         ctx.set(sparse.valid, 1)
         for _ in range(100):
             # Rows are full with one word of the beat after that which has the others.
@@ -72,13 +79,7 @@ def test_the_last_beat_with_room_may_close_two_rows(lanes: int) -> None:
             if ctx.get(sparse.ready):
                 number, beats = number + words, beats + 1
             await ctx.tick()
-        ctx.set(sparse.valid, 0)
-        ctx.set(packed.ready, 1)
-        for _ in range(100):
-            if ctx.get(packed.valid):
-                beat = ctx.get(packed.payload)
-                found.append([beat.symbols[lane].code_point for lane in range(lanes) if beat.keep >> lane & 1])
-            await ctx.tick()
+        found.extend(await drained(ctx, packer))
 
     run_benches(packer, bench)
     assert beats == ACCEPTED[lanes] + 1

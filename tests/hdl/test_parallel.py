@@ -435,7 +435,12 @@ def test_a_packer_has_room_for_all_beats_of_a_window_without_a_buffer(lanes: int
 @pytest.mark.parametrize("share", [0.5, 0.95])
 @pytest.mark.parametrize(
     ("lanes", "pipeline", "least"),
-    [(2, 2, 0.98), (4, 2, 0.98), (4, 5, 0.94), pytest.param(8, 3, 0.9, marks=pytest.mark.slow)],
+    [
+        (2, 2, 0.98),
+        (4, 2, 0.98),
+        (4, 5, 0.94),
+        *(pytest.param(8, *each, marks=pytest.mark.slow) for each in ((2, 0.94), (3, 0.9))),
+    ],
 )
 def test_a_consumer_that_pauses_rarely_waits_for_the_input(
     lanes: int, pipeline: int, least: float, share: float
