@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Draws the pictures of README and docs from the objects that they show: ``python docs/pictures/draw.py [NAME ...]``.
+"""Draws the pictures of README and docs from the objects that they show: ``python docs/pictures/draw.py``.
 
 Equal objects give the same files, byte for byte.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby, product
@@ -413,10 +412,10 @@ def _beats(core: Core, values: Samples, stream: tuple[str, ...], payload: tuple[
 PICTURES: dict[str, Callable[[], Picture]] = {each.__name__: each for each in (decoder, automaton, window, network)}
 
 
-def main(names: list[str]) -> None:
-    for name in names or PICTURES:
-        PICTURES[name]().save(FOLDER / f"{name}.svg")
+def main() -> None:
+    for name, picture in PICTURES.items():
+        picture().save(FOLDER / f"{name}.svg")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

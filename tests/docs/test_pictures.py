@@ -44,7 +44,7 @@ def test_every_picture_is_drawn_again_byte_for_byte(draw: ModuleType) -> None:
     assert sorted(draw.PICTURES) == PICTURES
     for name, picture in draw.PICTURES.items():
         recorded = (FOLDER / f"{name}.svg").read_bytes()
-        assert str(picture()).encode() == recorded, f"{name} is stale: python docs/pictures/draw.py {name}"
+        assert str(picture()).encode() == recorded, f"{name} is stale: python docs/pictures/draw.py"
 
 
 @pytest.mark.parametrize("path", [path for folder in WRITTEN for path in sorted(folder.glob("*.svg"))], ids=str)
