@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from utf8fpga.boards.build import BuildReport, build_board
+from utf8fpga.boards.build import BuildError, BuildReport, build_board
 from utf8fpga.boards.catalog import BOARDS, Board
 from utf8fpga.boards.programming import programming_command
 from utf8fpga.model import UserError
@@ -38,7 +38,15 @@ def build_boards(
 
     Returns:
         For each board, in the given order, its report, or the message of the error.
+
+    Raises:
+        BuildError: `is_remote`, and the directory cannot be made.
     """
+    if is_remote:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BuildError(f"cannot write {str(directory)!r}: {error.strerror}") from None
     found: dict[str, BuildReport | str] = {}
     futures: dict[Future[Any], Board]
     if is_remote:
@@ -87,8 +95,12 @@ def _received(board: Board, outcome: tuple[BuildReport | str, str, _Files], dire
     """Write the files of a build in another folder to the directory; returns what a build there would."""
     result, folder, files = outcome
     for file, content in files.items():
-        (directory / file).parent.mkdir(parents=True, exist_ok=True)
-        (directory / file).write_bytes(content)
+        path = directory / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Beside, then renamed: an interrupted build leaves no part of a bitstream.
+        beside = path.with_name(f".{path.name}.part")
+        beside.write_bytes(content)
+        beside.replace(path)
     if isinstance(result, str):
         return result.replace(folder, str(directory))
     bitstream = directory / result.bitstream.name

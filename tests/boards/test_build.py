@@ -623,6 +623,19 @@ def test_builds_that_are_up_to_date_are_kept(
 
 
 @pytest.mark.usefixtures("fake_tool")
+def test_builds_on_another_machine_are_written_here(tmp_path: Path) -> None:
+    boards, threads, here, there = [BOARDS["icebreaker"]], ThreadPoolExecutor(1), tmp_path / "here", tmp_path / "there"
+    build_boards(boards, here, threads)
+    build_boards(boards, there, threads, is_remote=True)
+    names = {each.relative_to(here) for each in here.rglob("*") if each.is_file()}
+    assert names == {each.relative_to(there) for each in there.rglob("*") if each.is_file()}
+    assert (there / "icebreaker.bin").read_bytes() == (here / "icebreaker.bin").read_bytes()
+    below = there / "icebreaker.bin" / "folder"
+    message = f"cannot write {str(below)!r}: Not a directory"
+    assert refusal(BuildError, build_boards, boards, below, threads, is_remote=True) == message
+
+
+@pytest.mark.usefixtures("fake_tool")
 def test_the_table_of_builds(tmp_path: Path) -> None:
     found = build_boards([BOARDS["icebreaker"], BOARDS["upduino-v3"]], tmp_path, ThreadPoolExecutor(1))
     digest = hashlib.sha256(b"1\n").hexdigest()[:12]
