@@ -38,6 +38,11 @@ class BuildError(ToolError):
     """A bitstream could not be built; the message is one line with the reason and the name of the full log."""
 
 
+def unwritable(path: Path | str, error: OSError) -> str:
+    """The message that a file or a folder of a build cannot be written."""
+    return f"cannot write {str(path)!r}: {error.strerror or error}"
+
+
 @dataclass(frozen=True, slots=True)
 class BuildReport:
     """The result of a build, from the reports of the tools.
@@ -330,8 +335,7 @@ class _Job:
         except ToolError as error:
             raise BuildError(f"{self.board.name}: {error}") from None
         except OSError as error:
-            where = str(error.filename or self.directory)
-            raise BuildError(f"{self.board.name}: cannot write {where!r}: {error.strerror or error}") from None
+            raise BuildError(f"{self.board.name}: {unwritable(error.filename or self.directory, error)}") from None
 
     def _build(self) -> BuildReport:
         board, flow, directory = self.board, self.flow, self.directory

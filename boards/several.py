@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from utf8fpga.boards.build import BuildError, BuildReport, build_board
+from utf8fpga.boards.build import BuildError, BuildReport, build_board, unwritable
 from utf8fpga.boards.catalog import BOARDS, Board
 from utf8fpga.boards.programming import programming_command
 from utf8fpga.model import UserError
@@ -46,7 +46,7 @@ def build_boards(
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise BuildError(f"cannot write {str(directory)!r}: {error.strerror}") from None
+            raise BuildError(unwritable(directory, error)) from None  # Before builds that take minutes.
     found: dict[str, BuildReport | str] = {}
     futures: dict[Future[Any], Board]
     if is_remote:
@@ -96,11 +96,15 @@ def _received(board: Board, outcome: tuple[BuildReport | str, str, _Files], dire
     result, folder, files = outcome
     for file, content in files.items():
         path = directory / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Beside, then renamed: an interrupted build leaves no part of a bitstream.
+        # Beside, then renamed, so that no file has a part of its content.
         beside = path.with_name(f".{path.name}.part")
-        beside.write_bytes(content)
-        beside.replace(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_bytes(content)
+            beside.replace(path)
+        except OSError as error:
+            beside.unlink(missing_ok=True)
+            return f"{board.name}: {unwritable(path, error)}"
     if isinstance(result, str):
         return result.replace(folder, str(directory))
     bitstream = directory / result.bitstream.name

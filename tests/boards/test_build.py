@@ -630,6 +630,12 @@ def test_builds_on_another_machine_are_written_here(tmp_path: Path) -> None:
     names = {each.relative_to(here) for each in here.rglob("*") if each.is_file()}
     assert names == {each.relative_to(there) for each in there.rglob("*") if each.is_file()}
     assert (there / "icebreaker.bin").read_bytes() == (here / "icebreaker.bin").read_bytes()
+    # What cannot be written is a message, and nothing is left beside it.
+    taken = tmp_path / "taken"
+    (taken / "icebreaker.bin").mkdir(parents=True)
+    message = f"icebreaker: cannot write {str(taken / 'icebreaker.bin')!r}: Is a directory"
+    assert build_boards(boards, taken, threads, is_remote=True) == {"icebreaker": message}
+    assert not list(taken.rglob("*.part"))
     below = there / "icebreaker.bin" / "folder"
     message = f"cannot write {str(below)!r}: Not a directory"
     assert refusal(BuildError, build_boards, boards, below, threads, is_remote=True) == message
