@@ -39,6 +39,8 @@ from support.site import site  # noqa: F401  (the same)
 from support.tiers import LONGER, SMOKE, TIERS, assign_tiers
 from support.volume import Volume, count_simulations, volume_line
 
+import utf8fpga.model
+
 settings.register_profile(
     "utf8fpga",
     deadline=None,  # No limit, since other programs may use the processor.
@@ -69,6 +71,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _check_that_the_checkout_is_tested()
     config.stash[_started] = time.monotonic()
     if not config.option.markexpr:
         is_chosen = config.args_source is pytest.Config.ArgsSource.ARGS
@@ -78,6 +81,13 @@ def pytest_configure(config: pytest.Config) -> None:
     # Circuits consist of many small objects, none of which is garbage while it is elaborated. By default the collector
     # takes about an eighth of the time of a run that elaborates many.
     gc.set_threshold(50_000, 20, 20)
+
+
+def _check_that_the_checkout_is_tested() -> None:
+    """Stop the run if another copy of the package is imported, since a fault in the checkout would not be noticed."""
+    tested, checkout = Path(utf8fpga.model.__file__).resolve().parents[1], Path(__file__).resolve().parents[1]
+    if tested != checkout:
+        raise pytest.UsageError(f"utf8fpga is imported from {tested}, not from {checkout}: pip install -e '.[test]'")
 
 
 @pytest.hookimpl(tryfirst=True)

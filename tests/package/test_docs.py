@@ -51,10 +51,10 @@ PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
 
 NOT_RUN = """
 # it installs packages from the network; test_readme.py runs the demo and compares its output
-python3 -m venv .venv && .venv/bin/pip install '.[boards]' && .venv/bin/utf8fpga demo
+python3 -m venv .venv && .venv/bin/pip install -e '.[boards]' && .venv/bin/utf8fpga demo
 # it installs packages from the network; .ci/run installs them
-python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/pytest -n auto
-python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' --config-settings editable_mode=strict
+python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/pytest -n auto
+python3 -m venv .venv && .venv/bin/pip install -e '.[dev]'
 pip install .
 pip install '.[hdl]'
 pip install '.[fast,hdl]'
@@ -73,7 +73,8 @@ pip install 'utf8fpga[hdl,cocotb]'
 # it installs hooks into a checkout
 pip install pre-commit && pre-commit install
 # the test run itself; .ci/run runs these checks
-.venv/bin/pytest -n auto && .venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
+.venv/bin/pytest -n auto && .venv/bin/ruff check . && .venv/bin/ruff format --check .
+.venv/bin/pip install -q --no-deps --upgrade --target build/types . && .venv/bin/mypy
 # CI itself
 bash .ci/run
 bash .ci/run record
