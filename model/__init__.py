@@ -21,7 +21,6 @@ from utf8fpga.model.conversion import (
 )
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Decoder, Item, decode, encode, encode_units, is_well_formed
 from utf8fpga.model.dfa import DFA, REJECT, START, State, UnitClass
-from utf8fpga.model.display import Display, show
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError, UserError
 from utf8fpga.model.forms import (
@@ -85,7 +84,6 @@ __all__ = [
     "Conversion",
     "ConversionError",
     "Decoder",
-    "Display",
     "EncodingScheme",
     "EncodingTable",
     "ErrorKind",
@@ -117,7 +115,6 @@ __all__ = [
     "is_well_formed",
     "partition",
     "register_codecs",
-    "show",
     "spell",
     "table_3_1b",
     "validate",

@@ -117,11 +117,6 @@ class DFA:
 
         return "\n".join(dfa_text(self))
 
-    def _repr_svg_(self) -> str:
-        from utf8fpga.model.render import notebook_drawing
-
-        return notebook_drawing(self.table)
-
 
 def _first(piece: tuple[Range, int]) -> int:
     return piece[0].first

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from html import escape
@@ -55,17 +54,6 @@ def table_text(table: EncodingTable) -> list[str]:
     """The rows of a table as lines, in the layout of Table 3-7."""
     heading, rows = _table_cells(table)
     return columns(rows, heading)
-
-
-def table_html(table: EncodingTable) -> str:
-    """The rows of a table for a notebook, whose colours it keeps."""
-    heading, rows = _table_cells(table)
-    left = 'style="text-align:left"'
-    head = "".join(f'<th scope="col" {left}>{name}</th>' for name in heading)
-    cells = ["".join(f"<td {left}>{cell and f'<code>{cell}</code>'}</td>" for cell in row) for row in rows]
-    lines = "".join(f"<tr>{line}</tr>\n" for line in cells)
-    caption = f"<caption>{escape(table.name)}: {escape(table.source)}</caption>"
-    return f"<table>\n{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table>\n"
 
 
 def _transition_cells(dfa: DFA) -> tuple[list[str], list[list[str]]]:
@@ -197,18 +185,6 @@ def _as_svg(table: EncodingTable) -> str:
         '<path d="M0 0L8 4L0 8z" fill="#456"/></marker></defs>\n'
         f'<rect x="0" y="-16" width="100%" height="100%" fill="white"/>\n{"".join(parts)}</svg>\n'
     )
-
-
-_GREY = "#767a82"
-"""Its contrast is at least 4 on white, and on the dark pages of JupyterLab."""
-
-
-def notebook_drawing(table: EncodingTable) -> str:
-    """The drawing in grey without a background, for light and dark pages, and as wide as the cell of a notebook."""
-    style = f' width="100%" fill="{_GREY}" stroke-width="1.5"'
-    text = re.sub(r' width="\d+" height="\d+"', style, _as_svg(table), count=1)
-    text = re.sub(r'<rect [^>]* fill="white"/>\n', "", text).replace(f"<style>{DARK_STYLE}</style>\n", "")
-    return re.sub("#456|#234", _GREY, text).replace("#eef2f8", "none")
 
 
 _Point = tuple[float, float]

@@ -401,12 +401,6 @@ class EncodingTable:
     def __str__(self) -> str:
         return "\n".join(map(str, self.rows))
 
-    def _repr_html_(self) -> str:
-        """The rows, in a notebook."""
-        from utf8fpga.model.render import table_html
-
-        return table_html(self)
-
 
 @dataclass(frozen=True)
 class Composition:

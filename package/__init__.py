@@ -34,7 +34,6 @@ if TYPE_CHECKING:
         Composition,
         ConversionError,
         Decoder,
-        Display,
         EncodingScheme,
         EncodingTable,
         ErrorKind,
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
         is_well_formed,
         partition,
         register_codecs,
-        show,
         validate,
     )
 
@@ -81,7 +79,6 @@ __all__ = [
     "Composition",
     "ConversionError",
     "Decoder",
-    "Display",
     "EncodingScheme",
     "EncodingTable",
     "ErrorKind",
@@ -104,7 +101,6 @@ __all__ = [
     "is_well_formed",
     "partition",
     "register_codecs",
-    "show",
     "validate",
 ]
 

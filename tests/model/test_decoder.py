@@ -17,7 +17,7 @@ import pytest
 from support import oracle
 from support.oracle import BOUNDARY, items_of, plain, refusal
 
-from utf8fpga.model import EncodingTable, InvalidArgumentError, convert, encode_escaped, partition, show
+from utf8fpga.model import EncodingTable, InvalidArgumentError, convert, encode_escaped, partition
 from utf8fpga.model.decoder import Decoder, Item, decode, encode, encode_units, is_well_formed
 from utf8fpga.model.forms import TABLE_3_7, UTF_16, UTF_32
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
@@ -272,7 +272,7 @@ def test_buffer_of_another_format_is_rejected(data: object, kind: type[Exception
     assert refusal(kind, lambda: list(decode(data))) == message
     assert refusal(kind, is_well_formed, data) == message
     assert refusal(kind, IncrementalDecoder().decode, data) == message
-    for call in (partition, show, lambda units: convert(units, TABLE_3_7, UTF_16)):
+    for call in (partition, lambda units: convert(units, TABLE_3_7, UTF_16)):
         assert refusal(kind, lambda call=call: list(call(data))) == message
 
 

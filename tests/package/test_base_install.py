@@ -71,19 +71,6 @@ def test_commands_of_software_need_the_base_alone(command: str) -> None:
     assert all(map(json.loads, lines))
 
 
-def test_the_notebook_needs_the_base_alone() -> None:
-    code = """
-import json
-names = {}
-for cell in json.load(sys.stdin)["cells"]:
-    if cell["cell_type"] == "code":
-        exec("".join(cell["source"]), names)
-"""
-    done = isolated(code, data=(CHECKOUT / "examples" / "notebook.ipynb").read_bytes())
-    assert done.stderr == b""
-    assert done.stdout.decode().splitlines()[-1] == "amaranth is not installed: pip install 'utf8fpga[hdl]'"
-
-
 @pytest.mark.parametrize("words", [["-h"], ["--version"], []])
 def test_the_help_needs_the_base_alone(words: list[str]) -> None:
     done = isolated(MAIN, *words, modules=["click"])

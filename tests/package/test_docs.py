@@ -113,8 +113,6 @@ python examples/ethernet-guard/simulate.py guard
 python examples/ethernet-guard/simulate.py --datagrams 1000000 guard
 # it takes minutes; test_ethernet_guard_soc.py compares its output
 python examples/ethernet-guard/soc.py butterstick board
-# it writes to a checkout; test_notebook.py compares the outputs
-python tests/support/notebook.py examples/notebook.ipynb
 # it writes to a checkout; test_readme.py records into a copy
 utf8fpga bench --software --record .
 # it takes ten minutes; test_commands.py sends less
