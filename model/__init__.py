@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-from utf8fpga.model.codecs import register_codecs
 from utf8fpga.model.conversion import (
     SCHEMES,
     UTF_16BE,
@@ -114,7 +113,6 @@ __all__ = [
     "hopwood",
     "is_well_formed",
     "partition",
-    "register_codecs",
     "spell",
     "table_3_1b",
     "validate",

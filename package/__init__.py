@@ -54,7 +54,6 @@ if TYPE_CHECKING:
         encode_units,
         is_well_formed,
         partition,
-        register_codecs,
         validate,
     )
 
@@ -100,7 +99,6 @@ __all__ = [
     "encode_units",
     "is_well_formed",
     "partition",
-    "register_codecs",
     "validate",
 ]
 
