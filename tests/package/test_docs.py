@@ -103,8 +103,6 @@ utf8fpga bench --record .
 utf8fpga bench --engines --record .
 # it writes to a checkout; test_pictures.py draws again
 python docs/pictures/draw.py
-# it writes to a checkout; test_conformance_software.py runs each decoder again
-python docs/conformance/software.py
 # it fetches repositories; test_conformance_hardware.py checks its tables
 python docs/conformance/hardware.py sources
 # test_ethernet_guard_soc.py runs it where TAP devices are allowed
@@ -626,9 +624,8 @@ def test_the_drawing_in_the_readme_has_the_numbers_of_the_table() -> None:
 
 WRITTEN_BY_DOCS = {
     Path("docs", "conformance.md"): ("summary", "cores"),
-    Path("docs", "conformance-software.md"): ("decoders", "suites"),
 }
-"""The blocks that programs in docs/conformance write, which tests/docs/test_conformance_*.py compare."""
+"""The blocks that programs in docs/conformance write, which tests/docs/test_conformance_hardware.py compares."""
 
 
 def test_generated_blocks_are_compared_with_their_output() -> None:
