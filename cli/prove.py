@@ -53,11 +53,6 @@ MUTATED = (
     "--directory", type=FOLDER, default="build/proof", show_default=True, help="Folder for the counterexamples."
 )
 @click.option(
-    "--certificates",
-    type=FOLDER,
-    help="Also write certificates of the properties that have some, which the program utf8fpga-verify checks.",
-)
-@click.option(
     "--record",
     type=FOLDER,
     help="Write the answers, and the table of what is proved, into a checkout. What is proved there of the same "
@@ -100,7 +95,7 @@ def prove(
         echo(text, {"configurations": list(CONFIGURATIONS), "properties": list(PROPERTIES)}, as_json=as_json)
         return
     if mutate:
-        reject_others(f"--mutate {mutate}", others=("wanted", "certificates", "traces", "directory"))
+        reject_others(f"--mutate {mutate}", others=("wanted", "traces", "directory"))
     if mutate and parameters is not None and not (names or isinstance(parameters, DecoderParameters)):
         reject_others("--mutate of another core than a decoder", others=("jobs", "dask", "record"))
         run_mutants(
@@ -135,7 +130,6 @@ def run_proofs(
     wanted: Sequence[str],
     seconds: int,
     directory: str,
-    certificates: str | None,
     record: str | None,
     traces: bool,
     as_json: bool,
@@ -145,14 +139,10 @@ def run_proofs(
     Args:
         wanted: names of properties; all if empty.
         directory: the folder for waveforms and regression tests.
-        certificates: the folder for certificates, one folder for each configuration; None: none are made.
         record: the checkout where the results are recorded; None: nowhere.
         traces: also write the waveforms of covers.
     """
     properties, checkout = list(wanted or PROPERTIES), Path(record) if record else None
-    if certificates:
-        with naming(certificates):
-            Path(certificates).mkdir(parents=True, exist_ok=True)  # Before the proofs, which may take long.
     ignore_unused_circuits()
     if checkout:
         answers = read_answers(checkout)
@@ -169,15 +159,13 @@ def run_proofs(
         widths = [] if as_json else _widths([each.name for each in chosen], properties)
         if widths:
             print(aligned(_HEADS, widths), flush=True)
-        wants_certificates = certificates is not None
-        found = prove_all(chosen, properties, workers, seconds=seconds, certificates=wants_certificates, done=done)
+        found = prove_all(chosen, properties, workers, seconds=seconds, done=done)
         for name, of_one in groupby(found, attrgetter("configuration")):
             first = len(results)
             for result in of_one:
                 results.append(result)
                 _report(result, widths)
                 _write_counterexample(result, Path(directory), traces=traces)
-                _write_certificate(result, certificates)
             if checkout:
                 _record(checkout, [CONFIGURATIONS[name]], properties, results[first:])
     if checkout:
@@ -243,12 +231,6 @@ def _write_counterexample(result: Result, directory: Path, *, traces: bool) -> N
             paths = result.counterexample.write(directory, stem)
         if result.proved is False:
             say("\n".join([*result.counterexample.lines(), *(f"  written: {path}" for path in paths)]))
-
-
-def _write_certificate(result: Result, directory: str | None) -> None:
-    if directory and result.certificate and result.certificate.files:
-        with naming(directory):
-            result.certificate.write(Path(directory) / result.configuration)
 
 
 def run_mutants(

@@ -89,23 +89,6 @@ def always_zero_each(questions: Sequence[tuple[Aig, int]]) -> list[bool]:
     return [read_aig(data).outputs == [0] for data in _run_abc(script, files, *merged.values())]
 
 
-def invariant(aig: Aig, output: int, *, seconds: int = 600) -> list[list[int]] | None:
-    """An inductive invariant by which an output is always 0, as clauses; None if none is found.
-
-    Returns:
-        Per clause twice the number of each latch in it, plus 1 where the latch is inverted.
-    """
-    script = ["read_aiger ask.aig", "strash", f"pdr -d -I ask.pla -T {seconds} -L ask.log"]
-    log, found = _run_abc(script, {"ask.aig": aig.file(output)}, "ask.log", "ask.pla")
-    if not _verdict(log, b"", aig).proved:
-        return None
-    text = found.decode()
-    # The names of the latches, and the states that the invariant excludes.
-    latches = [int(name) for name in re.findall(r" lo(\d+)", re.findall(r"^\.ilb(.*)$", text, re.MULTILINE)[0])]
-    cubes = re.findall(r"^([01-]+) 1$", text, re.MULTILINE)
-    return [[2 * n + (bit == "1") for n, bit in zip(latches, cube, strict=True) if bit != "-"] for cube in cubes]
-
-
 def hunt(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:
     """Search for a trace of at most `frames` cycles in which an output is 1; undecided if none is found."""
     return hunt_each(aig, [output], frames, seconds=seconds)[0]

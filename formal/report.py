@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from utf8fpga.formal.certificates import Certificate
 from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.properties import Property
 
@@ -24,7 +23,6 @@ class Result:
         parts: the names of the components that are proved separately. Components of the same name are the same, and
             are proved once in a run.
         counterexample: the counterexample of a property that fails.
-        certificate: the certificate, or the reason why there is none; None if it was not requested.
         processor: the processor time of all results of a property, in seconds, in the first of them; otherwise 0.
     """
 
@@ -37,15 +35,13 @@ class Result:
     note: str = ""
     parts: tuple[str, ...] = ()
     counterexample: Counterexample | None = field(default=None, repr=False)
-    certificate: Certificate | None = None
     processor: float = 0.0
 
     @property
     def verdict(self) -> str:
         """The result in a word."""
         good, bad = ("reached", "unreachable") if self.wanted == Property.COVER else ("proved", "FAILED")
-        notes = [self.note, self.certificate.text if self.certificate else ""]
-        about = ", ".join([*filter(None, notes), *self.parts])
+        about = ", ".join([*filter(None, [self.note]), *self.parts])
         return {True: good, False: bad, None: "UNDECIDED"}[self.proved] + (f" ({about})" if about else "")
 
     def as_dict(self) -> dict[str, Any]:
@@ -53,8 +49,6 @@ class Result:
         names = ("configuration", "method", "depth", "proved", "note", "parts")
         given = {name: getattr(self, name) for name in names}
         given |= {"property": self.wanted, "seconds": round(self.seconds, 1), "processor": round(self.processor, 1)}
-        if self.certificate:
-            given["certificate"] = {"text": self.certificate.text, "files": [*self.certificate.files]}
         if self.counterexample:
             given["counterexample"] = self.counterexample.as_dict()
         return given

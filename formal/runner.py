@@ -22,7 +22,6 @@ from utf8fpga.formal.axi_stream_proof import (
     prove_registered,
 )
 from utf8fpga.formal.catalogue import PROPERTIES, Configuration
-from utf8fpga.formal.certificates import certify
 from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.cycles import SolverMissingError
 from utf8fpga.formal.decoder_reference import reference_of
@@ -499,7 +498,6 @@ def prove_all(
     executor: Executor,
     *,
     seconds: int = 600,
-    certificates: bool = False,
     done: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Result]:
     """Prove several properties of several decoders; results are in the requested order, each as soon as it is known.
@@ -507,12 +505,11 @@ def prove_all(
     Args:
         wanted: names of `PROPERTIES`.
         executor: runs the proofs, see `job_executor`.
-        certificates: whether the first result of each property has a certificate.
         done: called with the number of proofs that are finished.
     """
     waiting: dict[int, Future[list[Result]]] = {}
     following = 0
-    calls = [(each, name, seconds, certificates) for each in chosen for name in wanted]
+    calls = [(each, name, seconds) for each in chosen for name in wanted]
     for count, (number, outcome) in enumerate(run_each(executor, _prove_call, calls), 1):
         waiting[number] = outcome
         done(count)
@@ -521,13 +518,11 @@ def prove_all(
             following += 1
 
 
-def _prove_call(configuration: Configuration, wanted: str, seconds: int, certificates: bool) -> list[Result]:
+def _prove_call(configuration: Configuration, wanted: str, seconds: int) -> list[Result]:
     with shared_answers(shared_folder()):
         # The processor time of this process, and of the tools that it has started and that have ended.
         began = sum(os.times()[:4])
         results = prove(configuration, wanted, seconds=seconds)
         for result in results[:1]:
             result.processor = sum(os.times()[:4]) - began
-        if certificates and results and results[0].proved:
-            results[0].certificate = certify(configuration, wanted, seconds=seconds)
         return results

@@ -322,7 +322,6 @@ def prepare(folder: Path, lines: list[str]) -> None:
         ("iverilog", "iverilog|cocotb|fusesoc|tile"),
         ("ghdl", "ghdl"),
         ("sta", "gates.py"),
-        ("cadical", "cadical"),
     ):
         if any(re.search(words, line) for line in lines) and not shutil.which(program):
             pytest.skip(f"{program} is not installed")
@@ -499,8 +498,8 @@ def options_of(command: str) -> set[str]:
 
 
 OF_EXAMPLES = {"--datagrams", "--policy", "--words"}
-OF_OTHER_PROGRAMS = {"--drat", "--keep", "--sample", "--budget", "--keep-going", "--nthreads", *pytest_plugin.OPTIONS}
-"""Options of utf8fpga-verify, of pytest and of its plugin here, of sphinx-build and of Dask's workers."""
+OF_OTHER_PROGRAMS = {"--sample", "--budget", "--keep-going", "--nthreads", *pytest_plugin.OPTIONS}
+"""Options of pytest and of its plugin here, of sphinx-build and of Dask's workers."""
 
 
 @pytest.mark.parametrize(("page", "span"), [pair for pair in SPANS if re.search(r"(^|\s)--[a-z]", pair[1])])

@@ -21,7 +21,6 @@ MAY_IMPORT = {
     "boards": ["model", "hdl", "sim"],
     "cli": ["model", "hdl", "sim", "formal", "bench", "boards", "package"],
     "package": ["model", "cli", "hdl", "sim"],
-    "verify": [],
     "docs": ["model", "hdl", "sim", "formal", "bench", "boards", "cli", "package"],
 }
 """For each folder the other folders that it may import."""
