@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Proofs, counterexamples and mutation of any core."""
+"""Proofs and counterexamples of any core."""

@@ -417,7 +417,7 @@ UNPROVED: tuple[CoreParameters, ...] = (
 """Cores that `generate` writes and of which the proofs have no reference."""
 
 PROPERTIES = (
-    *(str(wanted) for wanted in Property if wanted not in (Property.TOGETHER, Property.DRAINED)),
+    *(str(wanted) for wanted in Property if wanted is not Property.DRAINED),
     *(f"netlist-{family}" for family in FAMILIES),
     "verilog",
 )

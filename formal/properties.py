@@ -47,33 +47,25 @@ class Property(StrEnum):
     COVER = "cover"
     """What must be possible is possible."""
 
-    TOGETHER = "together"
-    """All of `JUDGES`, for mutants; not a property of its own."""
     DRAINED = "drained"
-    """All of `JUDGES` without `STALL`, for `drained_proof`; not a property of its own."""
+    """`_TOGETHER`, for `drained_proof`; not a property of its own."""
 
     @property
     def any_start(self) -> bool:
         """The decoder starts with arbitrary flip-flop contents."""
-        return self not in (Property.POWER_UP, Property.COVER, Property.TOGETHER, Property.DRAINED)
+        return self not in (Property.POWER_UP, Property.COVER, Property.DRAINED)
 
     @property
     def resets_first(self) -> bool:
         """The first cycle is a reset."""
-        return self not in (
-            *(Property.POWER_UP, Property.COVER, Property.RECOVERY),
-            *(Property.TOGETHER, Property.DRAINED),
-        )
+        return self not in (Property.POWER_UP, Property.COVER, Property.RECOVERY, Property.DRAINED)
 
 
 JUDGES = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
 """A decoder that has all of these is correct, and in time, on every input."""
 
-_SEVERAL = {
-    Property.TOGETHER: JUDGES,
-    Property.DRAINED: tuple(wanted for wanted in JUDGES if wanted is not Property.STALL),
-}
-"""The properties whose monitors are asked together."""
+_TOGETHER = (Property.EQUIVALENCE, Property.STEADY, Property.LATENCY)
+"""The properties whose monitors are asked together by `Property.DRAINED`."""
 
 COVERS = ("back-to-back texts", "an empty text", "an item waits")
 
@@ -88,7 +80,6 @@ class Environment(Top):
 
     Args:
         full: whether every beat has a symbol in each lane, for a core whose ports cannot state that one is absent.
-        outside: whether the core is not part of the circuit, which then has further inputs in place of its outputs.
 
     Attributes:
         offer, ready, reset, fresh: the inputs, which are arbitrary in a proof: whether a beat is offered, whether the
@@ -96,9 +87,9 @@ class Environment(Top):
         seen: the signals of a trace, which are outputs.
     """
 
-    def __init__(self, core: Any, *, full: bool = False, outside: bool = False) -> None:
+    def __init__(self, core: Any, *, full: bool = False) -> None:
         super().__init__()
-        self.core, self._full, self._outside = core, full, outside
+        self.core, self._full = core, full
         self.offer, self.ready, self.reset = (Signal(name=n) for n in ("offer", "ready", "reset"))
         self.fresh = Signal(len(Value.cast(core.input.payload)))
         self.seen = {
@@ -120,14 +111,13 @@ class Environment(Top):
         return getattr(self.core, "accepts_gaps", False)
 
     def surround(self, m: Module, resets: Any) -> None:
-        """Add the core, unless it is outside, with its environment; a valid beat does not change until it is accepted.
+        """Add the core with its environment; a valid beat does not change until it is accepted.
 
         Args:
             resets: whether there is a reset in the cycle.
         """
         self.clocked(m, resets)
-        if not self._outside:
-            m.submodules.dut = self.core
+        m.submodules.dut = self.core
         source, output = self.core.input, self.core.output
         offered = Signal()
         held = Signal.like(self.fresh, reset_less=True)
@@ -177,18 +167,15 @@ class Harness(Environment):
         table: EncodingTable | None = None,
         *,
         full: bool = False,
-        outside: bool = False,
     ) -> None:
-        super().__init__(build(), full=full, outside=outside)
+        super().__init__(build(), full=full)
         self.build, self.wanted = build, wanted
         self.decoder = self.core
         self.reference = reference_of(self.decoder, table)
         self._source, self._output = self.core.input.payload, self.core.output.payload
         self._symbols, self._items = lanes_in(self._source), lanes_in(self._output)
         self.pick = Signal(self.reference.events_per_symbol * len(self._symbols) + 2)
-        several = {wanted: len(judges) for wanted, judges in _SEVERAL.items()}
-        several[Property.DRAINED] += 1
-        several |= {Property.COVER: len(cover_targets(self.decoder))}
+        several = {Property.DRAINED: len(_TOGETHER) + 1, Property.COVER: len(cover_targets(self.decoder))}
         self.bad = Signal(several.get(wanted, 1), reset_less=True)
         self._module = Module()
 
@@ -224,9 +211,10 @@ class Harness(Environment):
             Property.RECOVERY: self._recovery,
             Property.COVER: self._cover,
         }
-        found = Cat(monitors[wanted](m) for wanted in _SEVERAL.get(self.wanted, (self.wanted,)))
         if self.wanted is Property.DRAINED:
-            found = Cat(found, ~self.reference.is_consistent())
+            found = Cat(*(monitors[wanted](m) for wanted in _TOGETHER), ~self.reference.is_consistent())
+        else:
+            found = Cat(monitors[self.wanted](m))
         m.d.sync += self.bad.eq(Mux(self.running, found, 0))
         return m
 

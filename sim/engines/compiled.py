@@ -78,8 +78,8 @@ def _constants(core: Core, absent: int) -> dict[str, int]:
     return {name: int(value) for name, value in constants.items()}
 
 
-def core_rtlil(core: Core, *, resets: bool = False) -> str:
-    """A core in RTLIL with the ports that ``driver.c`` names; its reset is the port ``rst``, or never asserted."""
+def core_rtlil(core: Core) -> str:
+    """A core in RTLIL with the ports that ``driver.c`` names; its reset is never asserted."""
     m = Module()
     # Without a port and without a driver, the reset is the constant 0, as it is of cores of this library.
     m.domains += (domain := ClockDomain("sync"))
@@ -92,7 +92,6 @@ def core_rtlil(core: Core, *, resets: bool = False) -> str:
         "out_payload": Value.cast(core.output.payload),
         "out_valid": core.output.valid,
         "out_ready": core.output.ready,
-        **({"rst": domain.rst} if resets else {}),
     }
     instantiated = ""
     if isinstance(core, ForeignCore):

@@ -547,9 +547,6 @@ boards has the commands build and run, not 'icebreaker'; did you mean utf8fpga b
     bench --software --device hx8k | --device has no effect with --software: leave it out
     bench --software --lanes 4 | --lanes has no effect with --software: leave it out
     bench --engines --plot x | --plot has no effect with --engines: leave it out
-    prove serial-0 --mutate 1 --property steady | --property has no effect with --mutate 1: leave it out
-    prove encoder --mutate 1 --jobs 2 | --jobs has no effect with --mutate of another core than a decoder: leave it out
-    prove --list --mutate 1 | --mutate has no effect with --list: leave it out
     table --list --documents | --documents has no effect with --list: leave it out
     boards biuld | boards has the commands build and run, not 'biuld'; did you mean build?
     prove serial0 | \

@@ -54,7 +54,6 @@ def test_bitstreams_and_logs_of_a_cluster_are_those_of_this_machine(cluster: str
     assert status == 1
 
 
-NO_MUTANTS = "has no effect with --mutate of another core than a decoder: leave it out"
 NO_JOBS = "has no effect with --dask, where the cluster schedules: leave it out"
 
 
@@ -65,7 +64,6 @@ NO_JOBS = "has no effect with --dask, where the cluster schedules: leave it out"
         ("prove serial-0 --jobs 2", f"--jobs 2 {NO_JOBS}"),
         ("boards build icebreaker --jobs 1", f"--jobs 1 {NO_JOBS}"),
         ("simulate --hex 41", "--dask x:1 is for --soak: give --soak LIMIT, too"),
-        ("prove encoder --mutate 1", f"--dask {NO_MUTANTS}"),
     ],
 )
 def test_incorrect_use(command: str, message: str) -> None:

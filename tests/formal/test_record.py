@@ -178,7 +178,6 @@ def test_what_has_no_proof_is_recorded_as_such(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--lanes", "5"], "--record records what --list prints, not packed-5"),
-        (["--mutate", "1"], "--record records proofs: leave out --mutate 1"),
     ],
 )
 def test_other_options_are_rejected(arguments: list[str], message: str) -> None:

@@ -119,8 +119,6 @@ utf8fpga simulate --soak 10m --seed 1
 utf8fpga prove
 # its exit status is 1; test_check_of_the_page_prints_its_output runs it
 utf8fpga check surrogates.v --top surrogates --ports ports.toml
-# it takes hours; tests/formal/ makes fewer mutants
-utf8fpga prove --mutate 150
 """
 """Command lines that no test of this file runs, below the reason; their options are checked nevertheless."""
 
