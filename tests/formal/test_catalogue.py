@@ -155,7 +155,7 @@ def test_the_reference_equals_the_golden_model(table: EncodingTable, count: int)
     run_benches(referee, bench)
 
 
-# Decoders that must be rejected; test_weakenings.py has others.
+# Decoders that must be rejected.
 
 
 def forgetful(m: Module, outer: Any, inner: Any) -> None:
