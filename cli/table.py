@@ -21,7 +21,7 @@ from utf8fpga.model.render import FORMATS, columns, render
 @click.option("--properties", is_flag=True, help="List the properties of decoders with their code points.")
 @output_option
 def table(name: str, form: str, names: bool, documents: bool, properties: bool, output: str) -> None:
-    """Write an encoding table and its minimal DFA as text, as a drawing, or as a C header.
+    """Write an encoding table and its minimal DFA as text, as JSON, or as a drawing.
 
     NAME is the name of the encoding form, as --list shows it; default: utf-8 (Table 3-7).
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Encoding tables and their DFAs as text, Markdown, JSON, drawings and C headers."""
+"""Encoding tables and their DFAs as text, JSON and drawings; and tables of the command line and the pages."""
 
 from __future__ import annotations
 
@@ -40,30 +40,15 @@ def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], *, left: Col
     return "\n".join(f"| {' | '.join(row)} |" for row in (heading, alignment, *rows))
 
 
-def _table_cells(table: EncodingTable) -> tuple[list[str], list[list[str]]]:
+def table_text(table: EncodingTable) -> list[str]:
+    """The rows of a table as lines, in the layout of Table 3-7."""
     heading = ["Code points", *(f"Unit {n}" for n in range(1, table.longest + 1))]
     rows = []
     for row in table.rows:
         points = f"U+{row.code_points.first:04X}..U+{row.code_points.last:04X}"
         units = [str(allowed) for allowed in row.units]
         rows.append([points, *units, *[""] * (table.longest - len(units))])
-    return heading, rows
-
-
-def table_text(table: EncodingTable) -> list[str]:
-    """The rows of a table as lines, in the layout of Table 3-7."""
-    heading, rows = _table_cells(table)
     return columns(rows, heading)
-
-
-def _transition_cells(dfa: DFA) -> tuple[list[str], list[list[str]]]:
-    names = {REJECT: "", START: "done"}
-    rows = [[str(n), *(names.get(to, str(to)) for to in state.transitions)] for n, state in enumerate(dfa.states)]
-    return ["", *map(str, dfa.classes)], rows
-
-
-def _state_cells(dfa: DFA) -> tuple[list[str], list[list[str]]]:
-    return ["State", "awaits"], [[str(number), state.name] for number, state in enumerate(dfa.states)]
 
 
 def _counts(dfa: DFA) -> str:
@@ -72,21 +57,15 @@ def _counts(dfa: DFA) -> str:
 
 def dfa_text(dfa: DFA) -> list[str]:
     """The states of a DFA with the units that each awaits, and the transition table, as lines."""
-    state_heading, states = _state_cells(dfa)
-    heading, rows = _transition_cells(dfa)
-    return [_counts(dfa), "", *columns(states, state_heading), "", *columns(rows, heading)]
+    names = {REJECT: "", START: "done"}
+    states = [[str(number), state.name] for number, state in enumerate(dfa.states)]
+    rows = [[str(n), *(names.get(to, str(to)) for to in state.transitions)] for n, state in enumerate(dfa.states)]
+    heading = ["", *map(str, dfa.classes)]
+    return [_counts(dfa), "", *columns(states, ["State", "awaits"]), "", *columns(rows, heading)]
 
 
 def _as_text(table: EncodingTable) -> str:
     return "\n".join([f"{table.name}: {table.source}", "", *table_text(table), "", *dfa_text(DFA.of(table)), ""])
-
-
-def _as_markdown(table: EncodingTable) -> str:
-    dfa = DFA.of(table)
-    parts = [f"# {table.name}", table.source]
-    parts += [markdown(*cells) for cells in (_table_cells(table), _state_cells(dfa), _transition_cells(dfa))]
-    parts.insert(3, f"{_counts(dfa)}.")
-    return "\n\n".join(parts) + "\n"
 
 
 def _bounds(span: Range) -> list[int]:
@@ -120,17 +99,6 @@ def _edges(dfa: DFA) -> dict[tuple[int, int], str]:
             ranges = joined(allowed for unit_class in classes for allowed in unit_class.ranges)
             edges[number, target] = " ".join(map(str, ranges))
     return edges
-
-
-def _as_dot(table: EncodingTable) -> str:
-    """The DFA for Graphviz."""
-    dfa = DFA.of(table)
-    lines = [f'digraph "{table.name}" {{', "  rankdir=LR;", "  node [shape=box, fontname=monospace];"]
-    lines += [f'  s{number} [label="{state.name}"];' for number, state in enumerate(dfa.states)]
-    lines.append('  done [label="code point", shape=ellipse];')
-    for (number, target), label in _edges(dfa).items():
-        lines.append(f'  s{number} -> {f"s{target}" if target != START else "done"} [label="{label}"];')
-    return "\n".join([*lines, "}"]) + "\n"
 
 
 DARK_STYLE = "@media(prefers-color-scheme:dark){svg:root{filter:invert(.92) hue-rotate(180deg)}}"
@@ -225,108 +193,10 @@ def _arrow(curve: str, where: _Point, label: str) -> str:
     )
 
 
-def _trail_bits(table: EncodingTable) -> int:
-    """The payload bits of a unit after the first one, if the C header can decode the table."""
-    if table.unit_width != 8:
-        reason = f"has units of {table.unit_width} bits: the C header is for tables of bytes"
-        raise InvalidArgumentError(f"{table.name} {reason}")
-    if any(pattern.base for pattern in table.patterns.values()):
-        reason = "adds a constant to the payload bits: the C header is for tables that do not"
-        raise InvalidArgumentError(f"{table.name} {reason}")
-    found = {bits for pattern in table.patterns.values() for bits in pattern.payload_bits[1:]} or {0}
-    if len(found) > 1:
-        reason = f"has trailing units of {sorted(found)} payload bits: the C header is for one"
-        raise InvalidArgumentError(f"{table.name} {reason}")
-    return found.pop()
-
-
-def _as_c(table: EncodingTable) -> str:
-    """A C header with a decoder that processes one byte per call, and its tables."""
-    dfa, trail_bits = DFA.of(table), _trail_bits(table)
-    prefix = "".join(c if c.isalnum() else "_" for c in table.name.lower())
-    classes = [dfa.class_of(unit) for unit in range(256)]
-    masks = [_payload_mask(table, unit_class.ranges[0].first) for unit_class in dfa.classes]
-    reject = len(dfa.states)
-    steps = [reject if to == REJECT else to for state in dfa.states for to in state.transitions]
-    return _C_HEADER.format(
-        name=table.name,
-        source=table.source,
-        guard=f"{prefix.upper()}_DFA_H",
-        prefix=prefix,
-        states=len(dfa.states),
-        number=len(dfa.classes),
-        reject=reject,
-        trail_bits=trail_bits,
-        classes=_c_list(classes),
-        steps=_c_list(steps),
-        masks=_c_list(masks),
-        awaits="\n".join(f" *   {number}  {state.name}" for number, state in enumerate(dfa.states)),
-    )
-
-
-def _payload_mask(table: EncodingTable, unit: int) -> int:
-    """The payload bits of a unit that starts a sequence; none for any other unit."""
-    lengths = (len(row.units) for row in table.rows if unit in row.units[0])
-    length = next(lengths, None)
-    return (1 << table.patterns[length].payload_bits[0]) - 1 if length else 0
-
-
-def _c_list(values: Sequence[int]) -> str:
-    lines = [values[at : at + 24] for at in range(0, len(values), 24)]
-    return "\n".join("    " + " ".join(f"{value}," for value in line) for line in lines)
-
-
-_C_HEADER = """\
-/* SPDX-License-Identifier: BSD-2-Clause
- * {name} by a DFA, one byte at a time. Generated by utf8fpga from: {source}.
- *
- * States, and what each awaits:
-{awaits}
- */
-#ifndef {guard}
-#define {guard}
-
-#include <stdint.h>
-
-enum {{ {prefix}_start = 0, {prefix}_reject = {reject} }};
-
-static const uint8_t {prefix}_class[256] = {{
-{classes}
-}};
-
-/* [state][class] */
-static const uint8_t {prefix}_step[{states} * {number}] = {{
-{steps}
-}};
-
-/* per class the payload bits of a byte that starts a sequence */
-static const uint8_t {prefix}_mask[{number}] = {{
-{masks}
-}};
-
-/* Takes one byte. Returns the next state: {prefix}_start when *code_point is complete,
- * {prefix}_reject when the byte does not continue the sequence. After a reject the bytes before
- * this one are one ill-formed item, if there were any, and the byte is taken again from
- * {prefix}_start; a byte that is rejected there is an ill-formed item by itself. */
-static inline uint32_t {prefix}_decode(uint32_t state, uint32_t *code_point, uint8_t byte)
-{{
-    uint32_t byte_class = {prefix}_class[byte];
-    *code_point = state == {prefix}_start
-        ? (uint32_t)(byte & {prefix}_mask[byte_class])
-        : *code_point << {trail_bits} | (byte & ((1u << {trail_bits}) - 1));
-    return {prefix}_step[state * {number} + byte_class];
-}}
-
-#endif
-"""
-
 FORMATS: dict[str, Callable[[EncodingTable], str]] = {
     "text": _as_text,
-    "markdown": _as_markdown,
     "json": _as_json,
-    "dot": _as_dot,
     "svg": _as_svg,
-    "c": _as_c,
 }
 """The formats of `render`, by name."""
 
@@ -336,13 +206,11 @@ def render(table: EncodingTable, form: str = "text") -> str:
 
     Args:
         table: the encoding form.
-        form: ``text``, ``markdown``, ``json``; ``dot`` for Graphviz; ``svg``, a drawing; ``c``, a
-            C header with a decoder of bytes and its tables.
+        form: ``text``, ``json`` or ``svg``, a drawing.
 
     Raises:
         TypeError: `table` is not an `EncodingTable`.
-        ValueError: `form` is not in `FORMATS`; or it is ``c``, and the code units are not bytes or
-            the code point is not the concatenated payload bits.
+        ValueError: `form` is not in `FORMATS`.
     """
     if form not in FORMATS:
         raise InvalidArgumentError(f"format {form!r} is not one of {', '.join(FORMATS)}")

@@ -468,7 +468,6 @@ Invalid value for '--practice': 'start-of-a-sequence' is not one of 'maximal-sub
     table UTF-7 | \
 unknown table 'UTF-7' (known: utf-8, utf-16, utf-32, utf-8-of-rfc-2279, generalised-utf-8, cesu-8-code-units, \
 modified-utf-8-code-units); did you mean utf-8 or utf-32?
-    table UTF-16 --format c | UTF-16 has units of 16 bits: the C header is for tables of bytes
     generate --name 2nd | --name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first
     generate --name logic | --name 'logic' is a keyword of Verilog or SystemVerilog: choose another module name
     generate --ram-style distributed | \

@@ -1,22 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables and DFAs as text, drawings and C."""
+"""Tables and DFAs as text, JSON and drawings."""
 
 from __future__ import annotations
 
-import ctypes
 import json
-import re
-import shutil
 from itertools import product
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from support.processes import run
 
 from utf8fpga.model import DFA, REJECT, START, TABLE_3_7, UTF_16
 from utf8fpga.model.render import FORMATS, render
-from utf8fpga.model.vectors import vectors
 
 EDGES = {
     ("start", "code point", "00..7F"),
@@ -43,13 +37,6 @@ def test_output_is_deterministic_and_ends_with_a_newline(form: str) -> None:
     assert render(TABLE_3_7, form) == render(TABLE_3_7, form)
     assert render(TABLE_3_7, form).endswith("\n")
     assert not any(line != line.rstrip() for line in render(TABLE_3_7, form).splitlines())
-
-
-def test_dot_has_the_edges_of_table_3_7() -> None:
-    text = render(TABLE_3_7, "dot")
-    names = dict(re.findall(r'^  (\w+) \[label="([^"]*)"', text, re.MULTILINE))
-    edges = re.findall(r'^  (\w+) -> (\w+) \[label="([^"]*)"\];$', text, re.MULTILINE)
-    assert {(names[a], names[b], label) for a, b, label in edges} == EDGES
 
 
 def test_svg_shows_every_state_and_every_edge_label() -> None:
@@ -110,64 +97,6 @@ def test_json_has_the_rows_and_a_dfa_that_decodes() -> None:
         assert (state == 0) == well_formed
 
 
-def test_markdown_tables_have_rows_of_equal_length() -> None:
-    lines = render(TABLE_3_7, "markdown").splitlines()
-    assert lines[0] == "# UTF-8"
-    assert "| U+D000..U+D7FF | ED | 80..9F | 80..BF |  |" in lines
-    widths = [len(line.split("|")) for line in lines if line.startswith("|")]
-    assert [widths.count(n) for n in (7, 4, 15)] == [11, 10, 10]
-
-
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (cc) is installed")
-def test_c_header_compiles_and_decodes_as_cpython(tmp_path: Path) -> None:
-    (tmp_path / "dfa.h").write_text(render(TABLE_3_7, "c"))
-    (tmp_path / "decode.c").write_text(C_DECODER)
-    strict = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-shared", "-fPIC"]
-    run(["cc", *strict, "-o", "decode.so", "decode.c"], cwd=tmp_path, check=True)
-    decode = ctypes.CDLL(str(tmp_path / "decode.so")).decode
-    bounds = [0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED]
-    bounds += [0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xF7, 0xF8, 0xFF]
-    samples = [bytes(sample) for n in range(4) for sample in product(bounds, repeat=n)]
-    samples += [vector.units for vector in vectors()]
-    samples.append("".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)])).encode())
-    for sample in samples:
-        out = (ctypes.c_uint32 * (len(sample) + 1))()
-        count = decode(sample, len(sample), out)
-        wanted = sample.decode("utf-8", "replace")
-        assert bytes(memoryview(out).cast("B")[: 4 * count]) == wanted.encode("utf-32-le"), sample[:9].hex(" ")
-
-
-C_DECODER = """
-#include <stddef.h>
-#include "dfa.h"
-
-size_t decode(const uint8_t *bytes, size_t length, uint32_t *out);
-
-size_t decode(const uint8_t *bytes, size_t length, uint32_t *out)
-{
-    size_t count = 0;
-    uint32_t state = utf_8_start, code_point = 0;
-    for (size_t at = 0; at < length; at++) {
-        uint32_t open = state != utf_8_start;
-        state = utf_8_decode(state, &code_point, bytes[at]);
-        if (state == utf_8_reject && open) {
-            out[count++] = 0xFFFD;
-            state = utf_8_decode(utf_8_start, &code_point, bytes[at]);
-        }
-        if (state == utf_8_reject) {
-            out[count++] = 0xFFFD;
-            state = utf_8_start;
-        } else if (state == utf_8_start) {
-            out[count++] = code_point;
-        }
-    }
-    if (state != utf_8_start)
-        out[count++] = 0xFFFD;
-    return count;
-}
-"""
-
-
 def test_unknown_format_is_rejected() -> None:
-    with pytest.raises(ValueError, match=r"^format 'png' is not one of text, markdown, json, dot, svg, c$"):
+    with pytest.raises(ValueError, match=r"^format 'png' is not one of text, json, svg$"):
         render(TABLE_3_7, "png")
