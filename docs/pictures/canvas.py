@@ -22,7 +22,6 @@ _LIGHT: _Colours = {
     "ink": "#1f2328",
     "quiet": "#59636e",
     "alarm": "#b3140f",
-    "mark": "#1f5fae",
 }
 _DARK: _Colours = {
     "canvas": ("#0d1117", "#3d444d"),
@@ -33,7 +32,6 @@ _DARK: _Colours = {
     "ink": "#e9eef4",
     "quiet": "#a3adb8",
     "alarm": "#ff9089",
-    "mark": "#7db8ff",
 }
 """A pair is the fill and the edge of a box, and a line has the colour of the edge; text has one colour."""
 

@@ -6,39 +6,27 @@ Equal objects give the same files, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from itertools import groupby, product
+from collections.abc import Callable, Iterable
+from itertools import groupby
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 from canvas import Picture
 
-from utf8fpga.hdl import Core, DecoderParameters
-from utf8fpga.model import DFA, REJECT, START, TABLE_3_7, ErrorKind, Item
-from utf8fpga.model.table import joined
+from utf8fpga.hdl import DecoderParameters
+from utf8fpga.model import TABLE_3_7, ErrorKind, Item, decode
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.waveform import samples
 
 FOLDER = Path(__file__).parent
 DAMAGED = b"\xc3\xa9\xe1\x80A\xf0\x9f\x98\x80\xe2\x82\xac\xc0\xaf\xc3\x9f"
 """Three ill-formed sequences among five characters, in whole beats of four bytes that have whole rows of items."""
 
 
-Samples = list[Mapping[tuple[str, ...], int | str]]
-"""The values of all nets, by cycle."""
-
-Items = list[Item | None]
-"""The item of each lane of a beat."""
-
-
 def decoder() -> Picture:
     """Bytes in, code points out: a packed decoder of four lanes, simulated on `DAMAGED`."""
     lanes = 4
-    core = DecoderParameters(lanes=lanes, pipeline=0, packed=True, kind=True, length=True).build()
-    run = Simulation(core).run([DAMAGED])
-    (items,) = run.texts
+    run = Simulation(DecoderParameters(lanes=lanes, pipeline=0, packed=True).build()).run([DAMAGED])
+    items = list(decode(DAMAGED))
+    assert [item.code_point for item in run.texts[0]] == [item.code_point for item in items]
     rows = [
         (cycle, [item for item, _ in row])
         for cycle, row in groupby(zip(items, run.valid_since, strict=True), key=lambda pair: pair[1])
@@ -143,82 +131,11 @@ def _cause(error: ErrorKind) -> str:
     return error.name.replace("_", " ").lower()
 
 
-def automaton() -> Picture:
-    """The minimal DFA of Table 3-7, from left to right; a node shows which byte it awaits."""
-    dfa = DFA.of(TABLE_3_7)
-    picture = Picture(
-        640,
-        512,
-        f"The minimal DFA of Table 3-7: {len(dfa.states)} states and {len(dfa.classes)} byte classes",
-        "From the start state a first byte leads to the states that await three, two or one more bytes: "
-        + _listed(f"{dfa.classes[number]} to {dfa.states[target].name}" for number, target in _arrows(dfa, START))
-        + ". Any other byte is ill-formed.",
-    )
-    columns = {3: 196, 2: 344, 1: 488}
-    rows = {(3, n): 80 + 66 * n for n in range(3)} | {(2, 0): 396, (2, 1): 146, (2, 2): 330} | {(1, 0): 262}
-    places = {START: (56.0, 262.0)}
-    for more, column in columns.items():
-        group = [number for number, state in enumerate(dfa.states) if state.remaining[1] == more]
-        places |= {number: (float(column), float(rows[more, index])) for index, number in enumerate(group)}
-        picture.text(column, 36, f"{more} more", "quiet")
-    end = (592.0, 262.0)
-    # The lines are below the nodes, so that they end at their edges.
-    _draw_arrows(picture, dfa, places, end)
-    picture.box(16, 240, 80, 44, "good", radius=22)
-    picture.text(56, 268, "start")
-    picture.box(end[0] - 40, 240, 80, 44, "other", radius=22)
-    picture.text(end[0], 268, "done")
-    for number, (x, y) in places.items():
-        if number != START:
-            awaited = joined(allowed for each, _ in _arrows(dfa, number) for allowed in dfa.classes[each].ranges)
-            picture.box(x - 42, y - 22, 84, 44, "good")
-            picture.text(x, y + 6, " ".join(map(str, awaited)), "mono", size=18)
-    return picture
-
-
-def _arrows(dfa: DFA, number: int) -> list[tuple[int, int]]:
-    """The classes that a state accepts, each with the next state."""
-    return [(each, target) for each, target in enumerate(dfa.states[number].transitions) if target != REJECT]
-
-
-def _draw_arrows(
-    picture: Picture, dfa: DFA, places: Mapping[int, tuple[float, float]], end: tuple[float, float]
-) -> None:
-    for number, (x, y) in places.items():
-        for target in dict.fromkeys(target for _, target in _arrows(dfa, number)):
-            classes = " ".join(str(dfa.classes[each]) for each, to in _arrows(dfa, number) if to == target)
-            to_x, to_y = end if target == START else places[target]
-            if number != START:
-                picture.path(f"M{x + 40:g} {y:g}L{to_x - 42:g} {to_y:g}", arrow=True)
-            elif target == START:
-                picture.path(f"M{x} {y + 22}V488H{to_x}V{to_y + 24}", arrow=True)
-                picture.text(x + 12, 482, classes, "mono", size=16, at="start")
-            else:
-                _first_byte(picture, (x, y), (to_x, to_y), classes)
-
-
-def _first_byte(picture: Picture, start: tuple[float, float], end: tuple[float, float], classes: str) -> None:
-    """An arrow from the start state, and the classes on its last, horizontal part."""
-    (x, y), (to_x, to_y) = start, end
-    if to_x < 200:
-        picture.path(f"M{x + 20} {y - 20}L{to_x - 104} {to_y}H{to_x - 44}", arrow=True)
-        picture.text(to_x - 46, to_y - 8, classes, "mono", size=16, at="end")
-    elif to_y < y:
-        picture.path(f"M{x + 40} {y}H{to_x - 70}L{to_x - 30} {to_y + 24}", arrow=True)
-        picture.text(x + 52, y - 8, classes, "mono", size=16, at="start")
-    elif to_x < 400:
-        picture.path(f"M{x + 30} {y + 18}L{x + 60} {to_y}H{to_x - 44}", arrow=True)
-        picture.text(x + 70, to_y - 6, classes, "mono", size=16, at="start")
-    else:
-        picture.path(f"M{x + 16} {y + 22}L{x + 40} 446H{to_x}V{to_y + 24}", arrow=True)
-        picture.text(x + 52, 440, classes, "mono", size=16, at="start")
-
-
 def window() -> Picture:
-    """What each lane of a parallel decoder sees, and its item, from the simulation of a sparse decoder."""
+    """What each lane of a parallel decoder sees, and the item that ends there."""
     lanes, text = 4, b"A\xf0\x9f\x98\x80\xe1\x80A"
-    core = DecoderParameters(lanes=lanes, packed=False, kind=True, length=True).build()
-    _, (_, beat) = _simulated(core, text)[1]
+    ending = {_end(item): item for item in decode(text)}
+    beat = [ending.get(lanes + lane) for lane in range(lanes)]
     back = TABLE_3_7.longest - 1
     picture = Picture(
         640,
@@ -258,158 +175,13 @@ def window() -> Picture:
     return picture
 
 
-NETWORK_TEXT = "Ünïcode".encode() + b"\xe1\x80" + "é€".encode()
-"""Two beats of eight bytes: six items, and four with gaps that reach the next row."""
-
-
-@dataclass(frozen=True)
-class Passage:
-    """How the last beat of a text passes the network of a packer in a simulated decoder.
-
-    Attributes:
-        beat: the item of each lane.
-        crossings: for each step, by the left lane, whether the words of two lanes are exchanged.
-        routes: by the lane of each item, its lanes before each step and after the last one.
-        base: the lane in which the beat begins.
-        rows: the rows that the packer outputs, in order.
-    """
-
-    beat: Items
-    crossings: list[dict[int, int]]
-    routes: dict[int, list[int]]
-    base: int
-    rows: list[Items]
-
-    @staticmethod
-    def of(text: bytes, lanes: int) -> Passage:
-        """Simulate a decoder."""
-        core: Any = DecoderParameters(lanes=lanes, packed=True, kind=True, length=True).build()
-        values, packed = _simulated(core, text)
-        sparse = _beats(core, values, ("packer", "sparse"), ("packer", "sparse", "payload"))
-        cycle, beat = sparse[-1]
-        crossings = [
-            {left: int(values[cycle + bit.stage]["packer", bit.value.name]) for left, bit in step.items()}
-            for step in core.packer.network.crossings
-        ]
-        before = sum(item is not None for _, items in sparse[:-1] for item in items)
-        routes = {lane: _route(crossings, lane) for lane, item in enumerate(beat) if item}
-        return Passage(beat, crossings, routes, before % lanes, [items for _, items in packed])
-
-
-def network() -> Picture:
-    """The words of a beat in the network of a packer, with the settings of its switches."""
-    lanes = 8
-    passage = Passage.of(NETWORK_TEXT, lanes)
-    routes, base = passage.routes, passage.base
-    picture = Picture(
-        640,
-        598,
-        f"{len(routes)} words pass the {len(passage.crossings)} steps of a reverse banyan network of {lanes} lanes",
-        f"The row already holds {base} words, so the beat begins in lane {base}. "
-        + ". ".join(f"{_word(passage.beat[lane])}: lanes {_listed(map(str, route))}" for lane, route in routes.items())
-        + ".",
-        10,
-    )
-    left, step, top, height = 40, 70, 92, 92
-
-    def at(level: int, lane: int) -> tuple[float, float]:
-        return left + step * (lane + 0.5), top + height * level
-
-    picture.text(left, 30, "a beat with gaps: each item in the lane of its last byte", "ink bold", size=20, at="start")
-    for lane in range(lanes):
-        picture.text(at(0, lane)[0], 58, str(lane), "quiet", size=16)
-    used = {(level, lane) for route in routes.values() for level, lane in enumerate(route)}
-    for level, settings in enumerate(passage.crossings):
-        picture.text(34, at(level, 0)[1] + 52, f"±{1 << level}", "quiet", size=18)
-        for lane in range(lanes):
-            (x, y), (to_x, to_y) = at(level, lane), at(level + 1, _route([{}] * level + [settings], lane)[-1])
-            picture.path(f"M{x:g} {y}L{to_x:g} {to_y}", "good-line thick" if (level, lane) in used else "canvas-line")
-    for level, lane in product(range(len(passage.crossings) + 1), range(lanes)):
-        x, y = at(level, lane)
-        picture.box(x - 5, y - 5, 10, 10)
-    bottom = top + height * len(passage.crossings)
-    picture.text(left, bottom + 58, f"rows: lane {base} is the first that is free", "ink bold", size=20, at="start")
-    places = [divmod(base + number, lanes) for number in range(len(routes))]
-    for (number, row), lane in product(enumerate(passage.rows), range(lanes)):
-        y = bottom + 74 + 56 * number
-        picture.box(left + step * lane + 3, y, step - 6, 46)
-        if (item := row[lane]) and (number, lane) not in places:
-            picture.text(left + step * (lane + 0.5), y + 31, _glyph(item), "quiet", size=24)
-    words = "a full row is output; the rest of the words waits for the next beat"
-    picture.text(320, bottom + 94 + 56 * len(passage.rows), words, "quiet")
-    for (row_number, lane), route in zip(places, routes.values(), strict=True):
-        item = passage.rows[row_number][lane]
-        assert item
-        points = [at(level, lane) for level, lane in enumerate(route)]
-        points.append((points[-1][0], bottom + 97 + 56 * row_number))
-        _ball(picture, points[0], item)
-        _travel(picture, points, item)
-    return picture
-
-
-def _travel(picture: Picture, points: list[tuple[float, float]], item: Item) -> None:
-    """An item at the last of some points, to which it moves from the first one."""
-    home = points[-1]
-    moves = [(1 + 1.6 * number, _moved(home, point)) for number, point in enumerate(points)]
-    still = _moved(home, home)
-    with picture.group([(0, still), (0.6, still), (0.61, moves[0][1]), *moves, (picture.seconds, still)]):
-        _ball(picture, home, item)
-
-
-def _route(crossings: list[dict[int, int]], lane: int) -> list[int]:
-    """The lanes of a word before each step and after the last one."""
-    route = [lane]
-    for level, settings in enumerate(crossings):
-        route.append(route[-1] ^ settings.get(route[-1] & ~(1 << level), 0) << level)
-    return route
-
-
-def _moved(home: tuple[float, float], point: tuple[float, float]) -> str:
-    return f"transform:translate({point[0] - home[0]:g}px,{point[1] - home[1]:g}px)"
-
-
-def _ball(picture: Picture, at: tuple[float, float], item: Item) -> None:
-    picture.box(at[0] - 20, at[1] - 20, 40, 40, "bad" if item.error else "good", radius=20)
-    picture.text(at[0], at[1] + 8, _glyph(item), "alarm bold" if item.error else "ink", size=24)
-
-
-def _glyph(item: Item) -> str:
-    return "✗" if item.error else chr(item.code_point)
-
-
 def _word(item: Item | None) -> str:
     if item is None:
         return "none"
     return f"U+{item.code_point:04X} {_cause(item.error) if item.error else chr(item.code_point)}"
 
 
-def _simulated(core: Core, text: bytes) -> tuple[Samples, list[tuple[int, Items]]]:
-    """A simulation of a decoder on a text, and its output."""
-    with TemporaryDirectory() as folder:
-        waveform = Path(folder, "waveform.vcd")
-        Simulation(core).run([text], vcd=waveform)
-        values: Samples = list(samples(waveform))
-    return values, _beats(core, values, ("output",), ("output",))
-
-
-def _beats(core: Core, values: Samples, stream: tuple[str, ...], payload: tuple[str, ...]) -> list[tuple[int, Items]]:
-    """The beats that a stream transfers, with the cycle."""
-    found: list[tuple[int, Items]] = []
-    for cycle, each in enumerate(values):
-        if not (each[*stream, "valid"] and each[*stream, "ready"]):
-            continue
-        items: Items = []
-        for lane in range(core.lanes):
-            symbol = (*payload, f"symbols_{lane}")
-            name = str(each[*symbol, "kind"])
-            error = None if name == "NONE" else ErrorKind[name]
-            item = Item(0, int(each[*symbol, "length"]), int(each[*symbol, "code_point"]), error)
-            items.append(item if int(each[*payload, "keep"]) >> lane & 1 else None)
-        found.append((cycle, items))
-    return found
-
-
-PICTURES: dict[str, Callable[[], Picture]] = {each.__name__: each for each in (decoder, automaton, window, network)}
+PICTURES: dict[str, Callable[[], Picture]] = {each.__name__: each for each in (decoder, window)}
 
 
 def main() -> None:

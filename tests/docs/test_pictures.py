@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -77,51 +76,11 @@ def test_the_decoder_outputs_what_cpython_decodes(draw: ModuleType) -> None:
     )
 
 
-def test_the_automaton_accepts_the_first_bytes_that_cpython_accepts() -> None:
-    labels = re.findall(r"[0-9A-F]{2}(?:\.\.[0-9A-F]{2})?", " ".join(texts("automaton")))
-    boxes = sorted(each for each in texts("automaton") if each in ("80..BF", "80..8F", "80..9F", "90..BF", "A0..BF"))
-    for box in boxes:
-        labels.remove(box)
-    starts = {byte for label in labels for byte in range(int(label[:2], 16), int(label[-2:], 16) + 1)}
-    assert starts == {*range(128)} | {byte for byte in range(256) if continuations(byte)}
-    # A box before one, before two and before three bytes has the same range.
-    following = {continuations(byte) for byte in starts} - {frozenset()}
-    assert {frozenset(range(int(box[:2], 16), int(box[-2:], 16) + 1)) for box in boxes} == following
-    assert len(boxes) == 7
-
-
-def continuations(lead: int) -> frozenset[int]:
-    """The bytes that CPython accepts after a byte; none after a complete sequence, and none after an ill-formed one."""
-    return frozenset(byte for byte in range(256) if len(bytes([lead, byte]).decode("utf-8", "replace")) == 1)
-
-
 def test_the_window_has_the_items_that_end_in_its_lanes() -> None:
     # "A" is in the beat before; the second byte of lane 1 and 2 is broken by the "A" at the end.
     expected = code_points(b"\xf0\x9f\x98\x80\xe1\x80A".decode("utf-8", "replace"))
     shown = [each for each in texts("window") if each.startswith("U+") or each == "none"]
     assert shown == [expected[0], "none", *expected[1:]]
-
-
-def test_the_network_moves_each_word_behind_those_before_it(draw: ModuleType) -> None:
-    lanes, text = 8, draw.NETWORK_TEXT
-    before = text[:lanes].decode()
-    words = text[lanes:].decode("utf-8", "replace")
-    passage = draw.Passage.of(text, lanes)
-    assert passage.base == len(before)
-    for number, (lane, route) in enumerate(passage.routes.items()):
-        assert passage.beat[lane].code_point == ord(words[number])
-        assert route[-1] == (len(before) + number) % lanes
-        assert all(abs(here - there) in (0, 1 << step) for step, (here, there) in enumerate(pairwise(route)))
-    assert len(passage.routes) == len(words)
-    # No two words are in one lane, at any step.
-    assert all(len(set(level)) == len(words) for level in zip(*passage.routes.values(), strict=True))
-    rows = [item.code_point for row in passage.rows for item in row if item]
-    assert rows == [ord(character) for character in before + words]
-    assert all(item for item in passage.rows[0])
-    described = " ".join(each.text for each in elements("network", "desc"))
-    assert [route[-1] for route in passage.routes.values()] == [
-        int(found) for found in re.findall(r"lanes [\d, ]*(\d)\.", described)
-    ]
 
 
 def test_the_page_has_the_table_and_the_lines_of_the_verilog_as_they_are_generated() -> None:
