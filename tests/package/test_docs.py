@@ -67,7 +67,6 @@ python3 -m venv .venv && . .venv/bin/activate
 pip install '.[boards,compiled,diagrams,serial]'
 pip install '.[boards,compiled,serial]'
 pip install '.[boards,gowin,machxo2,nexus,gatemate]'
-pip install 'utf8fpga[ethernet]'
 pip install 'utf8fpga[hdl]'
 pip install 'utf8fpga[hdl,cocotb]'
 # it installs hooks into a checkout
@@ -105,12 +104,6 @@ utf8fpga bench --engines --record .
 python docs/pictures/draw.py
 # it fetches repositories; test_conformance_hardware.py checks its tables
 python docs/conformance/hardware.py sources
-# test_ethernet_guard_soc.py runs it where TAP devices are allowed
-python examples/ethernet-guard/simulate.py guard
-# it takes minutes; test_ethernet_guard_soc.py sends less
-python examples/ethernet-guard/simulate.py --datagrams 1000000 guard
-# it takes minutes; test_ethernet_guard_soc.py compares its output
-python examples/ethernet-guard/soc.py butterstick board
 # it writes to a checkout; test_readme.py records into a copy
 utf8fpga bench --software --record .
 # it takes ten minutes; test_commands.py sends less
@@ -157,7 +150,6 @@ MARKERS = {
     "python examples/tiny-tapeout/make.py": "slow",
     "python examples/terminal/build.py": "build",
     "SIM=verilator LANES=1 python examples/cocotb/run.py": "build",
-    "python examples/ethernet-guard/simulate.py": "slow",
     "utf8fpga table --documents": "slow",
     "utf8fpga talk": "slow",
     "utf8fpga prove --list": "",
@@ -169,7 +161,6 @@ EXTRAS = {
     "examples/tiny-tapeout": "cocotb",
     "examples/terminal": "amaranth_boards",
     "fusesoc ": "fusesoc",
-    "examples/ethernet-guard": "liteeth",
     "examples/litex": "litex",
 }
 """The modules that commands with these words require, which the extra `test` does not install."""
