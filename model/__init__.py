@@ -8,16 +8,6 @@
 
 from __future__ import annotations
 
-from utf8fpga.model.conversion import (
-    SCHEMES,
-    UTF_16BE,
-    UTF_16LE,
-    UTF_32BE,
-    UTF_32LE,
-    ConversionError,
-    EncodingScheme,
-    convert,
-)
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Decoder, Item, decode, encode, encode_units, is_well_formed
 from utf8fpga.model.dfa import DFA, REJECT, START, State, UnitClass
 from utf8fpga.model.errors import ErrorKind, cause
@@ -66,24 +56,17 @@ __all__ = [
     "REJECT",
     "REPLACEMENT_CHARACTER",
     "RFC_2279",
-    "SCHEMES",
     "START",
     "TABLE_3_7",
     "UTF_16",
-    "UTF_16BE",
-    "UTF_16LE",
     "UTF_32",
-    "UTF_32BE",
-    "UTF_32LE",
     "Answer",
     "BitDistribution",
     "BitPattern",
     "BrownRule",
     "Composition",
     "Conversion",
-    "ConversionError",
     "Decoder",
-    "EncodingScheme",
     "EncodingTable",
     "ErrorKind",
     "IncrementalDecoder",
@@ -104,7 +87,6 @@ __all__ = [
     "cause",
     "compare_documents",
     "comparison_text",
-    "convert",
     "decode",
     "decode_with",
     "encode",

@@ -17,9 +17,9 @@ import pytest
 from support import oracle
 from support.oracle import BOUNDARY, items_of, plain, refusal
 
-from utf8fpga.model import EncodingTable, InvalidArgumentError, convert, encode_escaped, partition
+from utf8fpga.model import EncodingTable, InvalidArgumentError, encode_escaped, partition
 from utf8fpga.model.decoder import Decoder, Item, decode, encode, encode_units, is_well_formed
-from utf8fpga.model.forms import TABLE_3_7, UTF_16, UTF_32
+from utf8fpga.model.forms import UTF_16, UTF_32
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 
 pytestmark = pytest.mark.smoke
@@ -180,7 +180,6 @@ CALLS: dict[str, Callable[[object], object]] = {
     "IncrementalDecoder": IncrementalDecoder().decode,
     "decode_with": lambda data: decode_with(data, Practice.WHOLE_SUBSEQUENCE),
     "partition": partition,
-    "convert": lambda data: convert(data, TABLE_3_7, TABLE_3_7),
 }
 
 
@@ -239,8 +238,6 @@ def test_code_units_in_any_iterable_or_buffer(kind: Callable[[bytes], object]) -
     assert not is_well_formed(kind(text))
     assert is_well_formed(kind("\xe9\U00010302".encode()))
     assert list(partition(kind(text))) == list(partition(text))
-    replaced = tuple(text.decode(errors="replace").encode())
-    assert convert(kind(text), TABLE_3_7, TABLE_3_7, errors="replace") == replaced
 
 
 def test_buffer_can_be_released_after_decoding() -> None:
@@ -272,8 +269,7 @@ def test_buffer_of_another_format_is_rejected(data: object, kind: type[Exception
     assert refusal(kind, lambda: list(decode(data))) == message
     assert refusal(kind, is_well_formed, data) == message
     assert refusal(kind, IncrementalDecoder().decode, data) == message
-    for call in (partition, lambda units: convert(units, TABLE_3_7, UTF_16)):
-        assert refusal(kind, lambda call=call: list(call(data))) == message
+    assert refusal(kind, lambda: list(partition(data))) == message
 
 
 NO_TABLE: dict[str, Callable[[Any], object]] = {
@@ -282,8 +278,6 @@ NO_TABLE: dict[str, Callable[[Any], object]] = {
     "encode": lambda table: encode("A", table),
     "encode_units": lambda table: encode_units("", table),
     "encode_escaped": lambda table: encode_escaped("A", "private-use-escape", table),
-    "convert_from": lambda table: convert(b"A", table, TABLE_3_7),
-    "convert_to": lambda table: convert(b"", TABLE_3_7, table),
 }
 
 

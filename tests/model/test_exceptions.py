@@ -13,10 +13,10 @@ from utf8fpga.boards.build import BuildError
 from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl.cache import CacheError
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model import ConversionError, InvalidArgumentError, TableError, UserError
+from utf8fpga.model import InvalidArgumentError, TableError, UserError
 
 DOCUMENTED: dict[type[Exception], list[type[UserError]]] = {
-    ValueError: [InvalidArgumentError, TableError, ConversionError, CoreError],
+    ValueError: [InvalidArgumentError, TableError, CoreError],
     Exception: [CommandError],
     OSError: [CacheError],
     RuntimeError: [ToolError],
