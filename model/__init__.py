@@ -31,14 +31,12 @@ from utf8fpga.model.partition import Subsequence, partition
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 from utf8fpga.model.replacement import ESCAPES, Replacement, encode_escaped
 from utf8fpga.model.table import (
-    BitDistribution,
     BitPattern,
     Composition,
     EncodingTable,
     Range,
     Row,
     TableError,
-    bit_distribution,
     spell,
 )
 from utf8fpga.model.validator import ValidatorReport, validate
@@ -61,7 +59,6 @@ __all__ = [
     "UTF_16",
     "UTF_32",
     "Answer",
-    "BitDistribution",
     "BitPattern",
     "BrownRule",
     "Composition",
@@ -82,7 +79,6 @@ __all__ = [
     "UnitClass",
     "UserError",
     "ValidatorReport",
-    "bit_distribution",
     "brown",
     "cause",
     "compare_documents",

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, pairwise, product
 from math import prod
-from typing import NamedTuple
 
 from utf8fpga.model.exceptions import InvalidArgumentError
 
@@ -512,72 +511,3 @@ def spell(units: Sequence[int], unit_width: int) -> str:
     'D800 DF02'
     """
     return " ".join(f"{unit:0{-(-unit_width // 4)}X}" for unit in units)
-
-
-PLANE_BITS = 16
-"""The bits of a code point below its plane number."""
-
-
-class BitDistribution(NamedTuple):
-    """One row of a bit distribution table such as Table 3-5 or 3-6.
-
-    Attributes:
-        code_point: the bits of the code point as letters, padded with 0 to whole bytes, at least
-            two; separated by spaces where code units are bytes.
-        units: the bits of each code unit: fixed bits as 0 and 1, the others by the same letters.
-        note: the definition of ``w``, such as ``wwww = uuuuu - 1``; empty where it is not used.
-    """
-
-    code_point: str
-    units: tuple[str, ...]
-    note: str
-
-
-def bit_distribution(table: EncodingTable) -> tuple[BitDistribution, ...]:
-    """The bit distribution of a table, one row for each length, in the notation of Tables 3-5 and 3-6.
-
-    Bits of the plane number are ``u``. The bits below are ``x``, ``y`` and ``z``, one letter for
-    each code unit, from the last unit to the first. Where a base is subtracted first (the surrogate
-    pairs of UTF-16), it is a multiple of a plane: the remaining bits of ``u`` are ``w``, and all
-    bits below are ``x``.
-
-    Args:
-        table: the encoding form.
-
-    Raises:
-        TableError: the rows have no bit distribution; or the notation does not cover it: more than
-            three units have bits below the plane number, or a base is not a multiple of a plane.
-        TypeError: `table` is not an `EncodingTable`.
-
-    >>> for row in bit_distribution(EncodingTable.parse("T", "0000..003F  80..BF", source="example")):
-    ...     print(row.code_point, "|", *row.units)
-    00000000 00xxxxxx | 10xxxxxx
-    """
-    return tuple(_distribution(table, pattern) for pattern in checked_table(table).patterns.values())
-
-
-def _distribution(table: EncodingTable, pattern: BitPattern) -> BitDistribution:
-    planes, below = divmod(pattern.base, 1 << PLANE_BITS)
-    letters = ""  # The letter of each payload bit, the lowest bit first.
-    for number, size in enumerate(reversed(pattern.payload_bits)):
-        low = max(0, min(size, PLANE_BITS - len(letters)))
-        if below or (low and not planes and number >= len("xyz")):
-            raise TableError(f"{table.name}: no letters for the bits of {len(pattern.blocks)} units")
-        letters += ("x" if planes else "xyz"[number] if low else "") * low + ("w" if planes else "u") * (size - low)
-
-    code_point = letters.replace("w", "")
-    if planes:
-        last = max(row.code_points.last for row in table.rows if len(row.units) == len(pattern.blocks))
-        code_point += "u" * (last.bit_length() - PLANE_BITS)
-    octets = max(2, -(-len(code_point) // 8))
-    bits = code_point[::-1].rjust(8 * octets, "0")
-    if table.unit_width == 8:
-        bits = " ".join(bits[place : place + 8] for place in range(0, len(bits), 8))
-
-    units, rest = [], letters[::-1]
-    for block, size in zip(pattern.blocks, pattern.payload_bits, strict=True):
-        fixed = f"{block.first >> size:0{table.unit_width - size}b}" if size < table.unit_width else ""
-        units.append(fixed + rest[:size])
-        rest = rest[size:]
-    note = f"{'w' * letters.count('w')} = {'u' * code_point.count('u')} - {planes}" if planes else ""
-    return BitDistribution(bits, tuple(units), note)

@@ -23,7 +23,6 @@ from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import CESU_8, DFA, EncodingTable, Practice, Range, Row, TableError
 from utf8fpga.model.arrays import ArrayDecoder, decode_array
 from utf8fpga.model.render import render
-from utf8fpga.model.table import bit_distribution
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -119,7 +118,6 @@ TABLES_ONLY = {
     "ArrayDecoder": ArrayDecoder,
     "decode_array": lambda table: decode_array(b"A", table),
     "render": render,
-    "bit_distribution": bit_distribution,
     "serial": lambda table: hdl.decoder_core(table, pipeline=1),
     "practice": lambda table: hdl.decoder_core(table, practice=Practice.EACH_UNIT),
     "parallel": lambda table: hdl.decoder_core(table, lanes=4, packed=False),

@@ -25,7 +25,7 @@ from utf8fpga.model.forms import (
     UTF_16,
     UTF_32,
 )
-from utf8fpga.model.table import Composition, bit_distribution, spell
+from utf8fpga.model.table import Composition, spell
 
 BOUNDS = sorted(
     {
@@ -116,55 +116,6 @@ def test_code_points_that_are_not_scalar_values_are_rejected(form: EncodingTable
         message = f"{name} has no sequence in {form.name}: its code points are U+0000..U+D7FF and U+E000..U+10FFFF"
         assert refusal(ValueError, form.encode, point) == message
         assert refusal(ValueError, encode_units, [0x41, point], form) == message
-
-
-# Bit distributions.
-
-TABLE_3_6 = [
-    ("00000000 0xxxxxxx", "0xxxxxxx", ""),
-    ("00000yyy yyxxxxxx", "110yyyyy 10xxxxxx", ""),
-    ("zzzzyyyy yyxxxxxx", "1110zzzz 10yyyyyy 10xxxxxx", ""),
-    ("000uuuuu zzzzyyyy yyxxxxxx", "11110uuu 10uuzzzz 10yyyyyy 10xxxxxx", ""),
-]
-"""The table as printed in the standard."""
-
-TABLE_3_5 = [("x" * 16, "x" * 16, ""), ("000uuuuu" + "x" * 16, "110110wwwwxxxxxx 110111xxxxxxxxxx", "wwww = uuuuu - 1")]
-
-
-@pytest.mark.parametrize(
-    ("table", "rows"),
-    [
-        pytest.param(TABLE_3_7, TABLE_3_6, id="table_3_6"),
-        pytest.param(UTF_16, TABLE_3_5, id="table_3_5"),
-        pytest.param(UTF_32, [("000uuuuu" + "x" * 16, "0" * 11 + "uuuuu" + "x" * 16, "")], id="UTF-32"),
-        pytest.param(
-            RFC_2279,
-            [
-                *TABLE_3_6,
-                ("000000uu uuuuuuuu zzzzyyyy yyxxxxxx", "111110uu 10uuuuuu 10uuzzzz 10yyyyyy 10xxxxxx", ""),
-                ("0uuuuuuu uuuuuuuu zzzzyyyy yyxxxxxx", "1111110u 10uuuuuu 10uuuuuu 10uuzzzz 10yyyyyy 10xxxxxx", ""),
-            ],
-            id="RFC_2279",
-        ),
-        pytest.param(GENERALISED_UTF_8, TABLE_3_6, id="generalised"),
-        pytest.param(CESU_8_CODE_UNITS, TABLE_3_6[:3], id="CESU-8"),
-        pytest.param(MODIFIED_UTF_8_CODE_UNITS, TABLE_3_6[:3], id="Modified"),
-    ],
-)
-def test_bit_distribution(table: EncodingTable, rows: list[tuple[str, str, str]]) -> None:
-    assert [(row.code_point, " ".join(row.units), row.note) for row in bit_distribution(table)] == rows
-
-
-@pytest.mark.parametrize(
-    ("rows", "length"),
-    [
-        pytest.param("0000..00FF  F0..F3  80..83  40..43  20..23", 4, id="four_units_below_the_plane"),
-        pytest.param("0100..013F  80..BF", 1, id="base_within_a_plane"),
-    ],
-)
-def test_bit_distributions_without_a_notation(rows: str, length: int) -> None:
-    table = EncodingTable.parse("T", rows, source="made up")
-    assert refusal(TableError, bit_distribution, table) == f"T: no letters for the bits of {length} units"
 
 
 @pytest.mark.parametrize(
