@@ -183,17 +183,6 @@ def _as_schema(_practice: Practice) -> str:
     return files("utf8fpga.model").joinpath("vectors.schema.json").read_text(encoding="utf-8")
 
 
-def _as_hex(_practice: Practice) -> str:
-    """One block for each vector: its name and bytes, then a line of code points for each practice; ! is an error."""
-    lines = []
-    for vector in vectors():
-        lines.append(f"{vector.name}: {vector.units.hex(' ').upper()}".rstrip())
-        for practice in Practice:
-            points = " ".join(f"{'!' if item.error else ''}{item.code_point:04X}" for item in vector.expected(practice))
-            lines.append(f"  {practice.value}: {points}".rstrip())
-    return "\n".join(lines) + "\n"
-
-
 def _as_readmemh(practice: Practice) -> str:
     """See `memory_file`."""
     expected = [(vector, vector.expected(practice)) for vector in vectors()]
@@ -237,7 +226,6 @@ def _with_last(things: Sequence[_T]) -> Iterator[tuple[_T, bool]]:
 
 VECTOR_FORMATS: dict[str, Callable[[Practice], str]] = {
     "json": _as_json,
-    "hex": _as_hex,
     "readmemh": _as_readmemh,
     "suite": _as_suite,
     "schema": _as_schema,
@@ -249,7 +237,7 @@ def render_vectors(form: str = "json", practice: Practice | str = Practice.MAXIM
     """All `vectors` with the expected items, as the contents of a file.
 
     Args:
-        form: ``json`` and ``hex`` contain every practice; ``readmemh``, for Verilog's ``$readmemh``, contains one;
+        form: ``json`` contains every practice; ``readmemh``, for Verilog's ``$readmemh``, contains one;
             ``suite`` also has the byte that determines each item, and ``schema`` is its JSON Schema.
         practice: the replacement practice of ``readmemh``, or its name; without effect on the others.
 

@@ -179,7 +179,7 @@ def test_table_compares_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Brown" in text
 
 
-FILES = {f"vectors --format {form}": b"overlong_3_highest" for form in ("json", "hex", "readmemh")}
+FILES = {f"vectors --format {form}": b"overlong_3_highest" for form in ("json", "readmemh")}
 
 
 @pytest.mark.smoke

@@ -97,17 +97,10 @@ def test_suite_has_the_items_of_cpython_and_the_bytes_that_determine_them() -> N
     assert render_vectors("suite") == render_vectors("suite")
 
 
-def test_hex_has_one_block_for_each_vector() -> None:
-    lines = render_vectors("hex").splitlines()
-    assert len(lines) == len(FOUND) * (1 + len(Practice))
-    at = lines.index("table_3_11: E1 80 E2 F0 91 92 F1 BF 41")
-    assert lines[at + 1] == "  maximal-subparts: !FFFD !FFFD !FFFD !FFFD 0041"
-
-
 def test_unknown_format_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^'each' is not one of maximal-subparts, start-of-a-sequence, each-unit, "):
         render_vectors("json", "each")
-    with pytest.raises(ValueError, match=r"^format 'csv' is not one of json, hex, readmemh, suite, schema$"):
+    with pytest.raises(ValueError, match=r"^format 'csv' is not one of json, readmemh, suite, schema$"):
         render_vectors("csv")
 
 
