@@ -23,7 +23,6 @@ from utf8fpga.boards.catalog import Board, find_board
 from utf8fpga.boards.check import CHECKED_FAMILIES, check_design, read_back
 from utf8fpga.boards.forms import BOARD_PIPELINE
 from utf8fpga.boards.programming import programming_command
-from utf8fpga.boards.ssh_build import Host, find_paramiko, run_on_host
 from utf8fpga.boards.top import DIVIDED_CLOCK, BoardTop
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl import CoreParameters, DecoderParameters
@@ -198,9 +197,6 @@ _FLOWS = {
 FAMILIES = tuple(_FLOWS)
 """The families with a tool flow."""
 
-HOST_FAMILIES = ("ice40", "ecp5")
-"""Those that can be built on another host."""
-
 _ROUTED = "top.routed.json"
 """The file of the routed design, if it is checked."""
 
@@ -224,7 +220,6 @@ def build_board(
     uart: tuple[str, str] | None = None,
     divide: int | None = None,
     seed: int = 1,
-    host: Host | None = None,
     say: Callable[[str], None] = lambda _message: None,
     check: bool = False,
     keep: bool = False,
@@ -248,17 +243,16 @@ def build_board(
         divide: a power of 2 by which the board's clock is divided; default: the smallest with which the design meets
             the clock frequency, up to 8.
         seed: the seed of place and route, at least 0; the clock frequency varies by about 5% with it.
-        host: the host on which the tools run, see `run_on_host`; default: this machine.
         say: called with a progress message when a tool starts; default: no messages.
         check: simulate the routed design, and if Debian's ``icebox_vlog`` is installed, the bitstream itself; see
-            `check_design`. Only for iCE40, and not with `host`.
+            `check_design`. Only for iCE40.
         keep: return the report of an earlier build in `directory` if it was the same, and its bitstream is unchanged.
 
     Raises:
         InvalidArgumentError: `check` is not possible, the baud rate is not possible with the board's clock,
             `UartCore` rejects the core, pins are missing or used twice, or `seed` is negative.
         BuildError: a tool is missing or fails, `check` finds a difference, the design misses the board's clock, the
-            directory cannot be written, the host cannot be reached, or amaranth-boards is not installed.
+            directory cannot be written, or amaranth-boards is not installed.
     """
     board, flow = _board_and_flow(board)
     if seed < 0:
@@ -266,15 +260,11 @@ def build_board(
     if divide is not None and divide not in DIVISORS:
         raise InvalidArgumentError(f"divide {divide} is not one of {', '.join(map(str, DIVISORS))}")
     if check:
-        _require_checkable(board, divide or board.divide, host)
-    if host is not None and board.family not in HOST_FAMILIES:
-        raise InvalidArgumentError(
-            f"{board.name} has family {board.family}, which is built here only: leave out the host"
-        )
+        _require_checkable(board, divide or board.divide)
     core = core or DecoderParameters(pipeline=BOARD_PIPELINE)
     first = board.divide if divide is None else divide
     while True:
-        job = _Job(board, flow, directory, baud, core, form, uart, first, seed, host, say, check, keep)
+        job = _Job(board, flow, directory, baud, core, form, uart, first, seed, say, check, keep)
         try:
             return job.build()
         except _TimingError as error:
@@ -284,7 +274,7 @@ def build_board(
             say(f"{error}; again with the clock divided by {first}")
 
 
-def _require_checkable(board: Board, divide: int, host: Host | None) -> None:
+def _require_checkable(board: Board, divide: int) -> None:
     """Reject a check that is not possible."""
     if board.family not in CHECKED_FAMILIES:
         raise InvalidArgumentError(
@@ -293,8 +283,6 @@ def _require_checkable(board: Board, divide: int, host: Host | None) -> None:
         )
     if divide != 1:
         raise InvalidArgumentError("a build with a divided clock cannot be checked: leave out the check")
-    if host is not None:
-        raise InvalidArgumentError("a build on a host cannot be checked: leave out the host or the check")
 
 
 BAUDS = (1_000_000, 500_000, 230_400, 115_200, 57_600)
@@ -321,7 +309,6 @@ class _Job:
     uart: tuple[str, str] | None
     divide: int
     seed: int
-    host: Host | None
     say: Callable[[str], None]
     check: bool
     keep: bool
@@ -351,18 +338,15 @@ class _Job:
         for note in top.notes:
             self.say(f"{board.name}: {note}")
         digest = _digest(plan)
-        if self.keep and (kept := _kept(directory, board, flow, digest, self.host)) is not None:
+        if self.keep and (kept := _kept(directory, board, flow, digest)) is not None:
             return kept
 
         if self.check:
             find_compiler()  # Reported before a build that takes longer.
-        if self.host is None:
-            _find_tools(flow)
-        else:
-            find_paramiko()  # The script on the host finds the tools.
+        _find_tools(flow)
         with _WorkingFolder(directory / board.name) as folder:
             folder.write(plan)
-            versions = self._run_here(folder, commands) if self.host is None else self._run_there(folder, plan)
+            versions = self._run_tools(folder, commands)
             figures, clocks = _figures(flow, folder)
             _check_timing(board, clocks, platform.default_clk_frequency / 1e6, self.divide, folder.final(_LOG))
             packed = folder.work / f"{_NAME}.{flow.suffix}"
@@ -394,7 +378,7 @@ class _Job:
             folder.publish({packed: bitstream, written: directory / f"{board.name}.json"})
         return report
 
-    def _run_here(self, folder: _WorkingFolder, commands: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    def _run_tools(self, folder: _WorkingFolder, commands: Mapping[str, Sequence[str]]) -> dict[str, str]:
         """Run the tools; returns the versions of those that affect the bitstream."""
         for (tool, arguments), (doing, log) in zip(commands.items(), _STEPS, strict=True):
             self.say(f"{self.board.name}: {doing} ({tool})")
@@ -403,18 +387,6 @@ class _Job:
             except ToolError as error:
                 raise ToolError(f"{error}; see {folder.existing(log) or folder.path}") from None
         return {tool: present_version(tool) for tool in self.flow.tools[:2]}
-
-    def _run_there(self, folder: _WorkingFolder, plan: BuildPlan) -> dict[str, str]:
-        """Run the tools on the host, where one script runs all of them; returns the same."""
-        assert self.host is not None
-        tools = self.flow.tools
-        self.say(f"{self.board.name}: build on {self.host} ({', '.join(tools)})")
-        try:
-            versions = run_on_host(plan, self.host, tools, folder.work)
-        except ToolError as error:
-            log = folder.existing(_LOG) or folder.existing(_SYNTHESIS_LOG)
-            raise ToolError(f"{error}; see {log}" if log else str(error)) from None
-        return {tool: versions[tool] for tool in tools[:2]}
 
     def _plan(self, platform: Any, top: BoardTop, clock_hz: float) -> BuildPlan:
         """The input of the tools, and their arguments."""
@@ -511,17 +483,13 @@ def _digest(plan: BuildPlan) -> str:
     return hashlib.sha256(plan.digest() + json.dumps(_packages()).encode()).hexdigest()
 
 
-def _kept(directory: Path, board: Board, flow: _Flow, digest: str, host: Host | None) -> BuildReport | None:
-    """The report of an earlier build with this digest, if its bitstream is there and the tools are the same.
-
-    Those on a host are taken to be the same.
-    """
+def _kept(directory: Path, board: Board, flow: _Flow, digest: str) -> BuildReport | None:
+    """The report of an earlier build with this digest, if its bitstream is there and the tools are the same."""
     try:
         found = json.loads((directory / f"{board.name}.json").read_text(encoding="utf-8"))
         report = BuildReport(**found | {"bitstream": directory / f"{board.name}.{flow.suffix}"})
         is_same = report.plan == digest and hashlib.sha256(report.bitstream.read_bytes()).hexdigest() == report.sha256
-        present = flow.tools[:2] if host is None else ()
-        tools = {tool: present_version(tool) for tool in present}
+        tools = {tool: present_version(tool) for tool in flow.tools[:2]}
         return report if is_same and tools.items() <= report.tools.items() else None
     except (OSError, ValueError, TypeError):
         return None
@@ -557,21 +525,14 @@ def require_tools(board: str | Board) -> None:
         raise BuildError(f"{board.name}: {error}") from None
 
 
-def obstacle(board: Board, host: Host | None = None) -> str:
-    """Why no bitstream can be built for a board; empty where it can.
-
-    Args:
-        host: the host on which the tools run, whose tools are not looked up; default: this machine.
-    """
+def obstacle(board: Board) -> str:
+    """Why no bitstream can be built for a board; empty where it can."""
     if board.obstacle:
         return board.obstacle
     if board.family not in _FLOWS:
         return f"no open tools for {board.family}"
     try:
-        if host is None:
-            require_tools(board)
-        elif board.family not in HOST_FAMILIES:
-            return f"{board.family} is built on this machine only"
+        require_tools(board)
     except ToolError as error:
         return str(error).removeprefix(f"{board.name}: ")
     return ""

@@ -14,7 +14,7 @@ import click
 from utf8fpga.boards.build import facts_of, obstacle
 from utf8fpga.boards.catalog import BOARDS, find_board
 from utf8fpga.boards.several import build_boards, table_of
-from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
+from utf8fpga.cli.board_options import board_core_command, form_option
 from utf8fpga.cli.options import FILE, FOLDER, completion, json_option, reject_others
 from utf8fpga.cli.output import (
     CommandError,
@@ -71,7 +71,6 @@ def boards(context: click.Context, as_json: bool) -> None:
 @form_option
 @click.option("--jobs", type=click.IntRange(min=1), help="Builds at once; default: one per processor.")
 @dask_option
-@host_options
 @click.option("--markdown", type=FILE, help="Also write the table as Markdown to this file.")
 @click.option(
     "--record", type=FOLDER, help="Write it, and a session with a virtual board, into the docs of a checkout."
@@ -83,8 +82,6 @@ def build(
     form: str | None,
     jobs: int | None,
     dask: str | None,
-    host: str | None,
-    host_tools: str | None,
     markdown: str | None,
     record: str | None,
 ) -> None:
@@ -92,10 +89,9 @@ def build(
 
     Bitstreams in the folder that are up to date are kept, so that an interrupted run can be continued.
     """
-    where = host_of(host, host_tools)
     if markdown:
         check_writable(markdown)  # Before builds that take minutes.
-    chosen = [find_board(name) for name in names] or [board for board in BOARDS.values() if not obstacle(board, where)]
+    chosen = [find_board(name) for name in names] or [board for board in BOARDS.values() if not obstacle(board)]
     if not chosen:
         raise CommandError("no board can be built here: pip install 'utf8fpga[boards]'", status=1)
     if record:
@@ -111,7 +107,6 @@ def build(
             on_progress=show,
             core=parameters,
             form=form,
-            host=where,
         )
     reports = [report for report in found.values() if not isinstance(report, str)]
     text = table_of(reports)

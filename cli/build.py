@@ -14,7 +14,7 @@ import click
 from utf8fpga.boards.build import DIVISORS, FAMILIES, build_board
 from utf8fpga.boards.catalog import BOARDS, SIGNALS, Board, find_board
 from utf8fpga.boards.programming import program_board
-from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
+from utf8fpga.cli.board_options import board_core_command, form_option
 from utf8fpga.cli.options import FOLDER, SEED, Word, completion, json_option
 from utf8fpga.cli.output import CommandError, echo, say
 from utf8fpga.hdl import CoreParameters
@@ -36,7 +36,6 @@ from utf8fpga.hdl import CoreParameters
 @click.option("--leds", metavar="LIST", help="Signals of its LEDs 0, 1, 2; default: activity,error,overflow.")
 @click.option("--program", is_flag=True, help="Load the bitstream into the board.")
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of place and route.")
-@host_options
 @click.option(
     "--check", is_flag=True, help="Simulate the routed design: a text at its UART, compared with the model (iCE40)."
 )
@@ -51,13 +50,10 @@ def build(
     family: str | None,
     leds: str | None,
     program: bool,
-    host: str | None,
-    host_tools: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Build the bitstream for BOARD: UART in, a core, UART out."""
-    where = host_of(host, host_tools)
     chosen = _chosen(board, platform, family, leds)
     report = build_board(
         chosen,
@@ -65,7 +61,6 @@ def build(
         core=parameters,
         uart=None if uart is None else _pins(uart),
         divide=int(divide) if divide else None,
-        host=where,
         say=say,
         **options,
     )

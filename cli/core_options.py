@@ -58,7 +58,7 @@ _SECTIONS = {
     "Another board": ("platform", "family", "leds"),
     "Advanced": (
         *("architecture", "pipeline", "buffer", "replacement", "refresh", "compact_input", "counters", "limit"),
-        *("ram_style", "routed", "dask", "host", "host_tools", "divide"),
+        *("ram_style", "routed", "dask", "divide"),
     ),
 }
 """The sections of a help text with the names of their parameters. Other fields of a core are in the first one."""

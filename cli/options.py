@@ -102,7 +102,7 @@ class _Name(click.types.StringParamType):
 
 
 FILE, FOLDER, MODULE = _Name("a file", "FILE"), _Name("a folder", "DIR"), _Name("a module", "NAME")
-HOST, SCHEDULER = _Name("a host", "[USER@]HOST[:PORT]"), _Name("a scheduler", "ADDRESS")
+SCHEDULER = _Name("a scheduler", "ADDRESS")
 
 SEED = click.IntRange(0, MAX_SEED)
 

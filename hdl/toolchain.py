@@ -64,7 +64,7 @@ def find_tool(tool: str) -> str:
     Raises:
         ToolError: it is not installed.
     """
-    variable = tool_variable(tool)
+    variable = tool.upper().replace("-", "_")
     if chosen := os.environ.get(variable):
         if found := shutil.which(chosen):
             return os.path.abspath(found)  # The tool runs in another directory.
@@ -207,11 +207,6 @@ def version_in(printed: str) -> str:
     """The version in the output of a tool; the whole output if there is none."""
     found = re.search(r"\d+\.\d+(?:\.\d+)*(?:[+-][\w.+-]*\w)?", printed)
     return found[0] if found else printed.strip()
-
-
-def tool_variable(tool: str) -> str:
-    """The environment variable that may name a tool's program."""
-    return tool.upper().replace("-", "_")
 
 
 def tool_error(tool: str, status: int | str, printed: str) -> ToolFailedError:

@@ -32,7 +32,6 @@ from utf8fpga.boards.build import FAMILIES, BuildError, BuildReport, build_board
 from utf8fpga.boards.catalog import BOARDS, Board
 from utf8fpga.boards.programming import program_board, programming_command
 from utf8fpga.boards.several import build_boards, table_of
-from utf8fpga.boards.ssh_build import Host
 from utf8fpga.boards.top import BoardTop
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.boards.virtual import SimulatedPlatform
@@ -486,13 +485,6 @@ def test_the_catalog_agrees_with_the_platforms() -> None:
         assert device.removeprefix("iCE40") in board.device, board.name
         assert FAMILIES_OF_AMARANTH.get(platform.family, "gowin") == board.family
         assert (("uart", 0) in platform.resources) is (board.uart is None), board.name
-
-
-def test_boards_that_can_be_built_on_a_host() -> None:
-    host = Host.parse("somewhere")
-    assert obstacle(BOARDS["icebreaker"], host) == obstacle(BOARDS["ulx3s-85f"], host) == ""
-    assert obstacle(BOARDS["tang-nano-9k"], host) == "gowin is built on this machine only"
-    assert obstacle(BOARDS["arty-a7-35"], host) == "no open tools for xilinx"
 
 
 def test_boards_that_cannot_be_built_say_why() -> None:

@@ -392,14 +392,6 @@ def test_boards() -> None:
     assert list(tools.values()) == ["nextpnr-ice40", "nextpnr-nexus", "ISE", "Quartus"]
 
 
-def test_several_boards_on_a_host(tmp_path: Path) -> None:
-    done = utf8fpga("boards", "build", "tang-nano", "--host", "somewhere", "--directory", tmp_path)
-    assert done.returncode == 1
-    assert done.stderr.decode().splitlines()[0] == (
-        "tang-nano has family gowin, which is built here only: leave out the host"
-    )
-
-
 def test_several_boards(tmp_path: Path) -> None:
     environment = os.environ | stand_in_tools(tmp_path / "bin")
     words = ["boards", "build", "icebreaker", "icestick", "--directory", tmp_path / "build", "--jobs", "1"]
@@ -479,8 +471,6 @@ Invalid value for '--refresh': 99999999999999999999 is not in the range 1<=x<=28
     table -o '' | Invalid value for '-o' / '--output': '' is not the name of a file
     simulate --hex 41 --vcd '' | Invalid value for '--vcd': '' is not the name of a file
     demo --directory '' | Invalid value for '--directory': '' is not the name of a folder
-    build icebreaker --host '' | Invalid value for '--host': '' is not the name of a host
-    build icebreaker --host h --host-tools '' | Invalid value for '--host-tools': '' is not the name of a folder
     bench --dask '' | Invalid value for '--dask': '' is not the name of a scheduler
     build icebreaker --baud 5000000 | baud rate 5000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz
     build icebreaker --baud nan | baud rate nan is not in 1..3000000: a bit has at least 4 cycles of 12 MHz
@@ -496,7 +486,6 @@ mine: its platform is built with yosys, nextpnr-ice40, icepack, not with nextpnr
 or toolchain
     build ulx3s-85f --check | \
 ulx3s-85f has family ecp5, of which routed designs are not simulated, only those of ice40: build it without a check
-    build icebreaker --check --host h | a build on a host cannot be checked: leave out the host or the check
     prove serial-0 --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
     boards build icebreaker --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
     bench --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
@@ -529,7 +518,6 @@ platform 'nothing_here:Mine': there is no module 'nothing_here'
     build arty-a7-35 | \
 board arty-a7-35 has family 'xilinx', which is not one of ice40, ecp5, machxo2, gowin, nexus, gatemate
     build icebreaker --check --divide 2 | a build with a divided clock cannot be checked: leave out the check
-    boards build --host-tools bin | --host-tools 'bin' is a folder on a host: give --host too
     build icebraker | \
 unknown board 'icebraker'; did you mean icebreaker or icebreaker-bitsy? (utf8fpga boards lists them)
     talk virtual:abacus - | unknown board 'abacus' (utf8fpga boards lists them)

@@ -61,7 +61,6 @@ pip install '.[fast,hdl]'
 pip install '.[diagrams]'
 pip install '.[proofs]'
 pip install '.[docs]'
-pip install '.[remote]'
 pip install '.[docs]' && sphinx-build -b html docs build/site
 python3 -m venv .venv && . .venv/bin/activate
 pip install '.[boards,compiled,diagrams,serial]'
