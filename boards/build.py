@@ -56,7 +56,6 @@ class BuildReport:
         uart: the pins RX and TX of the UART, if they are not those of the board's resource.
         divide: the number by which the clock of the board is divided.
         program: the command that programs the board with the bitstream; empty where the platform has none.
-        plan: a digest of everything that the tools read.
         core: the name of the core's parameters.
         seed: the seed of place and route.
         logic_cells, logic_cells_available: ICESTORM_LC on iCE40, TRELLIS_COMB on ECP5 and MachXO2, LUT4 on Gowin,
@@ -78,7 +77,6 @@ class BuildReport:
     uart: str
     divide: int
     program: str
-    plan: str
     core: str
     seed: int
     logic_cells: int
@@ -222,7 +220,6 @@ def build_board(
     seed: int = 1,
     say: Callable[[str], None] = lambda _message: None,
     check: bool = False,
-    keep: bool = False,
 ) -> BuildReport:
     """Build the bitstream of `UartCore` for a board.
 
@@ -246,7 +243,6 @@ def build_board(
         say: called with a progress message when a tool starts; default: no messages.
         check: simulate the routed design, and if Debian's ``icebox_vlog`` is installed, the bitstream itself; see
             `check_design`. Only for iCE40.
-        keep: return the report of an earlier build in `directory` if it was the same, and its bitstream is unchanged.
 
     Raises:
         InvalidArgumentError: `check` is not possible, the baud rate is not possible with the board's clock,
@@ -264,7 +260,7 @@ def build_board(
     core = core or DecoderParameters(pipeline=BOARD_PIPELINE)
     first = board.divide if divide is None else divide
     while True:
-        job = _Job(board, flow, directory, baud, core, form, uart, first, seed, say, check, keep)
+        job = _Job(board, flow, directory, baud, core, form, uart, first, seed, say, check)
         try:
             return job.build()
         except _TimingError as error:
@@ -311,10 +307,9 @@ class _Job:
     seed: int
     say: Callable[[str], None]
     check: bool
-    keep: bool
 
     def build(self) -> BuildReport:
-        """Build the bitstream, or return the report of the same build before."""
+        """Build the bitstream."""
         try:
             return self._build()
         except BuildError:
@@ -337,9 +332,6 @@ class _Job:
         commands = flow.commands(board, plan)
         for note in top.notes:
             self.say(f"{board.name}: {note}")
-        digest = _digest(plan)
-        if self.keep and (kept := _kept(directory, board, flow, digest)) is not None:
-            return kept
 
         if self.check:
             find_compiler()  # Reported before a build that takes longer.
@@ -365,7 +357,6 @@ class _Job:
                 uart=",".join(pins) if pins else "",
                 divide=self.divide,
                 program=programming_command(platform, bitstream),
-                plan=digest,
                 core=core.core.name,
                 seed=self.seed,
                 required_mhz=clock_hz / 1e6,
@@ -476,23 +467,6 @@ def _pin(platform: Any, text: str, direction: str) -> Pins:
     if pin not in (mapping := platform.connectors[where].mapping):
         raise InvalidArgumentError(f"pin {text!r}: the connector has the pins {', '.join(mapping)}")
     return Pins(pin, dir=direction, conn=where, assert_width=1)
-
-
-def _digest(plan: BuildPlan) -> str:
-    """A digest of everything that the tools read, and of their versions."""
-    return hashlib.sha256(plan.digest() + json.dumps(_packages()).encode()).hexdigest()
-
-
-def _kept(directory: Path, board: Board, flow: _Flow, digest: str) -> BuildReport | None:
-    """The report of an earlier build with this digest, if its bitstream is there and the tools are the same."""
-    try:
-        found = json.loads((directory / f"{board.name}.json").read_text(encoding="utf-8"))
-        report = BuildReport(**found | {"bitstream": directory / f"{board.name}.{flow.suffix}"})
-        is_same = report.plan == digest and hashlib.sha256(report.bitstream.read_bytes()).hexdigest() == report.sha256
-        tools = {tool: present_version(tool) for tool in flow.tools[:2]}
-        return report if is_same and tools.items() <= report.tools.items() else None
-    except (OSError, ValueError, TypeError):
-        return None
 
 
 def _check(board: Board, packed: Path, core: UartCore, names: tuple[str, str], say: Callable[[str], None]) -> None:

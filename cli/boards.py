@@ -6,29 +6,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import click
 
 from utf8fpga.boards.build import facts_of, obstacle
-from utf8fpga.boards.catalog import BOARDS, find_board
-from utf8fpga.boards.several import build_boards, table_of
+from utf8fpga.boards.catalog import BOARDS
 from utf8fpga.cli.board_options import board_core_command, form_option
-from utf8fpga.cli.options import FILE, FOLDER, completion, json_option, reject_others
-from utf8fpga.cli.output import (
-    CommandError,
-    check_writable,
-    did_you_mean,
-    echo,
-    job_progress,
-    near,
-    say,
-    write_bytes,
-)
-from utf8fpga.cli.scheduling import chosen_executor, dask_option
+from utf8fpga.cli.options import FILE, completion, json_option, reject_others
+from utf8fpga.cli.output import CommandError, did_you_mean, echo, near, say
 from utf8fpga.hdl import CoreParameters
-from utf8fpga.model.render import columns, counted
+from utf8fpga.model.render import columns
 
 
 class _Boards(click.Group):
@@ -39,7 +27,7 @@ class _Boards(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
-            said = f"boards has the commands {' and '.join(self.commands)}, not {name!r}"
+            said = f"boards has the command {' and '.join(self.commands)}, not {name!r}"
             board = name if name in BOARDS else next(iter(near(name, BOARDS)), None)
             meant = f"; did you mean utf8fpga build {board}?" if board else did_you_mean(name, self.commands)
             raise CommandError(f"{said}{meant}")
@@ -64,66 +52,6 @@ def boards(context: click.Context, as_json: bool) -> None:
     headings = ["board", "family", "device", "toolchain", "clock in MHz", "UART", "can be built"]
     echo("\n".join(columns(rows, headings)), known, as_json=as_json)
 
-
-@board_core_command
-@click.argument("names", nargs=-1, metavar="[BOARD]...", shell_complete=completion(lambda: BOARDS))
-@click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the files.")
-@form_option
-@click.option("--jobs", type=click.IntRange(min=1), help="Builds at once; default: one per processor.")
-@dask_option
-@click.option("--markdown", type=FILE, help="Also write the table as Markdown to this file.")
-@click.option(
-    "--record", type=FOLDER, help="Write it, and a session with a virtual board, into the docs of a checkout."
-)
-def build(
-    names: tuple[str, ...],
-    parameters: CoreParameters,
-    directory: str,
-    form: str | None,
-    jobs: int | None,
-    dask: str | None,
-    markdown: str | None,
-    record: str | None,
-) -> None:
-    """Build the bitstreams of all boards that can be built here, or of the given ones.
-
-    Bitstreams in the folder that are up to date are kept, so that an interrupted run can be continued.
-    """
-    if markdown:
-        check_writable(markdown)  # Before builds that take minutes.
-    chosen = [find_board(name) for name in names] or [board for board in BOARDS.values() if not obstacle(board)]
-    if not chosen:
-        raise CommandError("no board can be built here: pip install 'utf8fpga[boards]'", status=1)
-    if record:
-        from utf8fpga.cli.record import check_pages, record_boards
-
-        check_pages(Path(record))
-    with chosen_executor(jobs, dask) as executor, job_progress("building") as show:
-        found = build_boards(
-            chosen,
-            Path(directory),
-            executor,
-            is_remote=dask is not None,
-            on_progress=show,
-            core=parameters,
-            form=form,
-        )
-    reports = [report for report in found.values() if not isinstance(report, str)]
-    text = table_of(reports)
-    click.echo(text, nl=False)
-    if markdown:
-        write_bytes(markdown, text.encode())
-    if record:
-        record_boards(text, Path(record))
-    failed = [error for error in found.values() if isinstance(error, str)]
-    for error in failed:
-        say(error)
-    if failed:
-        raise CommandError(f"{len(failed)} of {counted(len(found), 'board')} failed", status=1)
-
-
-build.short_help = "Build the bitstreams of all boards, or of some."
-boards.add_command(build)
 
 _PROBABILITY = click.FloatRange(0, 1)
 

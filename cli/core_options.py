@@ -53,7 +53,7 @@ _SECTIONS = {
     "Faults of the line": ("noise", "framing", "breaks", "drift", "disconnect"),
     "Files": (
         *("output", "testbench", "vectors", "sva", "vhdl", "ip_xact", "constraints", "vcd", "wave", "wave_cycles"),
-        *("plot", "record", "markdown", "directory", "cache", "link"),
+        *("plot", "record", "directory", "cache", "link"),
     ),
     "Another board": ("platform", "family", "leds"),
     "Advanced": (

@@ -5,11 +5,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
-import shlex
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import chdir, redirect_stdout
@@ -49,9 +45,6 @@ SOFTWARE_FILE = Path("bench", "results", "software.json")
 
 VERIFICATION_FILE = Path("docs", "verification-internals.md")
 """The page with the speeds of the simulation engines."""
-
-BOARDS_FILE = Path("docs", "boards.md")
-"""The page with the bitstreams of all boards, and a session with a virtual one."""
 
 ANSWERS_FILE = Path("formal", "results", "answers.json")
 """The file with the answers of proofs."""
@@ -121,17 +114,11 @@ def record_software(figures: dict[str, Any], checkout: Path) -> None:
     _write(checkout, {(PERFORMANCE_FILE, "software"): tables.software_table(figures)}, {SOFTWARE_FILE: figures}, plots)
 
 
-def record_boards(table: str, checkout: Path) -> None:
-    """Write the table of bitstreams of boards, and a session with a virtual board, into the docs of a checkout."""
-    _write(checkout, {(BOARDS_FILE, "boards"): table.rstrip(), (BOARDS_FILE, "session"): session_block()}, {}, {})
-
-
 BLOCKS = {
     README_FILE: ("summary", "demo"),
     PERFORMANCE_FILE: ("limits", "figures", "scaling", "growth", "cores", "software"),
     VERIFICATION_FILE: ("engines",),
     PROVED_FILE: ("proved", "unproved"),
-    BOARDS_FILE: ("session", "boards"),
 }
 """The names of the generated blocks of each page."""
 
@@ -192,62 +179,6 @@ def record_proofs(answers: Answers, checkout: Path) -> None:
     content = {"command": COMMAND, "answers": ordered}
     blocks = {(PROVED_FILE, "proved"): proved_table(answers), (PROVED_FILE, "unproved"): unproved_table()}
     _write(checkout, blocks, {ANSWERS_FILE: content}, {})
-
-
-_SESSION = (
-    r"printf 'h\303\251llo \360\237\230\200 \342\202 \355\240\200\n' > hello.txt",
-    "utf8fpga talk virtual:icebreaker hello.txt",
-    "utf8fpga talk virtual:icebreaker hello.txt --items --form lines",
-    "utf8fpga talk virtual:icebreaker hello.txt --check",
-    "utf8fpga talk virtual:icebreaker hello.txt --core transcoder --to utf-16-le --units | od -An -tx1",
-    "utf8fpga talk virtual:icebreaker hello.txt --core validator",
-    "utf8fpga talk /dev/ttyUSB9 hello.txt",
-)
-"""Command lines whose output is shown."""
-
-_TYPED = ("h\u00e9 \U0001f600".encode(), b"\xe2\x82(", b"\x05", b"\xf0\x9f\x04", b"\x04")
-"""What is typed into the interactive mode, in pieces after each of which the output is awaited."""
-
-
-def session_block() -> str:
-    """A session with a virtual board, as a Markdown block."""
-    name = f'utf8fpga() {{ {shlex.join([sys.executable, "-m", "utf8fpga"])} "$@" --timeout 300; }}'
-    shown: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-        for line in _SESSION:
-            for _ in range(2):  # The first time may report that a model is compiled.
-                done = subprocess.run(
-                    ["bash", "-c", f"{name}; {line}"],
-                    cwd=folder,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                )
-            shown += [f"$ {line}", *done.stdout.decode().splitlines()]
-    shown += ["$ utf8fpga talk virtual:icebreaker --form lines", *_typed_session()]
-    return "\n".join(["```text", *shown, "```"])
-
-
-def _typed_session() -> list[str]:
-    """What a terminal shows in the interactive mode, without colours."""
-    import pty
-
-    terminal, device = pty.openpty()
-    command = [sys.executable, "-m", "utf8fpga", "talk", "virtual:icebreaker", "--form", "lines", "--timeout", "300"]
-    environment = os.environ | {"TERM": "dumb", "COLUMNS": "100"}
-    with subprocess.Popen(command, stdin=device, stdout=device, stderr=device, env=environment) as process:
-        os.close(device)
-        shown = b""
-        expected = (b"counters", b"GRINNING FACE", b"PARENTHESIS", b"items", b"end of text")
-        for piece, awaited in zip((b"", *_TYPED[:-1]), expected, strict=True):
-            os.write(terminal, piece)
-            start = len(shown)
-            while awaited not in shown[start:]:
-                shown += os.read(terminal, 10_000)
-        os.write(terminal, _TYPED[-1])
-        process.wait()
-    os.close(terminal)
-    return [line.rstrip() for line in shown.decode().replace("\r", "").splitlines()]
 
 
 def with_block(text: str, name: str, content: str, page: str = "the page") -> str:

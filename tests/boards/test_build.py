@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,12 +27,12 @@ from support.benches import run_benches
 from support.builds import STAND_INS, Built, needs_tools, stand_in_tools
 from support.engines import requires_compiler
 from support.oracle import refusal
+from support.processes import run
 from test_uart import frame, frames, line
 
 from utf8fpga.boards.build import FAMILIES, BuildError, BuildReport, build_board, facts_of, obstacle, require_tools
 from utf8fpga.boards.catalog import BOARDS, Board
 from utf8fpga.boards.programming import program_board, programming_command
-from utf8fpga.boards.several import build_boards, table_of
 from utf8fpga.boards.top import BoardTop
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.boards.virtual import SimulatedPlatform
@@ -590,59 +591,6 @@ def test_programming_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert refusal(ToolError, program_board, BOARDS["upduino-v1"].create_platform(), bitstream) == message
 
 
-# Several boards
-
-
-def test_builds_that_are_up_to_date_are_kept(
-    tmp_path: Path, fake_tool: FakeTool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    boards = [BOARDS["icebreaker"], BOARDS["icestick"]]
-    threads = ThreadPoolExecutor(2)
-    first = build_boards(boards, tmp_path, threads)
-    assert list(first) == ["icebreaker", "icestick"]
-    fake_tool("icepack", "echo broken; exit 1")
-    assert build_boards(boards, tmp_path, threads) == first
-    # Whatever differs is built again.
-    for function, found in (("present_version", "9.9"), ("_packages", {"amaranth": "9.9"})):
-        with monkeypatch.context() as patch:
-            patch.setattr(f"utf8fpga.boards.build.{function}", lambda *_, found=found: found)
-            assert all(isinstance(each, str) for each in build_boards(boards, tmp_path, threads).values()), function
-    assert "icepack failed with status 1: broken" in str(build_boards(boards, tmp_path, threads, seed=2)["icestick"])
-    (tmp_path / "icestick.bin").write_bytes(b"changed")
-    again = build_boards(boards, tmp_path, threads)
-    assert again["icebreaker"] == first["icebreaker"]
-    assert isinstance(again["icestick"], str)
-
-
-@pytest.mark.usefixtures("fake_tool")
-def test_builds_on_another_machine_are_written_here(tmp_path: Path) -> None:
-    boards, threads, here, there = [BOARDS["icebreaker"]], ThreadPoolExecutor(1), tmp_path / "here", tmp_path / "there"
-    build_boards(boards, here, threads)
-    build_boards(boards, there, threads, is_remote=True)
-    names = {each.relative_to(here) for each in here.rglob("*") if each.is_file()}
-    assert names == {each.relative_to(there) for each in there.rglob("*") if each.is_file()}
-    assert (there / "icebreaker.bin").read_bytes() == (here / "icebreaker.bin").read_bytes()
-    # What cannot be written is a message, and nothing is left beside it.
-    taken = tmp_path / "taken"
-    (taken / "icebreaker.bin").mkdir(parents=True)
-    message = f"icebreaker: cannot write {str(taken / 'icebreaker.bin')!r}: Is a directory"
-    assert build_boards(boards, taken, threads, is_remote=True) == {"icebreaker": message}
-    assert not list(taken.rglob("*.part"))
-    below = there / "icebreaker.bin" / "folder"
-    message = f"cannot write {str(below)!r}: Not a directory"
-    assert refusal(BuildError, build_boards, boards, below, threads, is_remote=True) == message
-
-
-@pytest.mark.usefixtures("fake_tool")
-def test_the_table_of_builds(tmp_path: Path) -> None:
-    found = build_boards([BOARDS["icebreaker"], BOARDS["upduino-v3"]], tmp_path, ThreadPoolExecutor(1))
-    digest = hashlib.sha256(b"1\n").hexdigest()[:12]
-    assert table_of([report for report in found.values() if isinstance(report, BuildReport)]).splitlines()[2:] == [
-        f"| icebreaker | iCE40 UP5K | its own | 12 (50.0) | 1 of 2 | 1 of 2 | `{digest}` |",
-        f"| upduino-v3 | iCE40 UP5K | j_0:7,j_0:8 | 12, divided by 4 (50.0) | 1 of 2 | 1 of 2 | `{digest}` |",
-    ]
-
-
 # The page
 
 
@@ -673,8 +621,15 @@ def test_the_page_has_all_boards_that_can_be_built() -> None:
 @pytest.mark.parametrize("name", PAGE_BOARDS)
 def test_the_page_shows_the_bitstreams(name: str, tmp_path: Path) -> None:
     needs_tools(name)
-    [row] = table_of([build_board(name, tmp_path)]).splitlines()[2:]
-    assert [cell.strip() for cell in row.strip("|").split("|")] == table_in_the_page()[name]
+    report = build_board(name, tmp_path)
+    divided = f", divided by {report.divide}" if report.divide > 1 else ""
+    assert table_in_the_page()[name][2:] == [
+        report.uart or "its own",
+        f"{report.required_mhz:.10g}{divided} ({report.fmax_mhz:.1f})",
+        f"{report.logic_cells} of {report.logic_cells_available}",
+        f"{report.block_rams} of {report.block_rams_available}",
+        f"`{report.sha256[:12]}`",
+    ]
 
 
 def without_times(text: str) -> str:
@@ -683,7 +638,11 @@ def without_times(text: str) -> str:
 
 @pytest.mark.slow
 @requires_compiler
-def test_the_page_shows_the_session() -> None:
-    from utf8fpga.cli.record import session_block, with_block
-
-    assert without_times(with_block(PAGE, "session", session_block())) == without_times(PAGE)
+def test_the_page_shows_the_session(tmp_path: Path) -> None:
+    [session] = re.findall(r"<!-- session: begin -->\n```text\n(.*?)```", PAGE, re.DOTALL)
+    command = f'utf8fpga() {{ {shlex.join([sys.executable, "-m", "utf8fpga"])} "$@" --timeout 300; }}'
+    for shown in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
+        line, output = shown.split("\n", 1)
+        for _ in range(2):  # The first time may report that a model is compiled.
+            done = run(["bash", "-c", f"{command}; {line}"], cwd=tmp_path, stdout=PIPE, stderr=STDOUT)
+        assert without_times(done.stdout.decode()) == without_times(output), line

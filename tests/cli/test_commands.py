@@ -392,23 +392,6 @@ def test_boards() -> None:
     assert list(tools.values()) == ["nextpnr-ice40", "nextpnr-nexus", "ISE", "Quartus"]
 
 
-def test_several_boards(tmp_path: Path) -> None:
-    environment = os.environ | stand_in_tools(tmp_path / "bin")
-    words = ["boards", "build", "icebreaker", "icestick", "--directory", tmp_path / "build", "--jobs", "1"]
-    done = utf8fpga(*words, "--markdown", tmp_path / "table", env=environment)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert [line.split(" | ")[0] for line in done.stdout.decode().splitlines()[2:]] == ["| icebreaker", "| icestick"]
-    assert (tmp_path / "table").read_bytes() == done.stdout
-    broken = os.environ | stand_in_tools(tmp_path / "other", {"icepack": "echo boom; exit 3"})
-    again = utf8fpga(*words, "tinyfpga-bx", env=broken)
-    assert (again.returncode, again.stdout) == (1, done.stdout), "the bitstreams of before are kept"
-    folder = tmp_path / "build" / "tinyfpga-bx"
-    assert again.stderr.decode().splitlines() == [
-        f"tinyfpga-bx: icepack failed with status 3: boom; see {folder}",
-        "utf8fpga: 1 of 3 boards failed",
-    ]
-
-
 def test_build_of_a_platform_in_the_folder(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from amaranth_boards.icestick import ICEStickPlatform\n\n\nclass Mine(ICEStickPlatform):\n    pass\n"
@@ -487,7 +470,6 @@ or toolchain
     build ulx3s-85f --check | \
 ulx3s-85f has family ecp5, of which routed designs are not simulated, only those of ice40: build it without a check
     prove serial-0 --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
-    boards build icebreaker --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
     bench --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
     simulate | give either FILE, --hex BYTES or --soak LIMIT
     simulate x --hex 41 | give either FILE, --hex BYTES or --soak LIMIT
@@ -522,10 +504,10 @@ board arty-a7-35 has family 'xilinx', which is not one of ice40, ecp5, machxo2, 
 unknown board 'icebraker'; did you mean icebreaker or icebreaker-bitsy? (utf8fpga boards lists them)
     talk virtual:abacus - | unknown board 'abacus' (utf8fpga boards lists them)
     boards icebreakr | \
-boards has the commands build and run, not 'icebreakr'; did you mean utf8fpga build icebreaker?
+boards has the command run, not 'icebreakr'; did you mean utf8fpga build icebreaker?
     boards icebreaker | \
-boards has the commands build and run, not 'icebreaker'; did you mean utf8fpga build icebreaker?
-    boards --json build icebreaker | --json has no effect with boards build: leave it out
+boards has the command run, not 'icebreaker'; did you mean utf8fpga build icebreaker?
+    boards --json run icebreaker | --json has no effect with boards run: leave it out
     build icebreaker --form report --pipeline 0 | --pipeline has no effect with --form report: leave it out
     build icebreaker --form report --pipeline 1 | --pipeline has no effect with --form report: leave it out
     build icebreaker --uart '' | --uart '' is not RX,TX: name two pins, such as pmod_0:1,pmod_0:2
@@ -535,7 +517,7 @@ boards has the commands build and run, not 'icebreaker'; did you mean utf8fpga b
     bench --software --lanes 4 | --lanes has no effect with --software: leave it out
     bench --engines --plot x | --plot has no effect with --engines: leave it out
     table --list --documents | --documents has no effect with --list: leave it out
-    boards biuld | boards has the commands build and run, not 'biuld'; did you mean build?
+    boards runn | boards has the command run, not 'runn'; did you mean run?
     prove serial0 | \
 unknown configuration 'serial0'; did you mean serial-0 or serial-2? utf8fpga prove --list prints them
     prove zzz | unknown configuration 'zzz'; utf8fpga prove --list prints them

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.builds import stand_in_tools
 from support.command import utf8fpga
 from support.engines import requires_compiler
 
@@ -29,31 +28,6 @@ def test_a_command_prints_the_same_as_without_a_cluster(command: list[str], clus
     assert texts[1] == texts[0]
 
 
-@pytest.mark.filterwarnings("default")  # warnings of the cluster itself
-def test_bitstreams_and_logs_of_a_cluster_are_those_of_this_machine(cluster: str, tmp_path: Path) -> None:
-    here, there = tmp_path / "this machine", tmp_path / "a cluster"
-
-    def built(directory: Path, *options: str, **scripts: str) -> tuple[bytes, str, int]:
-        environment = os.environ | stand_in_tools(directory / "bin", scripts)
-        done = utf8fpga("boards", "build", "icebreaker", "--directory", directory, *options, env=environment)
-        return done.stdout, done.stderr.decode(), done.returncode
-
-    def contents(directory: Path) -> dict[str, str]:
-        files = {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file()}
-        return {name: path.read_text().replace(str(directory), "DIRECTORY") for name, path in sorted(files.items())}
-
-    result = built(here)
-    assert built(there, "--dask", cluster) == result
-    assert contents(there) == contents(here)
-    broken = {"icepack": "echo boom; exit 3"}
-    assert built(there, "--dask", cluster, **broken) == result, "what is up to date is kept"
-    (there / "icebreaker.bin").unlink()
-    _, message, status = built(there, "--dask", cluster, **broken)
-    folder = there / "icebreaker"
-    assert message.startswith(f"icebreaker: icepack failed with status 3: boom; see {folder}\n")
-    assert status == 1
-
-
 NO_JOBS = "has no effect with --dask, where the cluster schedules: leave it out"
 
 
@@ -62,7 +36,6 @@ NO_JOBS = "has no effect with --dask, where the cluster schedules: leave it out"
     [
         ("bench --jobs 2", f"--jobs 2 {NO_JOBS}"),
         ("prove serial-0 --jobs 2", f"--jobs 2 {NO_JOBS}"),
-        ("boards build icebreaker --jobs 1", f"--jobs 1 {NO_JOBS}"),
         ("simulate --hex 41", "--dask x:1 is for --soak: give --soak LIMIT, too"),
     ],
 )
@@ -73,7 +46,7 @@ def test_incorrect_use(command: str, message: str) -> None:
 
 @pytest.mark.filterwarnings("default")  # warnings of the cluster itself
 @pytest.mark.parametrize(
-    "command", ["bench --device hx8k --lanes 1", "prove serial-0", "boards build icebreaker", "simulate --soak 1kB"]
+    "command", ["bench --device hx8k --lanes 1", "prove serial-0", "simulate --soak 1kB"]
 )
 def test_unreachable_cluster(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("utf8fpga.hdl.jobs.CONNECT_SECONDS", 0.2)

@@ -105,7 +105,7 @@ def completed(line: str, shell: str = "bash") -> list[str]:
 COMPLETED = {
     "utf8fpga ": [f"plain,{name}" for name in COMMANDS],
     "utf8fpga si": ["plain,simulate"],
-    "utf8fpga boards ": ["plain,build", "plain,run"],
+    "utf8fpga boards ": ["plain,run"],
     "utf8fpga generate e": ["plain,encoder"],
     "utf8fpga generate encoder --t": [
         "plain,--to",

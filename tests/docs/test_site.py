@@ -183,11 +183,11 @@ def test_every_command_and_option_is_in_the_reference(pages: dict[str, Elements]
         for command in COMMANDS
     }
     context = click.Context(cli)
-    paths = [*COMMANDS, "boards build", "boards run"]
+    paths = [*COMMANDS, "boards run"]
     paths += [
         f"{name} {core}" for name in ("generate", "simulate", "prove", "bench") for core in CORES if core != "decoder"
     ]
-    paths += [f"{name} --core sanitizer" for name in ("build", "talk", "boards build")]
+    paths += [f"{name} --core sanitizer" for name in ("build", "talk")]
     for path in paths:
         words, found = path.split(), cli
         while words and isinstance(found, click.Group):

@@ -83,10 +83,6 @@ pytest -n auto -m full
 pytest -m "slow or build or proof" --sample SEED --budget SECONDS
 # it runs until it is interrupted; test_talk.py runs it
 utf8fpga boards run icebreaker
-# it takes many minutes; test_build.py compares the page
-utf8fpga boards build --record .
-# it takes many minutes; test_build.py builds with replaced tools
-utf8fpga boards build --markdown boards.txt
 # it requires a board; test_build.py replaces the programmer
 utf8fpga build icebreaker --program
 # it requires a board; test_talk.py talks to a virtual one
