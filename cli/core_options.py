@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from inspect import cleandoc
 from itertools import product
@@ -290,9 +290,7 @@ def _click_option(name: str, how: Option, *, several: bool) -> Callable[[_Comman
         if to_true and to_false:
             return click.option(f"{to_true}/{to_false}", name, **details)
         return click.option(to_true or to_false, name, flag_value=bool(to_true), type=bool, **details)
-    if how.several:
-        details |= {"callback": functools.partial(_choices, names=how.choices), "metavar": "LIST"}
-    elif how.choices:
+    if how.choices:
         words = [encoding_word(word) for word in how.choices] if name == "table" else list(how.choices)
         details |= {**one_of(words, how.help), "multiple": several}
     elif how.range and several:
@@ -300,21 +298,6 @@ def _click_option(name: str, how: Option, *, several: bool) -> Callable[[_Comman
     elif how.range:
         details |= {"type": click.IntRange(*how.range), "metavar": how.metavar}
     return click.option(option_word(name), name, **details)
-
-
-def _choices(
-    _context: click.Context, option: click.Parameter, value: str | None, *, names: Sequence[str]
-) -> tuple[str, ...] | None:
-    """Parse names separated by commas."""
-    if value is None:
-        return None
-    found = tuple(names) if value == "all" else tuple(value.split(","))
-    if unknown := [name for name in found if name not in names]:
-        near = did_you_mean(unknown[0], names)
-        raise CommandError(
-            f"{option_word(option.name or '')} {unknown[0]!r} is not one of {', '.join(names)}, all{near}"
-        )
-    return found
 
 
 def _numbers(

@@ -16,7 +16,6 @@ from utf8fpga.model import TABLE_3_7, Composition, EncodingTable, ErrorKind, Inc
 from utf8fpga.model.decoder import ComposedDecoder
 from utf8fpga.model.golden import BulkSymbols
 from utf8fpga.model.practices import check_replacement
-from utf8fpga.model.properties import CharacterProperty, FlaggedItem
 from utf8fpga.model.render import columns, counted
 from utf8fpga.model.replacement import Replacement
 from utf8fpga.model.table import spell
@@ -65,15 +64,14 @@ def described(code_point: int) -> str:
     return f"{character if is_printable else ' '}  {unicodedata.name(character, '') if character else ''}"
 
 
-def item_table(items: Iterable[Item | FlaggedItem], units: Sequence[int], width: int = 8) -> list[str]:
+def item_table(items: Iterable[Item], units: Sequence[int], width: int = 8) -> list[str]:
     """Items as lines of a table, with the code units of the text."""
     rows = []
     for item in items:
         offset, length, point, error = item[:4]
         last = described(point) if error is None else coloured(error.name, "red")
-        flags = f" ({', '.join(item.properties)})" if isinstance(item, FlaggedItem) and item.properties else ""
         spelled = spell(units[offset : offset + length], width)
-        rows.append([str(offset), spelled, f"U+{point:04X}", last + flags])
+        rows.append([str(offset), spelled, f"U+{point:04X}", last])
     return columns(rows, ["offset", "bytes" if width == 8 else "code units", "code point", "character or cause"])
 
 
@@ -87,12 +85,11 @@ def symbol_table(symbols: Iterable[Any], core: CoreParameters, units: Sequence[i
     return columns(rows, ["offset", f"{core.input_noun}s", "output"])
 
 
-def json_line(item: Item | FlaggedItem) -> str:
+def json_line(item: Item) -> str:
     """An item as one line of JSON."""
     offset, length, point, error = item[:4]
     name = "null" if error is None else f'"{error.name}"'
-    flags = f', "properties": {json.dumps(item.properties)}' if isinstance(item, FlaggedItem) else ""
-    return f'{{"offset": {offset}, "length": {length}, "code_point": {point}, "error": {name}{flags}}}'
+    return f'{{"offset": {offset}, "length": {length}, "code_point": {point}, "error": {name}}}'
 
 
 class SymbolTally(Tally):
@@ -100,7 +97,6 @@ class SymbolTally(Tally):
 
     def __init__(self) -> None:
         super().__init__()
-        self._properties: Counter[CharacterProperty] = Counter()
         self._outputs = 0
 
     @property
@@ -110,10 +106,8 @@ class SymbolTally(Tally):
 
     def add_symbol(self, symbol: Any) -> None:
         """Count a symbol."""
-        if isinstance(symbol, FlaggedItem):
-            self._properties.update(symbol.properties)
-        if isinstance(symbol, Item | FlaggedItem):
-            self.add([Item(*symbol[:4])])
+        if isinstance(symbol, Item):
+            self.add([symbol])
         else:
             self.units += symbol.length
             self._outputs += 1
@@ -126,21 +120,17 @@ class SymbolTally(Tally):
             return
         kinds, lengths = symbols.columns["kind"], symbols.columns["length"]
         self.count(int(lengths.sum(dtype=int)), len(kinds), {kind: int((kinds == kind).sum()) for kind in ErrorKind})
-        for each in CharacterProperty:
-            if each.field in symbols.columns:
-                self._properties[each] += int(symbols.columns[each.field].sum())
 
     def lines(self) -> list[str]:
         """The counts as lines of text."""
         if self._outputs:
             return [f"{counted(self.units, 'symbol')} in, {counted(self._outputs, 'symbol')} out"]
-        counts = ((each, self._properties[each]) for each in CharacterProperty)
-        return [*super().lines(), *(f"  {number} {each}" for each, number in counts if number)]
+        return super().lines()
 
 
 def symbol_json(symbol: Any) -> str:
     """A symbol of any golden function as one line of JSON."""
-    if isinstance(symbol, Item | FlaggedItem):
+    if isinstance(symbol, Item):
         return json_line(symbol)
     fields = symbol._asdict()
     if hasattr(value := fields.get("value"), "_asdict"):

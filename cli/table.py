@@ -9,7 +9,6 @@ from utf8fpga.cli.options import TABLES, Word, completion, output_option, reject
 from utf8fpga.cli.output import CommandError, did_you_mean, write_bytes
 from utf8fpga.model.encodings import encoding_word
 from utf8fpga.model.forms import COMPOSITIONS
-from utf8fpga.model.properties import CharacterProperty, code_points_of, unicode_version
 from utf8fpga.model.render import FORMATS, columns, render
 
 
@@ -18,9 +17,8 @@ from utf8fpga.model.render import FORMATS, columns, render
 @click.option("--format", "form", type=Word(list(FORMATS)), default="text", show_default=True)
 @click.option("--list", "names", is_flag=True, help="List the names.")
 @click.option("--documents", is_flag=True, help="Compare the older documents' rules with Table 3-7.")
-@click.option("--properties", is_flag=True, help="List the properties of decoders with their code points.")
 @output_option
-def table(name: str, form: str, names: bool, documents: bool, properties: bool, output: str) -> None:
+def table(name: str, form: str, names: bool, documents: bool, output: str) -> None:
     """Write an encoding table and its minimal DFA as text, as JSON, or as a drawing.
 
     NAME is the name of the encoding form, as --list shows it; default: utf-8 (Table 3-7).
@@ -30,11 +28,6 @@ def table(name: str, form: str, names: bool, documents: bool, properties: bool, 
         reject_others("--list", "names", "output")
         rows = [[each, found.name, found.source] for each, found in TABLES.items()]
         text = "\n".join(columns(rows, ["name", "encoding form", "source"])) + "\n"
-    elif properties:
-        reject_others("--properties", "properties", "output")
-        rows = [[each.value, " ".join(map(str, code_points_of(each)))] for each in CharacterProperty]
-        source = f"From the Unicode data {unicode_version()} of this Python, but for noncharacter and beyond-bmp."
-        text = "\n".join([*columns(rows, ["property", "code points"]), "", source]) + "\n"
     elif documents:
         reject_others("--documents", "documents", "output")
         from utf8fpga.model.history.differences import comparison_text

@@ -35,7 +35,6 @@ from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
 from utf8fpga.model.encoder import ByteOrderMark
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.model.practices import Practice
-from utf8fpga.model.properties import CharacterProperty
 from utf8fpga.model.replacement import Replacement
 from utf8fpga.model.table import Composition
 
@@ -121,7 +120,7 @@ def _kind_of(parameters: CoreParameters) -> _Kind:
 def _(parameters: DecoderParameters) -> _Kind:
     is_repeated = parameters.practice is Practice.EACH_UNIT and parameters.has_plain_marks
     reason = f"practice {parameters.practice}: use another replacement" if is_repeated else ""
-    is_default = parameters.table is TABLE_3_7 and not (parameters.kind or parameters.length or parameters.properties)
+    is_default = parameters.table is TABLE_3_7 and not (parameters.kind or parameters.length)
     is_small = parameters.lanes <= _NETLIST_LANES[parameters.packed] and not parameters.compact_input
     return _Kind(_decoder_name(parameters), is_default and is_small, reason)
 
@@ -154,7 +153,7 @@ def _(parameters: RemoverParameters) -> _Kind:
     return _Kind(parameters.name, parameters.lanes <= _NETLIST_LANES[True])
 
 
-_NAMED = ("table", "lanes", "architecture", "pipeline", "packed", "buffer", "replacement", "properties", "refresh")
+_NAMED = ("table", "lanes", "architecture", "pipeline", "packed", "buffer", "replacement", "refresh")
 """The fields of a decoder's parameters that its name has words of its own for."""
 
 
@@ -173,7 +172,6 @@ def _decoder_name(parameters: DecoderParameters) -> str:
             words.append(f"{parameters.buffer}")
     fields = [name for name in ("kind", "length") if getattr(parameters, name)]
     words += ["full"] if len(fields) > 1 else fields
-    words += parameters.properties if parameters.properties != tuple(CharacterProperty) else ["all-properties"]
     if not parameters.replacement:
         words.append("no-replacement")
     if table is not TABLE_3_7:
@@ -196,8 +194,6 @@ def _all_serial() -> Iterator[DecoderParameters]:
     for table in _OTHER_TABLES:
         for pipeline in PIPELINES:
             yield DecoderParameters(table=table, pipeline=pipeline, **_FULL)
-    yield DecoderParameters(pipeline=0, properties=(CharacterProperty.LINE_BREAK,))
-    yield DecoderParameters(pipeline=0, properties=tuple(CharacterProperty))
 
 
 def _all_parallel() -> Iterator[DecoderParameters]:
@@ -211,7 +207,6 @@ def _all_parallel() -> Iterator[DecoderParameters]:
                 yield parallel(lanes=lanes, pipeline=pipeline)
         for fields in _FIELDS[2:]:
             yield parallel(lanes=lanes, **fields)
-        yield parallel(lanes=lanes, properties=tuple(CharacterProperty))
     for lanes in (4, 8):
         yield parallel(lanes=lanes, buffer="registers")
         yield parallel(lanes=lanes, buffer="slices")
@@ -231,7 +226,7 @@ def _all_packed() -> Iterator[DecoderParameters]:
 
 def _is_on_request(parameters: DecoderParameters) -> bool:
     """Whether a decoder has an option that changes little of what others show, or takes minutes."""
-    if parameters.table is not TABLE_3_7 or parameters.properties or parameters.compact_input:
+    if parameters.table is not TABLE_3_7 or parameters.compact_input:
         return True
     if parameters.architecture == "serial":
         return parameters.kind and not parameters.replacement
@@ -317,7 +312,7 @@ def _refreshed_from(table: EncodingTable, *, pipeline: int, most: int) -> Refres
 
 _PORTS: Sequence[tuple[CoreParameters, Mapping[str, Any]]] = (
     (DecoderParameters(), {}),
-    (DecoderParameters(lanes=4, properties=tuple(CharacterProperty), **_FULL), {"flags": "byte"}),
+    (DecoderParameters(lanes=4, **_FULL), {"flags": "byte"}),
     (DecoderParameters(lanes=4, packed=False, kind=True), {"flags": "word", "reset_low": True}),
     (EncoderParameters(to="utf-16-le", lanes=2), {}),
     (EncoderParameters(items=True), {}),
@@ -337,7 +332,7 @@ def _all_ports() -> Iterator[Configuration]:
         words = [re.sub("[^a-z0-9]+", "-", word.lower()).strip("-") for word in words]
         name = "-".join(["ports", parameters.core, *words])
         yield Configuration(
-            name.replace("-".join(CharacterProperty), "all"),
+            name,
             None,
             partial(_any_ports, parameters, options),
             f"any_ports({parameters.expression()}, {PortOptions(**options)})",

@@ -12,7 +12,7 @@ from utf8fpga.formal.encoder_reference import EncoderReference
 from utf8fpga.formal.helpers import named
 from utf8fpga.formal.invariants.each_unit import is_consistent
 from utf8fpga.formal.reference import CoreReference, Event, FiniteReference, Followed, PassReference
-from utf8fpga.formal.reference_dfa import Reference, causes, event_layout, flag_of
+from utf8fpga.formal.reference_dfa import Reference, causes, event_layout
 from utf8fpga.hdl import (
     Core,
     CoreParameters,
@@ -52,7 +52,7 @@ class DecoderReference(CoreReference):
 
     def __init__(self, decoder: Any, table: EncodingTable) -> None:
         self._parameters, self.table = decoder.parameters, table
-        self.word = event_layout(table, decoder.parameters.properties)
+        self.word = event_layout(table)
         self.forgets = decoder.parameters.table.longest
         states = [f"state {state.name}" for state in DFA.of(table).states[1:]]
         self.covers = [*(kind.name for kind in self._possible()), *states, "broken across beats"]
@@ -78,7 +78,6 @@ class DecoderReference(CoreReference):
         parameters, event = self._parameters, Event(self.word)
         m.d.comb += event.valid.eq(valid)
         m.d.comb += [event.word[str(name)].eq(expected.word[str(name)]) for name, _ in expected.word.shape()]
-        m.d.comb += [event.word[each.field].eq(flag_of(each, expected.word)) for each in parameters.properties]
         if not parameters.replacement:
             with m.If(expected.word.error):
                 m.d.comb += event.word.code_point.eq(0)
@@ -106,7 +105,7 @@ class DecoderReference(CoreReference):
             fields.append(word.kind.eq(Value.cast(symbol.kind)))
         if parameters.length:
             fields.append(word.length.eq(symbol.length))
-        return [*fields, *(word[each.field].eq(symbol[each.field]) for each in parameters.properties)]
+        return fields
 
 
 class PracticeReference(DecoderReference):

@@ -25,7 +25,6 @@ from utf8fpga.formal.report import Result
 from utf8fpga.hdl import logic_digest
 from utf8fpga.hdl.toolchain import present_version
 from utf8fpga.model import InvalidArgumentError
-from utf8fpga.model.properties import CharacterProperty
 from utf8fpga.model.render import markdown
 
 Answers = dict[str, dict[str, Any]]
@@ -186,7 +185,6 @@ def _selected(configuration: Configuration) -> tuple[str, int, str]:
         core += f", {parallel if architecture == 'parallel' else architecture}"
     words += [f"--{name}" for name in ("kind", "length") if getattr(parameters, name, False)]
     options = re.sub(r"--(lanes|architecture) \S+ |--sparse ", "", f"{' '.join(words)} ").strip()
-    options = options.replace(",".join(CharacterProperty), "all")
     return core, lanes, f"`{options}`" if options else "none"
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -21,17 +20,15 @@ from utf8fpga.formal.reference import Event
 from utf8fpga.hdl.payloads import code_point_bits
 from utf8fpga.model import DFA, REJECT, REPLACEMENT_CHARACTER, START, EncodingTable, ErrorKind, TableError, cause
 from utf8fpga.model.errors import representatives
-from utf8fpga.model.properties import CharacterProperty, code_points_of
 from utf8fpga.model.table import Range
 
 
-def event_layout(table: EncodingTable, properties: Sequence[CharacterProperty] = ()) -> data.StructLayout:
+def event_layout(table: EncodingTable) -> data.StructLayout:
     """The layout of an event at the output of a decoder: an item, or the end of a text.
 
     Fields:
         end: the text ends here; the other fields are 0.
         error, code_point, kind, length: those of an item.
-        control, private_use and so on: for each of `properties` whether the item has it.
     """
     return data.StructLayout(
         {
@@ -40,17 +37,8 @@ def event_layout(table: EncodingTable, properties: Sequence[CharacterProperty] =
             "code_point": code_point_bits(table),
             "kind": max(ErrorKind).bit_length(),
             "length": table.longest.bit_length(),
-            **{each.field: 1 for each in properties},
         }
     )
-
-
-def flag_of(wanted: CharacterProperty, word: Any) -> Value:
-    """Whether an event of `event_layout` without flags has a property, by a comparison with each bound."""
-    has_it = ~word.error & _any(_inside(word.code_point, each.first, each.last) for each in code_points_of(wanted))
-    if wanted is CharacterProperty.SURROGATE:
-        has_it |= word.error & (word.kind == ErrorKind.SURROGATE)
-    return has_it & ~word.end
 
 
 class _Machine:

@@ -16,7 +16,6 @@ from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.sideband import Sideband
 from utf8fpga.hdl.statistics import BUSES, Statistics, statistics_ports
 from utf8fpga.model import InvalidArgumentError
-from utf8fpga.model.properties import CharacterProperty
 
 FLAGS = ("item", "word", "byte")
 """Where the error flags of a beat are, see `PortOptions`."""
@@ -24,7 +23,7 @@ FLAGS = ("item", "word", "byte")
 MAX_SIDEBAND_BITS = 64
 """Upper bound on each of the widths `tid`, `tdest` and `tuser` of `PortOptions`."""
 
-_USER_FIELDS = ("error", "kind", "length", *(each.field for each in CharacterProperty), "user")
+_USER_FIELDS = ("error", "kind", "length", "user")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -94,7 +94,6 @@ class Option:
         range: the lowest and the highest value of a number; None: no upper bound.
         metavar: the placeholder for the value in help texts.
         named: texts for users have the name of the field in front of its value, though the value is a word.
-        several: the value is a tuple of `choices`, separated by commas on the command line, or ``all``.
         flags: of a Boolean field the option that sets it to true and the one that sets it to false; an empty string: no
             such option.
     """
@@ -103,7 +102,6 @@ class Option:
     choices: tuple[str, ...] = ()
     range: tuple[int, int | None] | None = None
     metavar: str | None = None
-    several: bool = False
     named: bool = False
     flags: tuple[str, str] | None = None
 
@@ -154,7 +152,7 @@ class CoreParameters:
             value = getattr(self, name)
             if lowest is not None and highest is not None and value is not None and not lowest <= value <= highest:
                 raise InvalidArgumentError(f"{name} {value} is not in {lowest}..{highest}")
-            if how.choices and not how.several and isinstance(value, str):
+            if how.choices and isinstance(value, str):
                 if value not in how.choices:
                     raise InvalidArgumentError(f"{name} {str(value)!r} is not one of {', '.join(how.choices)}")
                 self._set(name, field_kinds(own)[name][0](value))
@@ -215,9 +213,8 @@ class CoreParameters:
         return re.sub(r"[^a-z0-9]+", "-", "-".join([self.core, *self.words()]).lower())
 
     def as_dict(self) -> dict[str, Any]:
-        """All parameters by name, for JSON. A table is represented by its name, an empty tuple by None."""
+        """All parameters by name, for JSON. A table is represented by its name."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        values |= {name: None for name, value in values.items() if value == ()}
         return {name: value if isinstance(value, int | None) else written(value) for name, value in values.items()}
 
     def expression(self) -> str:
@@ -429,13 +426,9 @@ def spelled(table: EncodingTable) -> str:
 
 def plain(value: Any) -> Any:
     """A value with plain strings in place of members of an enumeration of strings."""
-    if isinstance(value, tuple):
-        return tuple(map(plain, value))
     return str(value) if isinstance(value, str) else value
 
 
 def written(value: Any) -> str:
-    """The value of a parameter as a word of the command line; a table by its name, several words with commas."""
-    if isinstance(value, tuple):
-        return ",".join(map(str, value))
+    """The value of a parameter as a word of the command line; a table by its name."""
     return str(getattr(value, "name", value)) if not isinstance(value, str) else str(value)

@@ -8,14 +8,13 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from utf8fpga.hdl.core import CoreParameters
-from utf8fpga.hdl.decoder.parameters import DecoderParameters, FlaggedWord, Word
+from utf8fpga.hdl.decoder.parameters import DecoderParameters, Word
 from utf8fpga.hdl.encoder.parameters import EncoderParameters
 from utf8fpga.hdl.payloads import OutputUnit
 from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.hdl.validator.parameters import ValidatorParameters
 from utf8fpga.model import InvalidArgumentError, Item, ValidatorReport
-from utf8fpga.model.properties import FlaggedItem
 
 CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
     {
@@ -26,7 +25,7 @@ CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
 """The class of the parameters of each kind of core, by name; the first is the default."""
 
 
-OutputSymbol: TypeAlias = Item | FlaggedItem | Word | FlaggedWord | OutputUnit | ValidatorReport | int
+OutputSymbol: TypeAlias = Item | Word | OutputUnit | ValidatorReport | int
 """An output symbol in a simulation.
 
 A decoder has an `Item`, or without its cause or its length a `Word`; each with its properties, if it has flags. An

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from amaranth.lib import data, enum
 
 from utf8fpga.model import REPLACEMENT_CHARACTER, RFC_2279, EncodingTable, ErrorKind
-from utf8fpga.model.properties import CharacterProperty
 
 
 class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclass takes the shape
@@ -39,7 +37,6 @@ def item_layout(
     *,
     kind: bool = False,
     length: bool = False,
-    properties: Sequence[CharacterProperty] = (),
     announced: bool = False,
 ) -> data.StructLayout:
     """One item: a symbol of a decoder's output.
@@ -49,8 +46,6 @@ def item_layout(
         error: the item is ill-formed; 0 in a lane without an item.
         kind: the cause of the error, `Kind.NONE` without one (only with `kind`).
         length: the code units of the item (only with `length`).
-        control, private_use and so on: for each of `properties` whether the item has it, see
-            `CharacterProperty.field`.
         announced: how many units the first unit of the item announces (only with `announced`).
     """
     fields: dict[str, object] = {"code_point": code_point_bits(table), "error": 1}
@@ -58,7 +53,6 @@ def item_layout(
         fields["kind"] = Kind
     if length:
         fields["length"] = table.longest.bit_length()
-    fields |= {each.field: 1 for each in properties}
     if announced:
         fields["announced"] = LONGEST_ANNOUNCED.bit_length()
     return data.StructLayout(fields)

@@ -29,7 +29,6 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.golden import BulkSymbols
 from utf8fpga.model.practices import BLOCKS_BY_FIRST_BYTE, Practice, checked_for
-from utf8fpga.model.properties import CharacterProperty, code_points_of
 from utf8fpga.model.table import EncodingTable, Row, TableError, checked_table, starts
 
 try:
@@ -42,7 +41,6 @@ except ModuleNotFoundError as missing:
 
 __all__ = [
     "ArrayDecoder",
-    "FlaggedPackets",
     "IncrementalArrayDecoder",
     "ItemArrays",
     "PacketDecoder",
@@ -436,31 +434,6 @@ class PacketDecoder:
         if self._causes:
             columns |= {"kind": kinds, "length": items.lengths}
         return columns, places, int(items.offsets[-1] + items.lengths[-1]) if len(items) else 0
-
-
-class FlaggedPackets:
-    """A `BulkGolden` for the items of a `PacketDecoder` with properties: a column for each.
-
-    Args:
-        decoder: the decoder; with `causes` for `CharacterProperty.SURROGATE`.
-        properties: the properties.
-    """
-
-    def __init__(self, decoder: PacketDecoder, properties: Sequence[CharacterProperty]) -> None:
-        self._decoder, self._properties = decoder, properties
-
-    def process(self, symbols: bytes, ends: Sequence[int]) -> BulkSymbols:
-        """See `BulkGolden.process`."""
-        found = self._decoder.process(symbols, ends)
-        points, errors = found.columns["code_point"], found.columns["error"].astype(np.bool_)
-        flags: dict[str, NDArray[Any]] = {}
-        for each in self._properties:
-            bounds = [bound for points in code_points_of(each) for bound in (points.first, points.last + 1)]
-            # A code point is in a range if the number of bounds up to it is odd.
-            flags[each.field] = (np.searchsorted(bounds, points, side="right") % 2 == 1) & ~errors
-            if each is CharacterProperty.SURROGATE:
-                flags[each.field] |= found.columns["kind"] == ErrorKind.SURROGATE
-        return found._replace(columns={**found.columns, **flags})
 
 
 _MARK, _OTHER = chr(REPLACEMENT_CHARACTER).encode(), "\uffff".encode()

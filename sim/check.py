@@ -14,7 +14,6 @@ from typing import Any, Unpack
 
 from utf8fpga.hdl import OutputSymbol, command_words
 from utf8fpga.model import Item, spell
-from utf8fpga.model.properties import FlaggedItem
 from utf8fpga.sim.beats import Beat, ContractError, StreamOptions, StreamWords, is_null, symbol_bytes, symbol_width
 from utf8fpga.sim.simulation import Simulation
 
@@ -188,7 +187,7 @@ class _Comparison:
     def __post_init__(self) -> None:
         self.parameters = self.simulation.parameters
         self.golden = self.parameters.golden()
-        self.expected: deque[Item | FlaggedItem] = deque()
+        self.expected: deque[Item] = deque()
         self.early: deque[OutputSymbol] = deque()
         self.recent = deque(maxlen=4 * (_REPLAY_UNITS + self.simulation.core.lanes))
 
@@ -276,4 +275,4 @@ def _as_hex(units: Iterable[int], width: int) -> str:
 
 def moved(symbol: Any, offset: int) -> Any:
     """A symbol with its offset counted from the start of the recent units, if it has one."""
-    return symbol._replace(offset=offset) if isinstance(symbol, Item | FlaggedItem) else symbol
+    return symbol._replace(offset=offset) if isinstance(symbol, Item) else symbol

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, OutputSymbol, parameters_of
 from utf8fpga.model import InvalidArgumentError, Item
-from utf8fpga.model.properties import FlaggedItem
 from utf8fpga.sim.beats import (
     PLAIN,
     Beat,
@@ -221,7 +220,7 @@ def simulate(
     engine: str = ENGINES[0],
     netlist: Netlist = _NETLIST,
     **options: Any,
-) -> list[list[Item | FlaggedItem]]:
+) -> list[list[Item]]:
     """Simulate a UTF-8 decoder on one text or several.
 
     A bytes-like object is one text; any other iterable consists of texts. See `Simulation.run` for the errors raised.
@@ -249,4 +248,4 @@ def simulate(
     streams = {each.name: options.pop(each.name) for each in fields(StreamOptions) if each.name in options}
     core = DecoderParameters(kind=True, length=True, **options).build()
     result = Simulation(core, engine=engine, netlist=netlist).run(several, vcd=vcd, **streams)
-    return cast("list[list[Item | FlaggedItem]]", result.texts)
+    return cast("list[list[Item]]", result.texts)

@@ -21,7 +21,7 @@ from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.helpers import keep_of
-from utf8fpga.formal.reference_dfa import Slot, flag_of
+from utf8fpga.formal.reference_dfa import Slot
 from utf8fpga.formal.top import Top
 from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder
 from utf8fpga.hdl.beats import is_effective
@@ -119,7 +119,6 @@ class _Flat(Window):
             present,
             frozenset(),
             spans=window.spans,
-            properties=window.flags,
             resets_words=window.resets_words,
         )
         self.stage.values[self.keep] = list(context.present)
@@ -351,7 +350,6 @@ class _Bench(Elaboratable):
             alike.append(Value.cast(found.kind) == slot.word.kind)
         if decoder.parameters.length:
             alike.append(found.length == slot.word.length)
-        alike += [found[each.field] == flag_of(each, slot.word) for each in decoder.parameters.properties]
         return (found.keep == slot.valid) & Mux(slot.valid, Cat(*alike).all(), ~found.error)
 
     def _hold_last(self, m: Module, contexts: Sequence[_Context], moves: Value) -> _Held:

@@ -35,7 +35,6 @@ from utf8fpga.model import (
 )
 from utf8fpga.model.golden import BulkGolden, Golden
 from utf8fpga.model.practices import check_replacement
-from utf8fpga.model.properties import CharacterProperty, FlaggedItem, GoldenFlags, chosen_properties
 from utf8fpga.model.render import counted
 from utf8fpga.model.replacement import Replacement, encode_escaped
 
@@ -61,18 +60,6 @@ class Word(NamedTuple):
     error: bool
 
 
-class FlaggedWord(NamedTuple):
-    """A `Word` with properties.
-
-    Attributes:
-        properties: those that the item has.
-    """
-
-    code_point: int
-    error: bool
-    properties: tuple[CharacterProperty, ...]
-
-
 @dataclass(frozen=True, kw_only=True)
 class DecoderParameters(TableParameters):
     """The parameters of a decoder.
@@ -95,10 +82,9 @@ class DecoderParameters(TableParameters):
         replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
         practice: which ill-formed code units are replaced by one U+FFFD.
         replace_with: what they are replaced by. Others than U+FFFD are for the practice `Practice.EACH_UNIT`, and have
-            neither a pipeline, nor `kind`, `length` and `properties`.
+            neither a pipeline, nor `kind` and `length`.
         kind: items have the cause of their error.
         length: items have their number of code units.
-        properties: items have a flag for each of these properties of their code points; as names, or ``all``.
         refresh: lower bound on the cycles from one periodic reset to the next; None: no periodic reset.
         compact_input: input units may be in any lanes of any beat: a null-word remover is in front of the decoder.
             With one lane it is not needed, and the value is False.
@@ -173,14 +159,6 @@ class DecoderParameters(TableParameters):
         " contiguous, and only the last beat of a packet is partial.",
         flags=("--compact-input", ""),
     )
-    properties: tuple[CharacterProperty, ...] = option(
-        (),
-        "Also output flags of these properties of each item, in m_axis_tuser:"
-        f" {', '.join(CharacterProperty)}; or all. Default: none.",
-        choices=tuple(CharacterProperty),
-        several=True,
-        named=True,
-    )
     kind: bool = False
     length: bool = False
 
@@ -188,7 +166,6 @@ class DecoderParameters(TableParameters):
         super().__post_init__()
         self._set("architecture", self.architecture or ("serial" if self.lanes == 1 else "parallel"))
         self._check_practice()
-        self._set("properties", chosen_properties(self.properties))
         self._check_serial() if self.architecture == "serial" else self._check_parallel()
         self._check_replacement()
         self._set("compact_input", self.compact_input and self.lanes > 1)
@@ -211,7 +188,7 @@ class DecoderParameters(TableParameters):
             return
         check_replacement(self.practice, chosen)
         chosen.without_escapes(self.table)
-        for name in ("pipeline", "kind", "length", "properties"):
+        for name in ("pipeline", "kind", "length"):
             if value := getattr(self, name):
                 raise InvalidArgumentError(f"replace_with {chosen} has no {name}: leave out {name} {written(value)}")
         if not self.replacement:
@@ -279,7 +256,7 @@ class DecoderParameters(TableParameters):
     @property
     def item_layout(self) -> data.StructLayout:
         """An item at the output."""
-        return item_layout(self.table, kind=self.kind, length=self.length, properties=self.properties)
+        return item_layout(self.table, kind=self.kind, length=self.length)
 
     @property
     def slots_layout(self) -> data.StructLayout:
@@ -305,53 +282,47 @@ class DecoderParameters(TableParameters):
     output_noun = "code point"
 
     def golden(self) -> Golden:
-        """The golden decoder of this table and practice, with the properties if there are any."""
-        decoder = IncrementalDecoder(self.practice, self.table, replace_with=self.replace_with)
-        return GoldenFlags(decoder, self.properties) if self.properties else decoder
+        """The golden decoder of this table and practice."""
+        return IncrementalDecoder(self.practice, self.table, replace_with=self.replace_with)
 
     def bulk_golden(self) -> BulkGolden | None:
         """A decoder of arrays, for tables of bytes and maximal subparts."""
-        from utf8fpga.model.arrays import FlaggedPackets, PacketDecoder
+        from utf8fpga.model.arrays import PacketDecoder
 
         if self.practice is not Practice.MAXIMAL_SUBPARTS:
             return None
         try:
-            causes = self.kind or self.length or CharacterProperty.SURROGATE in self.properties
-            decoder = PacketDecoder(self.table, causes=causes, replacement=self.replacement)
+            return PacketDecoder(self.table, causes=self.kind or self.length, replacement=self.replacement)
         except TableError:
             return None
-        return FlaggedPackets(decoder, self.properties) if self.properties else decoder
 
     @property
     def accepts_gaps(self) -> bool:
         """True with `compact_input`."""
         return self.compact_input
 
-    def comparable(self, symbol: Item | FlaggedItem) -> Item | FlaggedItem | Word | FlaggedWord:
+    def comparable(self, symbol: Item) -> Item | Word:
         """The item if the decoder has the fields `kind` and `length`, otherwise a `Word`."""
         if self.kind and self.length:
             return symbol
-        word = Word(symbol.code_point, symbol.error is not None)
-        return FlaggedWord(*word, symbol.properties) if isinstance(symbol, FlaggedItem) else word
+        return Word(symbol.code_point, symbol.error is not None)
 
-    def observed(self, fields: Mapping[str, int], previous: Any) -> Item | FlaggedItem | Word | FlaggedWord:
-        """The item, or the `Word` of a decoder without `kind` or `length`; each with its properties, if it has flags.
+    def observed(self, fields: Mapping[str, int], previous: Any) -> Item | Word:
+        """The item, or the `Word` of a decoder without `kind` or `length`.
 
         Raises:
             InvalidArgumentError: `error` and `kind` contradict each other, or `kind` is not an `ErrorKind`.
         """
         error = bool(fields["error"])
         code_point = REPLACEMENT_CHARACTER if error and not self.replacement else fields["code_point"]
-        properties = tuple(each for each in self.properties if fields[each.field])
         if not (self.kind and self.length):
-            return FlaggedWord(code_point, error, properties) if self.properties else Word(code_point, error)
+            return Word(code_point, error)
         kind = ErrorKind(fields["kind"]) if fields["kind"] else None
         if error != (kind is not None):
             raise InvalidArgumentError(
                 f"the error flag is {fields['error']}, but the kind is Kind.{kind.name if kind else 'NONE'}"
             )
-        item = Item(previous.offset + previous.length if previous else 0, fields["length"], code_point, kind)
-        return FlaggedItem(*item, properties) if self.properties else item
+        return Item(previous.offset + previous.length if previous else 0, fields["length"], code_point, kind)
 
     def observable(self) -> DecoderParameters:
         """With `kind`, and with `length` if the practice allows it; with marks other than U+FFFD without both."""
@@ -359,17 +330,13 @@ class DecoderParameters(TableParameters):
             return self
         return replace(self, kind=True, length=self.practice not in MERGING_PRACTICES)
 
-    def label(self, symbol: Item | FlaggedItem | Word | FlaggedWord) -> str:
-        """The code point; of an ill-formed item the cause of its error, or ``error`` if the item has no cause.
-
-        The properties follow.
-        """
-        label = f"U+{symbol.code_point:04X}"
+    def label(self, symbol: Item | Word) -> str:
+        """The code point; of an ill-formed item the cause of its error, or ``error`` if the item has no cause."""
         if symbol.error:
-            label = symbol.error.name.replace("_", " ").lower() if isinstance(symbol.error, ErrorKind) else "error"
-        return " ".join([label, *getattr(symbol, "properties", ())])
+            return symbol.error.name.replace("_", " ").lower() if isinstance(symbol.error, ErrorKind) else "error"
+        return f"U+{symbol.code_point:04X}"
 
-    def as_bytes(self, symbols: Iterable[Item | FlaggedItem]) -> bytes:
+    def as_bytes(self, symbols: Iterable[Item]) -> bytes:
         """The decoded text in UTF-8, with U+FFFD or what replaces it; surrogates of an escape are the escaped bytes."""
         points = [item.code_point for item in symbols]
         is_escape = self.replace_with is Replacement.SURROGATE_ESCAPE

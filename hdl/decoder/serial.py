@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
@@ -13,13 +11,11 @@ from amaranth.lib import wiring
 
 from utf8fpga.hdl.beats import is_effective, stage_ports
 from utf8fpga.hdl.commented import commented, named
-from utf8fpga.hdl.decoder.property_logic import PropertyLogic, grouped
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind, item_layout
 from utf8fpga.hdl.pipeline import loaded
 from utf8fpga.model import REPLACEMENT_CHARACTER
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.properties import CharacterProperty
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.decoder.parameters import DecoderParameters
@@ -85,12 +81,10 @@ class SerialDecoder(wiring.Component):
         self.control = SerialControl.of(table)
         if parameters.kind:
             self.control.check_kinds()
-        self.property_logic = PropertyLogic.of(table, parameters.properties)
         item = item_layout(
             table,
             kind=parameters.kind,
             length=parameters.length,
-            properties=parameters.properties,
             announced=announced,
         )
         self.latency = self.drain_cycles = 1 + self.pipeline
@@ -107,7 +101,8 @@ class SerialDecoder(wiring.Component):
     def _show_slot(self, m: Module) -> None:
         """Without a pipeline: the slot is the output, and the unit at the input determines whether it is valid."""
         control, source, output = self.control, self.input, self.output
-        arriving = self._arriving(m)
+        beat = source.payload
+        arriving = _Unit(beat.symbols[0], beat.keep, beat.last)
         slot = _Slot(m, self)
         arrives = named(m, "arrives", is_effective(source), "A beat other than a null beat is at the input.")
         # The slot is also loaded during a reset, which closes a sequence: so one that is open is in an occupied slot.
@@ -129,19 +124,8 @@ class SerialDecoder(wiring.Component):
         # An item is transferred also if no unit arrives; an open sequence stays in the slot until one does.
         m.d.sync += slot.occupied.eq(arrives | (slot.occupied & ~(output.ready & ~slot.open)))
         slot.load_unit(arriving, loads, closes=reset)
-        # As for the payload below, the enable of the history need not depend on the output.
-        slot.flags.load(m, arriving, loads, arrives)
         if self.parameters.replacement:
             self._keep_payload_apart(m, slot, arriving, loads, arrives)
-
-    def _arriving(self, m: Module) -> _Unit:
-        """The beat at the input."""
-        beat = self.input.payload
-        unit = _Unit(beat.symbols[0], beat.keep, beat.last)
-        if self.property_logic.units:
-            unit.matches = Signal(len(self.property_logic.units), name="matches")
-            m.d.comb += unit.matches.eq(_matches(self.property_logic, unit.unit))
-        return unit
 
     def _keep_payload_apart(self, m: Module, slot: _Slot, arriving: _Unit, loads: Value, arrives: Value) -> None:
         """While a sequence is open the output already holds U+FFFD; the payload bits are in separate registers.
@@ -194,7 +178,8 @@ class SerialDecoder(wiring.Component):
             ]
 
         if self.pipeline == 1:
-            arriving = self._arriving(m)
+            beat = source.payload
+            arriving = _Unit(beat.symbols[0], beat.keep, beat.last)
             fits = control.continues(slot.context(arriving.unit), m)
             m.d.comb += [
                 slot.arrived.eq(is_effective(source)),
@@ -206,9 +191,6 @@ class SerialDecoder(wiring.Component):
             slot.load(arriving, advance, opens=opens, code=code, closes=arriving.last)
             slot.load_data(arriving, advance, shifts=shifts)
 
-        # From the other register than `advance`, which has many loads.
-        loads = slot.arrived & move
-        slot.flags.load(m, arriving, loads, loads)
         payload = slot.payload(arriving)
         if self.parameters.replacement:
             width = control.code_point_bits
@@ -243,9 +225,6 @@ class SerialDecoder(wiring.Component):
             m.d.sync += opens.eq(control.is_lead(given))
         # The unit is kept until the next one, even if it has moved on: the next one is compared with it.
         enters = self.input.valid & beat.keep & free
-        if self.property_logic.units:
-            unit.matches = Signal(len(self.property_logic.units), name="unit_matches", reset_less=True)
-            m.d.sync += loaded(unit.matches, _matches(self.property_logic, given), enters)
         m.d.sync += [
             loaded(unit.unit, given, enters),
             loaded(shifts, control.shifts()(given), enters),
@@ -267,86 +246,13 @@ class SerialDecoder(wiring.Component):
         return unit, opens, code, shifts
 
 
-def _matches(flags: PropertyLogic, unit: Value) -> Value:
-    """The conditions on a unit, of which the products of the properties consist."""
-    digits = [digit(unit) for digit in flags.digits]
-    return Cat(flags.unit(number, digits.__getitem__) for number in range(len(flags.units)))
-
-
 @dataclass
 class _Unit:
-    """A beat with a unit that is to be loaded into the slot, and the conditions on the unit, see `_matches`."""
+    """A beat with a unit that is to be loaded into the slot."""
 
     unit: Value
     keep: Value
     last: Value
-    matches: Value | None = None
-
-
-class _Flags:
-    """The properties of the unit in the slot, and the conditions on that unit and those before it.
-
-    With `sums` the registers hold partial sums of products, rather than products, which leaves less logic behind them.
-    """
-
-    def __init__(self, logic: PropertyLogic, *, sums: bool) -> None:
-        self.logic = logic
-        self.history = [
-            [Signal(name=f"matched_{back}_{number}", reset_less=True) for back in range(depth)]
-            for number, depth in enumerate(logic.history)
-        ]
-        """For each condition, whether it held for the unit in the slot, and for each one before it."""
-        self._stable = {number for each in logic.breaks for back, number in logic.products[each] if back}
-        """The conditions that determine an item at the output together with the arriving unit."""
-        self._groups = {
-            wanted: grouped(numbers) if sums else [(number,) for number in numbers]
-            for wanted, numbers in logic.sums.items()
-        }
-        self.parts = {
-            group: Signal(name=f"products_{'_'.join(map(str, group))}", reset_less=True)
-            for groups in self._groups.values()
-            for group in map(tuple, groups)
-        }
-
-    def _now(self, arriving: _Unit, back: int, condition: int) -> Value:
-        """A condition on the arriving unit, or on one before it."""
-        if back:
-            return self.history[condition][back - 1]
-        assert arriving.matches is not None
-        return arriving.matches[condition]
-
-    def _any(self, arriving: _Unit, products: Iterable[int]) -> Value:
-        """Whether one of some products is 1 for the arriving unit."""
-        now = partial(self._now, arriving)
-        return Cat(Const(0, 1), *(self.logic.product(number, now) for number in products)).any()
-
-    def _shift(self, m: Module, arriving: _Unit, *, stable: bool) -> None:
-        for condition, kept in enumerate(self.history):
-            if (condition in self._stable) == stable:
-                m.d.sync += [old.eq(self._now(arriving, back, condition)) for back, old in enumerate(kept)]
-
-    def load(self, m: Module, arriving: _Unit, enable: Value, continues: Value) -> None:
-        """Load the registers from the arriving unit.
-
-        Args:
-            continues: the same for a unit that continues a sequence, or that the next unit may continue; for another
-                one any value. The history is used only for units of the same sequence.
-        """
-        if not self.history:
-            return
-        with m.If(enable):
-            m.d.sync += [part.eq(self._any(arriving, group)) for group, part in self.parts.items()]
-            self._shift(m, arriving, stable=True)
-        with m.If(continues):
-            self._shift(m, arriving, stable=False)
-
-    def value(self, wanted: CharacterProperty, error: Value) -> Value:
-        """Whether the code point in the slot has a property."""
-        return Cat(Const(0, 1), *(self.parts[tuple(group)] for group in self._groups[wanted])).any() & ~error
-
-    def breaks(self, arriving: _Unit) -> Value:
-        """The arriving unit breaks an encoded surrogate that the unit in the slot begins."""
-        return self._any(arriving, self.logic.breaks)
 
 
 def _state_name(remaining: int) -> str:
@@ -399,7 +305,6 @@ class _Slot:
         self.kind = Signal(Kind, reset_less=True)
         self.length = Signal(range(decoder.parameters.table.longest + 1), reset_less=True)
         self.announced = Signal(range(LONGEST_ANNOUNCED + 1), reset_less=True)
-        self.flags = _Flags(decoder.property_logic, sums=decoder.pipeline > 1)
 
     @property
     def open(self) -> Value:
@@ -482,10 +387,6 @@ class _Slot:
             fields.append(Mux(self.open, ended, self.kind))
         if self._parameters.length:
             fields.append(self.length)
-        for each in self._parameters.properties:
-            fields.append(self.flags.value(each, self.error))
-            if each is CharacterProperty.SURROGATE:
-                fields[-1] = fields[-1] | (self.open & arriving.keep & self.flags.breaks(arriving))
         if self._decoder.announced:
             fields.append(self.announced)
         return Cat(*fields, self.keep, self.last)

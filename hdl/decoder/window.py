@@ -18,13 +18,11 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective
 from utf8fpga.hdl.commented import commented
-from utf8fpga.hdl.decoder.property_logic import PropertyLogic
 from utf8fpga.hdl.decoder.window_logic import Stage, Window, WindowControl, any_of
 from utf8fpga.hdl.fan_out import FanOut
 from utf8fpga.hdl.payloads import Kind
 from utf8fpga.hdl.pipeline import Pipeline, loaded
 from utf8fpga.model import REPLACEMENT_CHARACTER
-from utf8fpga.model.properties import CharacterProperty
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.decoder.parameters import DecoderParameters
@@ -68,7 +66,6 @@ class ItemWindow(wiring.Component):
         self.spans = parameters.kind or parameters.length
         if parameters.kind:
             self.control.serial.check_kinds()
-        self.flags = PropertyLogic.of(parameters.table, parameters.properties)
         units = beat_layout(parameters.table.unit_width, self.lanes)
         super().__init__({"input": In(stream.Signature(units, always_ready=always_ready)), **ports})
 
@@ -93,24 +90,15 @@ class ItemWindow(wiring.Component):
             contents |= {"unit": unit, "needed": beat.needed[lane], "is_open": is_open}
         if self.parameters.length:
             contents["length"] = beat.length[lane]
-        contents |= {each.field: beat.flag(each, lane) for each in self.parameters.properties}
         return contents
 
-    def item(
-        self,
-        contents: Mapping[str, Value],
-        goes_on: Value,
-        next_unit: Value,
-        next_keep: Value,
-        breaks: Value | None = None,
-    ) -> Value:
+    def item(self, contents: Mapping[str, Value], goes_on: Value, next_unit: Value, next_keep: Value) -> Value:
         """The fields of an item, as `slots_layout` has them, once the unit after it is known.
 
         Args:
             contents: the values of the lane if no unit follows, see `contents`.
             goes_on: the next unit continues the sequence.
             next_keep: whether there is a next unit in this packet.
-            breaks: the next unit breaks an encoded surrogate; see `breaks_at`.
         """
         fields = [contents["code_point"], contents["error"] & ~goes_on, contents["keep"] & ~goes_on]
         if self.parameters.kind:
@@ -122,26 +110,13 @@ class ItemWindow(wiring.Component):
             fields.append(Mux(contents["is_open"] & next_keep, broken, contents["kind"]))
         if self.parameters.length:
             fields.append(contents["length"])
-        for each in self.parameters.properties:
-            has_it = contents[each.field]
-            is_broken = each is CharacterProperty.SURROGATE and breaks is not None
-            fields.append(has_it | breaks if is_broken else has_it)
         return Cat(*fields)
-
-    def breaks_at(self, beat: Window, lane: int) -> Value | None:
-        """Whether a unit breaks an encoded surrogate in the lane before it; None if it is not needed."""
-        return beat.breaks[lane] if self.flags.breaks else None
 
     def inner_item(self, beat: Window, lane: int, *, by_reset: bool = False) -> Value:
         """The item of a lane that is not the last; see `contents`."""
         continued, unit, keep = (each[lane + 1] for each in (beat.continued, beat.unit, beat.keep))
         contents = self.contents(beat, lane, by_reset=by_reset)
-        return self.item(contents, continued, unit, keep, self.breaks_at(beat, lane + 1))
-
-    def _breaks_next(self, beat: Window) -> Value | None:
-        """Whether the first unit of a beat breaks an encoded surrogate at the end of the beat before."""
-        breaks = self.breaks_at(beat, 0)
-        return None if breaks is None else beat.valid & breaks
+        return self.item(contents, continued, unit, keep)
 
     def _window(self, pipeline: Pipeline, first: Signal | None = None, pauses: Sequence[Value] | None = None) -> Window:
         """The beat in the last stage of the steps, from the beat at the input."""
@@ -156,7 +131,6 @@ class ItemWindow(wiring.Component):
             first=first,
             pauses=pauses,
             spans=self.spans,
-            properties=self.flags,
             resets_words=self.resets_words,
         )
 
@@ -182,7 +156,7 @@ class ItemWindow(wiring.Component):
         beat.pipeline.add(*(held[name].eq(value) for name, value in given.items()), enable=beat.valid)
         goes_on = beat.valid & beat.continued[0]
         next_keep = beat.valid & beat.keep[0] & ~held["last"]
-        return held, waiting, self.item(held, goes_on, beat.unit[0], next_keep, self._breaks_next(beat))
+        return held, waiting, self.item(held, goes_on, beat.unit[0], next_keep)
 
     def _reset_late(self, m: Module, late_reset: Value) -> None:
         """Reset the registers with feedback of a window without pauses, by two duplicates of a late reset."""
@@ -238,8 +212,7 @@ class BeatWindow(ItemWindow):
             given["filled"] = beat.last | any_of(here)
         ready = {name: beat.give(name, [value]) for name, value in given.items()}
         if self.stages.words:
-            breaks = [beat.breaks] if self.flags.breaks else []
-            beat.register("words", [*ready.values(), beat.unit, beat.keep, beat.continued, *breaks])
+            beat.register("words", [*ready.values(), beat.unit, beat.keep, beat.continued])
 
         # A beat is held here until the next beat is known, unless no unit can continue its last sequence.
         loads = beat.valid & moves
@@ -261,7 +234,7 @@ class BeatWindow(ItemWindow):
         leaves = waiting & (held["settled"] | follows)
         next_keep = beat.valid & beat.keep[0] & ~held["last"]
         held_contents = {name: held[f"tail_{name}"] for name in contents}
-        last_item = self.item(held_contents, goes_on, beat.unit[0], next_keep, self._breaks_next(beat))
+        last_item = self.item(held_contents, goes_on, beat.unit[0], next_keep)
         whole = Cat(*(held[f"item_{lane}"] for lane in range(tail)), last_item, held["last"])
         items, valid = Signal(len(whole), name="items", reset_less=True), Signal(name="items_offered")
         pipeline.add(valid.eq((leaves & emits) | (valid & ~emits)))

@@ -18,17 +18,20 @@ from typing import Self
 from amaranth.hdl import Cat, Const, Signal, Value
 
 from utf8fpga.hdl.commented import commented, spelled_units
-from utf8fpga.hdl.decoder.property_logic import PropertyLogic, all_of, grouped
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.minimise import Function
 from utf8fpga.hdl.pipeline import Pipeline, loaded
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, TableError
-from utf8fpga.model.properties import CharacterProperty
 
 
 def any_of(values: Iterable[Value]) -> Value:
     """The OR of one-bit values; 0 of none."""
     return reduce(or_, values, Const(0, 1))
+
+
+def all_of(values: Iterable[Value]) -> Value:
+    """The AND of one-bit values; 1 of none."""
+    return reduce(and_, values, Const(1, 1))
 
 
 @dataclass(frozen=True)
@@ -250,7 +253,6 @@ class Window:
         first: no unit of this packet came before the first lane; None without pauses, where history says so.
         pauses: for each stage the bit that lets beats advance at the end of a cycle; None: they always advance.
         spans: also compute the position of each unit in its sequence, for causes and lengths.
-        properties: also compute the partial sums of these properties.
 
     Attributes:
         stages: the stages, that at the input first.
@@ -262,13 +264,10 @@ class Window:
         open: it is part of a sequence that needs more units.
         longer: by number of units, whether that sequence has more.
         length, needed: with `spans`, the units of the sequence so far, and bit k: more than k further ones are needed.
-        products, sums: products of properties, and by property its partial sums.
-        breaks: the unit before begins an encoded surrogate, which this unit breaks; only with that property.
     """
 
     length: Lanes
     needed: Lanes
-    breaks: Lanes
 
     def __init__(
         self,
@@ -282,12 +281,11 @@ class Window:
         first: Value | None = None,
         pauses: Sequence[Value] | None = None,
         spans: bool = False,
-        properties: PropertyLogic,
         resets_words: bool = False,
     ) -> None:
         self.control, self.pipeline, self.lanes, self.cuts = control, pipeline, len(units), cuts
         self.first, self.pauses, self.spans, self.resets_words = first, pauses, spans, resets_words
-        self.properties, self.stages = properties, [source]
+        self.stages = [source]
         self.made: list[Lanes] = []
         self.unit = self.give("unit", units)
         self.keep = self.give("keep", present)
@@ -406,8 +404,6 @@ class Window:
                     {f"class_{n}_{which}": each for which, each in enumerate(classes)},
                 )
             )
-        digits = self.properties.digits
-        self._digits = [self._of_units(f"digit_{number}", digit) for number, digit in enumerate(digits)]
         self._cut("features", *self.made[2:])
 
     def _trail(self, lane: int) -> Value:
@@ -425,7 +421,7 @@ class Window:
             for n, each in self._allows.items()
         }
         classes, leads = (chain.from_iterable(each.values()) for each in (self._classes, self._leads))
-        self._cut("leads", self.trail, *classes, *leads, *self._digits)
+        self._cut("leads", self.trail, *classes, *leads)
 
     def _lead(self, n: int, allows: Lanes, lane: int) -> Value:
         return self._prefix[n][lane] & allows[lane]
@@ -435,15 +431,10 @@ class Window:
     def _join_two(self) -> None:
         self._seconds = {n: self._place("second", n, partial(self._second, n)) for n in self.control.lengths}
         self._firsts = {n: self._place("first", n, partial(_any, self._leads[n])) for n in self.control.lengths}
-        matches = range(len(self.properties.units))
-        self._matches = [self.each(f"match_{number}", partial(self._match, number)) for number in matches]
-        self._cut("pairs", self.trail, *self._firsts.values(), *self._seconds.values(), *self._matches)
+        self._cut("pairs", self.trail, *self._firsts.values(), *self._seconds.values())
 
     def _place(self, place: str, length: int, function: Callable[[int], Value]) -> Lanes:
         return self.each(f"{place}_of_{length}", function, f"The unit is the {place} one of a sequence of {length}.")
-
-    def _match(self, number: int, lane: int) -> Value:
-        return self.properties.unit(number, lambda digit: self._digits[digit][lane])
 
     def _second(self, n: int, lane: int) -> Value:
         allowed = [lead[lane - 1] for lead in self._leads[n]]
@@ -462,13 +453,8 @@ class Window:
         self._opens = self.each("opens", partial(_any, self._firsts.values()), "Lead of a sequence.")
         places = [*self._firsts.values(), *self._seconds.values(), *self._thirds.values()]
         continuing = [third for n, third in self._thirds.items() if n > 3]
-        products = range(len(self.properties.products))
-        self.products = [self.each(f"product_{number}", partial(self._product, number)) for number in products]
         plain = self._in_pair, self._in_three, self._done, self._opens
-        self._cut("thirds", self.trail, *plain, *(places if self.spans else continuing), *self.products)
-
-    def _product(self, number: int, lane: int) -> Value:
-        return self.properties.product(number, lambda back, condition: self._matches[condition][lane - back])
+        self._cut("thirds", self.trail, *plain, *(places if self.spans else continuing))
 
     def _is_in_three(self, lane: int) -> Value:
         # Not the OR of `_thirds`: synthesis would then put the look-up tables of two registers in a row.
@@ -503,19 +489,7 @@ class Window:
         if self.spans:
             self.length = self.each("length", self._length)
             self.needed = self.each("needed", self._needed)
-        self.sums: dict[CharacterProperty, list[Lanes]] = {}
-        for each, numbers in self.properties.sums.items():
-            groups = grouped([self.products[number] for number in numbers])
-            self.sums[each] = [
-                self.each(f"{each.field}_{number}", partial(_any, group)) for number, group in enumerate(groups)
-            ]
-        if self.properties.breaks:
-            self.breaks = self.each("breaks", self._breaks)
         self._cut("ends", *self.made[before:])
-
-    def _breaks(self, lane: int) -> Value:
-        # The unit is in the same packet as the one before if it is a `trail`.
-        return self.trail[lane] & _any((self.products[number] for number in self.properties.breaks), lane)
 
     def _so_far(self, n: int, count: int, lane: int) -> Value:
         """The unit is number `count` of a sequence of `n`."""
@@ -559,10 +533,6 @@ class Window:
         return Cat(any_of(part for part, more in parts if more > k) for k in range(self.control.table.longest - 1))
 
     # What a unit completes.
-
-    def flag(self, wanted: CharacterProperty, lane: int) -> Value:
-        """Whether a unit completes a sequence whose code point has a property."""
-        return self.completes(lane) & _any(self.sums[wanted], lane)
 
     def completes(self, lane: int) -> Value:
         """Whether a unit completes a sequence."""

@@ -17,7 +17,6 @@ from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.encoder.parameters import UnitParameters
 from utf8fpga.hdl.statistics import BUSES, REGISTERS
 from utf8fpga.model import ErrorKind, Practice
-from utf8fpga.model.properties import CharacterProperty, code_points_of
 from utf8fpga.model.render import counted
 
 
@@ -216,11 +215,6 @@ def _meaning(name: str, wanted: str) -> str:
         return f"1 for an ill-formed item; 0 if no {wanted} is present"
     if name == "length":
         return "the number of code units of the item"
-    if found := next((each for each in CharacterProperty if each.field == name), None):
-        starts = ", or the start of an encoded one" if found is CharacterProperty.SURROGATE else ""
-        bounds = ((f"{each.first:04X}", f"..{each.last:04X}" * (len(each) > 1)) for each in code_points_of(found))
-        points = " ".join(map("".join, bounds))
-        return f"{found}: {points}{starts}"
     kinds = ", ".join(f"{kind.value} {kind.name}" for kind in ErrorKind)
     return f"the cause of the error: {kinds}; 0 if well-formed"
 

@@ -537,9 +537,6 @@ did you mean transcoder?
     generate transcoder --to utf16-le | \
 Invalid value for '--to': 'utf16-le' is not one of 'utf-8', 'utf-16-le', 'utf-16-be', 'utf-32-le', 'utf-32-be', \
 'utf-8-of-rfc-2279', 'generalised-utf-8', 'cesu-8', 'modified-utf-8'; did you mean utf-16-le or utf-16-be?
-    generate --properties surogate | \
---properties 'surogate' is not one of control, private-use, noncharacter, surrogate, beyond-bmp, whitespace, \
-line-break, all; did you mean surrogate?
     decode text --hex 41 | give either FILE or --hex BYTES, not 'text' and --hex '41'
     decode --hex 4 | --hex '4' is not bytes in hexadecimal: write them as 'C2 41'
     simulate text --json -o - | --json and -o - both write to standard output: leave out one of them

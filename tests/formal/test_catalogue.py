@@ -35,7 +35,6 @@ from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.toolchain import run_yosys
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, decode
 from utf8fpga.model.forms import RFC_2279
-from utf8fpga.model.properties import CharacterProperty
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_sequences
 
@@ -193,12 +192,6 @@ def miscounting(m: Module, outer: Any, inner: Any) -> None:
     m.d.comb += outer.output.payload.symbols[0].length.eq(Mux(length == 3, 2, length))
 
 
-def unflagged(m: Module, outer: Any, inner: Any) -> None:
-    """The last line break of all has no flag."""
-    symbol = inner.output.payload.symbols[0]
-    m.d.comb += outer.output.payload.symbols[0].line_break.eq(symbol.line_break & (symbol.code_point != 0x2029))
-
-
 CALL = "decoder_core(TABLE_3_7, pipeline=0)"
 
 
@@ -221,7 +214,6 @@ def broken_from(table: EncodingTable, damage: PortFault, **options: Any) -> Faul
             "leaking": (leaking, "equivalence", {}),
             "leaking from power-up": (leaking, "power-up", {}),
             "miscounting": (miscounting, "equivalence", {"kind": True, "length": True}),
-            "unflagged": (unflagged, "equivalence", {"properties": (CharacterProperty.LINE_BREAK,)}),
         },
         1,
         tier=pytest.mark.proof,

@@ -32,7 +32,6 @@ from utf8fpga.hdl.decoder.pipeline import IN_PACKER
 from utf8fpga.model import CATALOGUE, RFC_2279, TABLE_3_7, UTF_16, InvalidArgumentError, TableError
 from utf8fpga.model.encodings import ENCODINGS
 from utf8fpga.model.practices import Practice
-from utf8fpga.model.properties import CharacterProperty
 from utf8fpga.model.replacement import Replacement
 
 VALUES: dict[str, list[Any]] = {
@@ -47,11 +46,7 @@ VALUES: dict[str, list[Any]] = {
     "replace_with": list(Replacement)[::2],
     "refresh": [None, 1000],
     "compact_input": [False, True],
-    "properties": [()],
 }
-
-FLAGGED = [DecoderParameters(properties=names) for names in ("control", "control,line-break", "line-break", "all")]
-"""With properties, which do not depend on the other parameters."""
 
 
 def possible() -> list[DecoderParameters]:
@@ -65,7 +60,7 @@ def possible() -> list[DecoderParameters]:
     return list(dict.fromkeys(found))
 
 
-POSSIBLE = [*possible(), *FLAGGED]
+POSSIBLE = possible()
 
 
 def test_the_values_cover_every_option() -> None:
@@ -126,7 +121,6 @@ def test_arguments_that_follow_from_others_are_omitted() -> None:
 
 def test_equal_cores_have_equal_parameters() -> None:
     assert DecoderParameters(lanes=1, packed=True) == DecoderParameters(compact_input=True) == DecoderParameters()
-    assert DecoderParameters(properties="line-break,control") == DecoderParameters(properties=("control", "line-break"))
     assert RemoverParameters(lanes=1, flush=True) == RemoverParameters(lanes=1)
     assert ValidatorParameters(report="verdict", counters=8) == ValidatorParameters(report="verdict")
     assert DecoderParameters(lanes=8) == DecoderParameters(
@@ -148,7 +142,6 @@ def test_the_dictionary_is_json() -> None:
         "replace_with": "replacement-character",
         "refresh": 9,
         "compact_input": False,
-        "properties": None,
         "kind": False,
         "length": False,
     }
@@ -174,7 +167,7 @@ TYPES = {
     **dict.fromkeys(("to", "from_", "bom", "practice", "report", "replace_with"), str),
     **dict.fromkeys(("architecture", "buffer", "unescape"), str | None),
 }
-"""The fields of all cores with these types; others are `table` and `properties`."""
+"""The fields of all cores with these types; the other is `table`."""
 
 
 @pytest.mark.parametrize("kind", CORES.values(), ids=CORES)
@@ -183,11 +176,6 @@ def test_values_of_wrong_types_are_rejected(kind: type[core.CoreParameters]) -> 
         if name == "table":
             message = "an EncodingTable is required, not str"
             assert refusal(TypeError, lambda: kind(table="UTF-8")) == message
-            continue
-        if name == "properties":
-            for value in (3, None, True):
-                message = f"properties {value!r} is not several names: give a tuple of them"
-                assert refusal(InvalidArgumentError, lambda value=value: kind(properties=value)) == message
             continue
         wanted, *other = get_args(TYPES[name]) or [TYPES[name]]
         said, values = WRONG_TYPES[wanted]
@@ -200,8 +188,6 @@ def test_parameters_are_immutable() -> None:
     with pytest.raises(FrozenInstanceError):
         DecoderParameters().lanes = 2
 
-
-_ALL = ",".join(CharacterProperty)
 
 REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
     "decoder": [
@@ -234,7 +220,6 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
             {"lanes": 2, "refresh": 9, "compact_input": True},
             "refresh 9 would not reset the remover of compact_input: leave out one of them",
         ),
-        ({"properties": "tab"}, f"property 'tab' is not one of {', '.join(CharacterProperty)}, all"),
         ({"refresh": 0}, "refresh 0 is not in 1..281474976710655"),
         *(
             (
@@ -252,7 +237,7 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
                 {"practice": "each-unit", "replace_with": "substitute", name: value},
                 f"replace_with substitute has no {name}: leave out {name} {shown}",
             )
-            for name, value, shown in (("pipeline", 1, "1"), ("kind", True, "True"), ("properties", "all", _ALL))
+            for name, value, shown in (("pipeline", 1, "1"), ("kind", True, "True"))
         ),
         (
             {"practice": "each-unit", "replace_with": "substitute", "replacement": False},
@@ -346,8 +331,6 @@ def test_invalid_parameters_are_rejected(kind: str) -> None:
 
 def candidates(how: core.Option) -> list[Any]:
     """Values for a field with an option."""
-    if how.several:
-        return [(how.choices[0],)]
     if how.flags:
         return [True, False]
     lowest, highest = how.range or (1, None)

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 pytest.importorskip("numpy", reason="requires the extra 'arrays'")
 
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, IncrementalDecoder, Item, Practice, TableError
-from utf8fpga.model.arrays import FlaggedPackets, PacketDecoder
+from utf8fpga.model.arrays import PacketDecoder
 from utf8fpga.model.forms import UTF_16
-from utf8fpga.model.properties import CharacterProperty, code_points_of
 
 
 def supports(table: object) -> bool:
@@ -88,16 +87,6 @@ def test_code_points_of_marks_may_be_undefined() -> None:
         symbols = PacketDecoder(causes=causes, replacement=False).process(b"A\xff", [2])
         assert symbols.undefined["code_point"].tolist() == [False, True]
     assert PacketDecoder().process(b"A\xff", [2]).undefined == {}
-
-
-@pytest.mark.parametrize("each", CharacterProperty)
-def test_flags_are_those_of_the_code_points_of_the_property(each: CharacterProperty) -> None:
-    ranges = code_points_of(each)
-    near = {place for run in ranges for place in (run.first - 1, run.first, run.last, run.last + 1)}
-    points = sorted(place for place in near if 0 <= place <= 0x10FFFF and not 0xD800 <= place <= 0xDFFF)
-    text = "".join(map(chr, points)).encode()
-    found = FlaggedPackets(PacketDecoder(causes=True), [each]).process(text, [len(text)])
-    assert found.columns[each.field].tolist() == [any(point in run for run in ranges) for point in points]
 
 
 def test_tables_outside_the_limits_are_rejected() -> None:

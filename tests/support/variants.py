@@ -24,7 +24,7 @@ def variants(kind: type[CoreParameters]) -> Iterator[CoreParameters]:
         for value in values:
             for others in ({}, {"lanes": 2}, {"lanes": 4}, {"pass_through": True}, {"practice": Practice.EACH_UNIT}):
                 with suppress(InvalidArgumentError, TypeError):
-                    chosen = CATALOGUE[value] if name == "table" else (value,) if how.several else value
+                    chosen = CATALOGUE[value] if name == "table" else value
                     found = kind(**{**others, name: chosen})
                     if getattr(found, name) == chosen:
                         yield found
