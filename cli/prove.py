@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from fnmatch import filter as matching
-from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +15,15 @@ from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FOLDER, MAX_SEED, completion, json_option, one_of, reject_others
 from utf8fpga.cli.output import CommandError, coloured, did_you_mean, echo, naming, progress, say
 from utf8fpga.cli.process import ignore_unused_circuits
-from utf8fpga.cli.record import check_pages, read_answers, record_proofs
+from utf8fpga.cli.record import check_pages, record_proofs
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
-from utf8fpga.formal.record import add_answers, is_current
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove_all
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.jobs import JobExecutor
 from utf8fpga.model.render import aligned
+
 
 @core_command(optional=True)
 @click.argument("names", nargs=-1, metavar="[CONFIG]...", shell_complete=completion(lambda: CONFIGURATIONS))
@@ -47,8 +45,7 @@ from utf8fpga.model.render import aligned
 @click.option(
     "--record",
     type=FOLDER,
-    help="Write the answers, and the table of what is proved, into a checkout. What is proved there of the same "
-    "circuits and statements is not proved again.",
+    help="Also write the table of what is proved into the docs of a checkout.",
 )
 @click.option("--traces", is_flag=True, help="Also write the waveform of each cover.")
 @json_option
@@ -66,8 +63,8 @@ def prove(
     """Prove that cores are correct on every input, or print an input for which one is not.
 
     CONFIG is a name that --list prints, or a pattern of names such as 'serial-?'; alternatively, options select one
-    core. Default: the configurations that --list does not mark, in about ten minutes on two processors; with --record
-    also those that are recorded there. Exit status 1 if a property is not proved.
+    core. Default: the configurations that --list does not mark, in about ten minutes on two processors. Exit status 1
+    if a property is not proved.
     """
     if listed:
         reject_others("--list", "listed", "as_json")
@@ -75,20 +72,12 @@ def prove(
         text = "\n".join(["configurations", *every, "properties", *(f"  {name}" for name in PROPERTIES)])
         echo(text, {"configurations": list(CONFIGURATIONS), "properties": list(PROPERTIES)}, as_json=as_json)
         return
-    recorded = () if record is None else read_answers(Path(record))
-    default = [name for name, each in CONFIGURATIONS.items() if not each.on_request or name in recorded]
+    default = [name for name, each in CONFIGURATIONS.items() if not each.on_request]
     chosen = _chosen(names, parameters, default)
-    _reject_unrecorded(chosen, record)
-    executor = chosen_executor(jobs, dask)
-    run_proofs(chosen, executor, seconds=timeout, record=record, as_json=as_json, **options)
-
-
-def _reject_unrecorded(chosen: Sequence[Configuration], record: str | None) -> None:
-    """Reject options that contradict `--record`."""
-    if record and (unnamed := [each.name for each in chosen if each.name not in CONFIGURATIONS]):
-        raise CommandError(f"--record records what --list prints, not {unnamed[0]}")
     if record:
         check_pages(Path(record))  # Before proofs that may take hours.
+    executor = chosen_executor(jobs, dask)
+    run_proofs(chosen, executor, seconds=timeout, record=record, as_json=as_json, **options)
 
 
 def run_proofs(
@@ -107,18 +96,11 @@ def run_proofs(
     Args:
         wanted: names of properties; all if empty.
         directory: the folder for waveforms and regression tests.
-        record: the checkout where the results are recorded; None: nowhere.
+        record: the checkout where the table of the results is written; None: nowhere.
         traces: also write the waveforms of covers.
     """
-    properties, checkout = list(wanted or PROPERTIES), Path(record) if record else None
+    properties = list(wanted or PROPERTIES)
     ignore_unused_circuits()
-    if checkout:
-        answers = read_answers(checkout)
-        chosen = [each for each in chosen if not is_current(answers, each, properties)]
-        if not chosen:
-            record_proofs(answers, checkout)
-            say("all of these are recorded of the circuits and the statements as they are")
-            return
     results: list[Result] = []
     with (
         executor as workers,
@@ -127,35 +109,16 @@ def run_proofs(
         widths = [] if as_json else _widths([each.name for each in chosen], properties)
         if widths:
             print(aligned(_HEADS, widths), flush=True)
-        found = prove_all(chosen, properties, workers, seconds=seconds, done=done)
-        for name, of_one in groupby(found, attrgetter("configuration")):
-            first = len(results)
-            for result in of_one:
-                results.append(result)
-                _report(result, widths)
-                _write_counterexample(result, Path(directory), traces=traces)
-            if checkout:
-                _record(checkout, [CONFIGURATIONS[name]], properties, results[first:])
-    if checkout:
-        names = {result.configuration for result in results}
-        _record(checkout, [each for each in chosen if each.name not in names], properties, [])
+        for result in prove_all(chosen, properties, workers, seconds=seconds, done=done):
+            results.append(result)
+            _report(result, widths)
+            _write_counterexample(result, Path(directory), traces=traces)
     if not results:
         of_all = ", ".join(each.name for each in chosen)
         raise CommandError(f"nothing to prove: {of_all} has no property {', '.join(wanted)}")
+    if record:
+        record_proofs(results, Path(record))
     _conclude(results, as_json=as_json)
-
-
-def _record(
-    checkout: Path,
-    configurations: Iterable[Configuration],
-    properties: Collection[str],
-    results: Sequence[Result],
-) -> None:
-    """Record the results of some properties of configurations; none of a configuration without results is proved."""
-    answers = read_answers(checkout)  # Another run may have recorded some meanwhile.
-    for each in configurations:
-        add_answers(answers, each, properties, results)
-    record_proofs(answers, checkout)
 
 
 def _conclude(results: Sequence[Result], *, as_json: bool) -> None:

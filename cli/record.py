@@ -7,7 +7,7 @@ import io
 import json
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,7 @@ from utf8fpga.bench.growth import growth_block
 from utf8fpga.bench.plot import scaling_plot
 from utf8fpga.cli.demo import run_demo
 from utf8fpga.cli.output import CommandError, read_error, write_bytes
-from utf8fpga.formal.catalogue import CONFIGURATIONS
-from utf8fpga.formal.record import COMMAND, Answers, proved_table, unproved_table
+from utf8fpga.formal.report import Result, proved_table
 
 README_FILE = Path("README.md")
 
@@ -45,9 +44,6 @@ SOFTWARE_FILE = Path("bench", "results", "software.json")
 
 VERIFICATION_FILE = Path("docs", "verification-internals.md")
 """The page with the speeds of the simulation engines."""
-
-ANSWERS_FILE = Path("formal", "results", "answers.json")
-"""The file with the answers of proofs."""
 
 PROVED_FILE = Path("docs", "proved.md")
 """The page with what is proved."""
@@ -118,7 +114,7 @@ BLOCKS = {
     README_FILE: ("summary", "demo"),
     PERFORMANCE_FILE: ("limits", "figures", "scaling", "growth", "cores", "software"),
     VERIFICATION_FILE: ("engines",),
-    PROVED_FILE: ("proved", "unproved"),
+    PROVED_FILE: ("proved",),
 }
 """The names of the generated blocks of each page."""
 
@@ -156,29 +152,9 @@ def demo_block() -> str:
     return f"```text\n{shown}\n```"
 
 
-def read_answers(checkout: Path) -> Answers:
-    """The recorded answers of proofs; none if there is no such file."""
-    try:
-        text = (checkout / ANSWERS_FILE).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise read_error(str(checkout / ANSWERS_FILE), error) from None
-    try:
-        answers: Answers = json.loads(text)["answers"]
-    except (ValueError, KeyError, TypeError):
-        raise CommandError(
-            f"{str(checkout / ANSWERS_FILE)!r} has no answers of proofs: restore it, or delete it"
-        ) from None
-    return answers
-
-
-def record_proofs(answers: Answers, checkout: Path) -> None:
-    """Write the answers of proofs, and the tables of what is proved and what is not, into a checkout."""
-    ordered = {name: answers[name] for name in CONFIGURATIONS if name in answers}
-    content = {"command": COMMAND, "answers": ordered}
-    blocks = {(PROVED_FILE, "proved"): proved_table(answers), (PROVED_FILE, "unproved"): unproved_table()}
-    _write(checkout, blocks, {ANSWERS_FILE: content}, {})
+def record_proofs(results: Sequence[Result], checkout: Path) -> None:
+    """Write the table of what is proved into a checkout."""
+    _write(checkout, {(PROVED_FILE, "proved"): proved_table(results)}, {}, {})
 
 
 def with_block(text: str, name: str, content: str, page: str = "the page") -> str:

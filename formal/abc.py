@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from utf8fpga.formal.aiger import Aig, read_aig
-from utf8fpga.formal.answers import Answers
 from utf8fpga.hdl.toolchain import ToolError, run_yosys
 
 _DUMMY = """\
@@ -140,7 +139,8 @@ class _Question:
         return verdict.proved is not None or bool(found and verdict.depth + 1 >= int(found[1]))
 
 
-_answers = Answers()
+_answers: dict[bytes, Verdict] = {}
+"""The complete answers of this process: the properties of a core share questions."""
 
 _BATCH = 16
 """Upper bound on the number of questions in one run of Yosys."""
@@ -149,23 +149,15 @@ _BATCH = 16
 def _ask(questions: Sequence[_Question], seconds: int) -> list[Verdict]:
     """The answers to questions, with a time limit for each."""
     by_key = {question.key: question for question in questions}
-    found: dict[bytes, Verdict] = {}
-    while left := [key for key in by_key if key not in found]:
-        if known := _answers.find(left):
-            found |= known
-            continue
-        batch = _answers.claim(left, _BATCH)
-        decided: dict[bytes, Verdict] = {}
-        try:
-            # Another process may have answered one in the meantime.
-            if batch and not (known := _answers.find(batch)):
-                started = time.monotonic()
-                verdicts = _run([by_key[key] for key in batch], seconds)
-                taken = (time.monotonic() - started) / len(batch)
-                found |= {key: replace(verdict, seconds=taken) for key, verdict in zip(batch, verdicts, strict=True)}
-                decided = {key: found[key] for key in batch if by_key[key].is_answered_by(found[key])}
-        finally:
-            _answers.settle(batch, decided)
+    found = {key: _answers[key] for key in by_key if key in _answers}
+    left = [key for key in by_key if key not in found]
+    for first in range(0, len(left), _BATCH):
+        batch = left[first : first + _BATCH]
+        started = time.monotonic()
+        verdicts = _run([by_key[key] for key in batch], seconds)
+        taken = (time.monotonic() - started) / len(batch)
+        found |= {key: replace(verdict, seconds=taken) for key, verdict in zip(batch, verdicts, strict=True)}
+        _answers.update({key: found[key] for key in batch if by_key[key].is_answered_by(found[key])})
     return [replace(found[question.key]) for question in questions]
 
 

@@ -398,19 +398,6 @@ _ALL = (
 CONFIGURATIONS = {configuration.name: configuration for configuration in _ALL}
 """The configurations of `utf8fpga prove`, by name."""
 
-UNPROVED: tuple[CoreParameters, ...] = (
-    DecoderParameters(practice=Practice.EACH_UNIT),
-    TranscoderParameters(lanes=2, bom=ByteOrderMark.REMOVE),
-    TranscoderParameters(from_="utf-16-le", lanes=2, bom=ByteOrderMark.DETECT),
-    TranscoderParameters(from_="utf-32-le"),
-    TranscoderParameters(lanes=2, packed=False),
-    TranscoderParameters(lanes=2, narrow=True),
-    ValidatorParameters(report="full"),
-    ValidatorParameters(report="offset"),
-    ValidatorParameters(pass_through=True),
-)
-"""Cores that `generate` writes and of which the proofs have no reference."""
-
 PROPERTIES = (
     *(str(wanted) for wanted in Property if wanted is not Property.DRAINED),
     *(f"netlist-{family}" for family in FAMILIES),

@@ -10,13 +10,11 @@ a packer of 8 lanes.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from utf8fpga.formal.aiger import Aig, GateList
-from utf8fpga.formal.answers import Answers
 from utf8fpga.hdl.toolchain import ToolError
 
 _CONFLICTS = 5_000
@@ -92,8 +90,6 @@ def entailed(
 ) -> tuple[bool | None, str]:
     """Whether some literals are 1 in each case in which others are.
 
-    The processes of a run share the work, see `Answers`.
-
     Args:
         given: the literals that are 1.
         wanted: by name those that then have to be 1 as well.
@@ -107,51 +103,19 @@ def entailed(
     left = {name: each for name, each in goals.items() if each}
     if not left:
         return True, ""
-    graph = hashlib.sha256(repr((bytes(gates.packed), gates.first, sorted(assumed))).encode()).hexdigest()
-    keys = {f"{graph} {each}".encode(): name for name, each in left.items()}
     solver = _Solver(gates, assumed, (each for goal in left.values() for each in goal))
     # For a solver 0 is no limit.
     most = seconds * _CONFLICTS + 1
     for limit in (*(conflicts for conflicts in _PUT_OFF_CONFLICTS if conflicts < most), most):
-        keys, failed = _decide_each(solver, keys, left, limit, puts_off=limit < most)
-        if failed is not None:
-            return failed
+        put_off = {}
+        for name, goal in left.items():
+            verdict = solver.decide(goal, limit)
+            if verdict is None and limit < most:
+                put_off[name] = goal
+            elif not verdict:
+                return verdict, name
+        left = put_off
     return True, ""
-
-
-_answers = Answers()
-
-
-def _decide_each(
-    solver: _Solver, keys: dict[bytes, str], goals: Mapping[str, Sequence[int]], limit: int, *, puts_off: bool
-) -> tuple[dict[bytes, str], tuple[bool | None, str] | None]:
-    """Decide the goals of these keys that no other process of the run decides, until one is not proved.
-
-    Returns:
-        The keys that the limit puts off; and the result of `entailed` if a goal is not proved otherwise.
-    """
-    put_off: dict[bytes, str] = {}
-    while keys:
-        known = _answers.find(list(keys))
-        for key in known:
-            solver.learn(goals[keys.pop(key)])
-        if known or not keys:
-            continue
-        claimed = _answers.claim(list(keys), 1)
-        answers: dict[bytes, bool] = {}
-        try:
-            for key in claimed:
-                name = keys.pop(key)
-                verdict = solver.decide(goals[name], limit)
-                if verdict:
-                    answers[key] = True
-                elif verdict is None and puts_off:
-                    put_off[key] = name
-                else:
-                    return {}, (verdict, name)
-        finally:
-            _answers.settle(claimed, answers)
-    return put_off, None
 
 
 class _Solver:

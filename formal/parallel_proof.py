@@ -10,22 +10,20 @@ packets of any length with any pauses. A third question is whether the decoder c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from amaranth.hdl import Value
 
 from utf8fpga.formal.abc import Verdict, decide, hold_each
-from utf8fpga.formal.aiger import Aig, aig_of
-from utf8fpga.formal.answers import kept, once
+from utf8fpga.formal.aiger import Aig
 from utf8fpga.formal.invariants.buffer import BufferProof, Start
 from utf8fpga.formal.invariants.window import WindowProof
 from utf8fpga.formal.joints import Joints
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.recovery_proof import WindowRecovery
-from utf8fpga.formal.top import Top
-from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder, parameters_of
+from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow
 from utf8fpga.hdl.memory_buffer import RowBuffer
@@ -73,26 +71,9 @@ def prove_halves(
 ) -> Induction:
     """Prove a property of a parallel decoder; where one part of the proof fails, the next is not tried.
 
-    A packed decoder contains a parallel one, so this is asked of the same decoder twice, and proved once.
-
     Args:
         wanted: one of `HALVES`.
     """
-    decoder = build()
-    if type(decoder) is not ParallelDecoder:
-        return _prove_halves(build, right, wanted, seconds)
-    key = f"halves {_identity(decoder)} {right} {wanted}".encode()
-    return once(key, lambda: _prove_halves(build, right, wanted, seconds), holds=lambda found: found.proved)
-
-
-def _identity(decoder: ParallelDecoder | DirectPackedDecoder) -> tuple[str, bool]:
-    """What distinguishes a decoder from all others."""
-    return parameters_of(decoder).expression(), getattr(decoder, "keeps_empty", False)
-
-
-def _prove_halves(
-    build: Callable[[], ParallelDecoder], right: EncodingTable, wanted: Property, seconds: int
-) -> Induction:
     found = Induction()
     decoder = build()
     start = Start.POWER_UP if wanted is Property.POWER_UP else Start.RESET
@@ -108,7 +89,7 @@ def _prove_halves(
         if found.failed:
             break
         proof = BufferProof(decoder, begin)
-        aig = _graph(proof, ("buffer", _identity(decoder), begin), free=begin is not Start.POWER_UP)
+        aig = proof.graph(free=begin is not Start.POWER_UP)
         outputs = dict(zip(proof.questions, aig.output_bits["asked"], strict=True))
         asked = {f"buffer {begin.value} {n}": n for n in outputs if n not in proof.never or n in never}
         frames = {question: proof.frames[name] for question, name in asked.items()}
@@ -128,16 +109,10 @@ def prove_direct(
         wanted: one of `HALVES`.
     """
     start = Start.POWER_UP if wanted is Property.POWER_UP else Start.RESET
-    key = f"direct {parameters_of(build()).expression()} {right} {start}".encode()
-
-    def ask() -> Induction:
-        found = Induction()
-        _ask_connections(found, build())
-        if not found.failed:
-            _ask_window(found, build, right, start, seconds)
-        return found
-
-    found = once(key, ask, holds=lambda found: found.proved)
+    found = Induction()
+    _ask_connections(found, build())
+    if not found.failed:
+        _ask_window(found, build, right, start, seconds)
     if wanted is Property.LATENCY and found.proved:
         decoder = build()
         cycles, behind = WindowProof(build(), right).cycles, decoder.packer.latency
@@ -238,7 +213,7 @@ class DirectJoints(Joints):
 
 def _ask_window(found: Induction, build: Callable[[], Any], right: EncodingTable, start: Start, seconds: int) -> None:
     proof = WindowProof(build(), right)
-    aig = _graph(proof, ("window", _identity(build()), right), free=True)
+    aig = proof.graph(free=True)
     for kind in ("step", "start" if start is Start.POWER_UP else "reset"):
         graph = aig.given(aig.initial) if kind == "start" else aig
         outputs = {f"window {kind} {tag}": bit for tag, bit in zip(proof.tags, aig.output_bits[kind], strict=True)}
@@ -249,11 +224,6 @@ def _ask_connections(found: Induction, decoder: ParallelDecoder | DirectPackedDe
     """Wires are equal by structure: the graph of their comparison is the constant 0, without a search."""
     found.asked += 1
     joints = DecoderJoints if hasattr(decoder, "item_buffer") else DirectJoints
-    aig = _graph(joints(decoder), ("connections", _identity(decoder)), free=True)
+    aig = joints(decoder).graph(free=True)
     if aig.outputs[aig.output_bits["bad"][0]] != 0:
         found.failed.append("connections")
-
-
-def _graph(proof: Top, key: tuple[Hashable, ...], *, free: bool) -> Aig:
-    """The graph of a question, which several properties may share; its flip-flop contents are arbitrary if `free`."""
-    return kept((*key, free), lambda: aig_of(kept(key, proof.rtlil), free=free))

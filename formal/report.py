@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.properties import Property
+from utf8fpga.model.render import markdown
 
 
 @dataclass
@@ -52,3 +56,18 @@ class Result:
         if self.counterexample:
             given["counterexample"] = self.counterexample.as_dict()
         return given
+
+
+def proved_table(results: Sequence[Result]) -> str:
+    """A table in Markdown of the properties that are proved of each core, with the seconds of processor time."""
+    rows = []
+    for name, of_core in groupby(results, attrgetter("configuration")):
+        proved, left = [], []
+        for wanted, group in groupby(of_core, attrgetter("wanted")):
+            each = list(group)
+            if all(result.proved for result in each):
+                proved.append(f"`{wanted}` {sum(result.processor for result in each):.1f}")
+            else:
+                left.append(f"`{wanted}`")
+        rows.append([f"`{name}`", ", ".join(proved) or "-", ", ".join(left) or "-"])
+    return markdown(["core", "proved, with seconds", "not proved"], rows)

@@ -13,7 +13,6 @@ from typing import Any
 
 from utf8fpga.formal.abc import Verdict, decide, hunt, hunt_each
 from utf8fpga.formal.aiger import Aig
-from utf8fpga.formal.answers import once, shared_answers
 from utf8fpga.formal.axi_stream_proof import (
     PORT_PROPERTIES,
     REGISTERED_PROPERTIES,
@@ -57,7 +56,7 @@ from utf8fpga.hdl.axi_stream import AxiStreamCore, AxiStreamTap
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
-from utf8fpga.hdl.jobs import run_each, shared_folder
+from utf8fpga.hdl.jobs import run_each
 from utf8fpga.hdl.toolchain import ToolFailedError
 from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer
 from utf8fpga.hdl.uart import UartReceiver, UartTransmitter
@@ -171,8 +170,7 @@ def _(core: Chain, question: Question) -> list[Result]:
     # The pointers of a packer's memories remain desynchronised if they ever are.
     if question.wanted is Property.RECOVERY:
         return []
-    key = f"joined {core.parameters.expression()}".encode()
-    joined, _ = once(key, lambda: is_joined(question.build()), holds=lambda found: found[0])
+    joined, _ = is_joined(question.build())
     if not (joined and has_only(core, core.stages)):
         return [question.result("structure", None, note="its stages are joined in another way")]
     names = list(core.stages)
@@ -519,10 +517,9 @@ def prove_all(
 
 
 def _prove_call(configuration: Configuration, wanted: str, seconds: int) -> list[Result]:
-    with shared_answers(shared_folder()):
-        # The processor time of this process, and of the tools that it has started and that have ended.
-        began = sum(os.times()[:4])
-        results = prove(configuration, wanted, seconds=seconds)
-        for result in results[:1]:
-            result.processor = sum(os.times()[:4]) - began
-        return results
+    # The processor time of this process, and of the tools that it has started and that have ended.
+    began = sum(os.times()[:4])
+    results = prove(configuration, wanted, seconds=seconds)
+    for result in results[:1]:
+        result.processor = sum(os.times()[:4]) - began
+    return results

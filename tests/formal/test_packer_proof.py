@@ -15,8 +15,6 @@ from amaranth.lib.data import StructLayout
 from support.faults import Fault, combinational, no_fault, registered, with_fault, with_registers
 from support.tiers import tiered
 
-from utf8fpga.formal import cycles
-from utf8fpga.formal.answers import Answers
 from utf8fpga.formal.packer_monitors import MONITORED
 from utf8fpga.formal.packer_proof import (
     NARROW,
@@ -146,8 +144,7 @@ def test_nothing_is_proved_of_a_packer_that_does_more_than_move_words() -> None:
 @pytest.mark.proof
 def test_without_the_solver_only_what_needs_it_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pysat.solvers", None)
-    # A class of its own, whose induction has not been made by another test, and no answers of other tests.
-    monkeypatch.setattr(cycles, "_answers", Answers())
+    # A class of its own, whose induction has not been made by another test.
     packer = with_fault(Packer, no_fault)
     (result,) = prove_packer(PackerKind(packer, 2), "steady")
     assert (result.proved, result.note) == (None, "python-sat is not installed: pip install 'utf8fpga[proofs]'")
