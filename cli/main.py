@@ -34,7 +34,6 @@ GROUPS = {
         "prove": "Prove that a core is correct on every input.",
         "check": "Compare any UTF-8 core in Verilog with the model.",
         "bench": "Measure area, clock frequency and throughput.",
-        "release": "Write the archive that is published with a version.",
     },
     "Boards": {
         "boards": "List the boards, build for all of them, or simulate one.",

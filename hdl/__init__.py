@@ -44,7 +44,6 @@ from utf8fpga.hdl.verilog.digest import logic_digest
 from utf8fpga.hdl.verilog.families import FAMILIES, fitted
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
 from utf8fpga.hdl.verilog.ip_xact import axi_ip_xact
-from utf8fpga.hdl.verilog.release import RELEASED, release_files
 from utf8fpga.hdl.verilog.testbench import axi_testbench
 from utf8fpga.hdl.verilog.vhdl import axi_vhdl
 from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, edge_words, module_name
@@ -64,7 +63,6 @@ __all__ = [
     "PARALLEL_PIPELINES",
     "PIPELINES",
     "PORT_ATTRIBUTES",
-    "RELEASED",
     "REPORTS",
     "STILL",
     "AxiStreamCore",
@@ -113,6 +111,5 @@ __all__ = [
     "logic_digest",
     "module_name",
     "parameters_of",
-    "release_files",
     "report_layout",
 ]
