@@ -52,7 +52,7 @@ _SECTIONS = {
     "Streams": ("input_pauses", "output_pauses", "null_beats", "gaps", "separate_end"),
     "Faults of the line": ("noise", "framing", "breaks", "drift", "disconnect"),
     "Files": (
-        *("output", "testbench", "vectors", "sva", "vhdl", "ip_xact", "constraints", "vcd", "wave", "wave_cycles"),
+        *("output", "testbench", "vectors", "sva", "vcd", "wave", "wave_cycles"),
         *("plot", "record", "directory", "cache", "link"),
     ),
     "Another board": ("platform", "family", "leds"),

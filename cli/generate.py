@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
@@ -25,11 +23,8 @@ from utf8fpga.hdl import (
     CoreParameters,
     PortOptions,
     axi_assertions,
-    axi_constraints,
-    axi_ip_xact,
     axi_testbench,
     axi_verilog,
-    axi_vhdl,
     bench_vectors,
     check_module_name,
     check_ram_style,
@@ -50,9 +45,6 @@ _FILES = {
     "testbench": "a test bench in Verilog; it reads the file of --vectors",
     "vectors": "the vectors of the test bench, which for decoders of UTF-8 are those of the command vectors",
     "sva": "the contract of the ports as SystemVerilog assertions",
-    "vhdl": "a VHDL package with the component declaration of the module, and an entity around it",
-    "ip_xact": "a description in IP-XACT (IEEE 1685-2014)",
-    "constraints": "an example of timing constraints, as SDC and XDC",
 }
 """The files beside the Verilog, by the names of their options."""
 
@@ -71,9 +63,6 @@ def _writers(paths: Mapping[str, str | None], output: str) -> dict[str, Callable
         "testbench": partial(axi_testbench, **named),
         "vectors": lambda core, *_, **__: bench_vectors(core),
         "sva": axi_assertions,
-        "vhdl": axi_vhdl,
-        "ip_xact": partial(axi_ip_xact, verilog=_path_from(paths["ip_xact"], output)),
-        "constraints": axi_constraints,
     }
 
 
@@ -170,13 +159,6 @@ def generate(
     with ExitStack() as stack:
         for file, content in [(stack.enter_context(writing(path)), content) for path, content in files]:
             file.write(content.encode())
-
-
-def _path_from(description: str | None, verilog: str) -> str | None:
-    """The path of the Verilog file from the folder of its description; None: it is standard output."""
-    if description is None or is_standard_output(verilog):
-        return None
-    return Path(os.path.relpath(verilog, Path(description).parent)).as_posix()
 
 
 def _with_fields(parameters: CoreParameters, **fields: bool) -> CoreParameters:

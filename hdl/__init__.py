@@ -39,13 +39,10 @@ from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.hdl.verilog.assertions import axi_assertions
 from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
-from utf8fpga.hdl.verilog.constraints import axi_constraints
 from utf8fpga.hdl.verilog.digest import logic_digest
 from utf8fpga.hdl.verilog.families import FAMILIES, fitted
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
-from utf8fpga.hdl.verilog.ip_xact import axi_ip_xact
 from utf8fpga.hdl.verilog.testbench import axi_testbench
-from utf8fpga.hdl.verilog.vhdl import axi_vhdl
 from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, edge_words, module_name
 
 __all__ = [
@@ -92,13 +89,10 @@ __all__ = [
     "ValidatorTap",
     "Word",
     "axi_assertions",
-    "axi_constraints",
-    "axi_ip_xact",
     "axi_rtlil",
     "axi_signature",
     "axi_testbench",
     "axi_verilog",
-    "axi_vhdl",
     "beat_layout",
     "bench_vectors",
     "check_module_name",

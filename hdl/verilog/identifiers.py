@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Identifiers that are valid in Verilog, in SystemVerilog and in VHDL."""
+"""Identifiers that are valid in Verilog and in SystemVerilog."""
 
 from __future__ import annotations
 
@@ -34,19 +34,6 @@ _RESERVED_SINCE = """
 _KEYWORDS = frozenset((_RESERVED + _RESERVED_SINCE).split())
 """Reserved in IEEE Std 1364-2005, annex B, and in IEEE Std 1800-2017, annex B; they are case-sensitive."""
 
-_RESERVED_IN_VHDL = """
-    abs access after alias all and architecture array assert assume assume_guarantee attribute begin block body
-    buffer bus case component configuration constant context cover default disconnect downto else elsif end entity
-    exit fairness file for force function generate generic group guarded if impure in inertial inout is label
-    library linkage literal loop map mod nand new next nor not null of on open or others out package parameter
-    port postponed procedure process property protected pure range record register reject release rem report
-    restrict restrict_guarantee return rol ror select sequence severity shared signal sla sll sra srl strong
-    subtype then to transport type unaffected units until use variable vmode vprop vunit wait when while with xnor
-    xor
-"""
-_VHDL_KEYWORDS = frozenset(_RESERVED_IN_VHDL.split())
-"""Reserved in IEEE Std 1076-2008, 15.10, which has those of 1993; they are not case-sensitive."""
-
 _LONGEST_NAME = 1024
 """The length of identifiers that every tool must accept (IEEE Std 1364-2005, 3.7.1)."""
 
@@ -67,21 +54,6 @@ def check_module_name(name: str) -> None:
         )
     if name in _KEYWORDS:
         raise InvalidArgumentError(f"{name!r} is a keyword of Verilog or SystemVerilog: choose another module name")
-
-
-def check_vhdl_name(name: str) -> None:
-    """Check that a name is valid for a module in Verilog and for a component in VHDL.
-
-    Raises:
-        InvalidArgumentError: it is not valid.
-    """
-    check_module_name(name)
-    if not re.fullmatch(r"[A-Za-z](_?[A-Za-z0-9])*", name):
-        raise InvalidArgumentError(
-            f"{name!r} is not a VHDL identifier: use a letter first, no _ at the end and no two in a row"
-        )
-    if name.lower() in _VHDL_KEYWORDS:
-        raise InvalidArgumentError(f"{name!r} is a keyword of VHDL: choose another module name")
 
 
 def check_ram_style(ram_style: str) -> None:

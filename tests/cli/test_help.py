@@ -81,7 +81,7 @@ def test_options_of_hardware_are_in_sections() -> None:
     assert text.splitlines()[-1].startswith("  -h, --help ")
     assert {"--table", "--lanes", "--packed", "--practice"} <= sections["Core"]
     assert {"--tid", "--flags", "--registered", "--statistics", "--name"} <= sections["Ports"]
-    assert {"--output", "--testbench", "--ip-xact"} <= sections["Files"]
+    assert {"--output", "--testbench", "--sva"} <= sections["Files"]
     assert {"--pipeline", "--buffer", "--refresh", "--ram-style"} <= sections["Advanced"]
     # Each option is in one of them.
     command = cli.get_command(click.Context(cli), "generate")

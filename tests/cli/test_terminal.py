@@ -116,11 +116,11 @@ def test_names_of_tables_and_encodings_have_one_spelling() -> None:
 
 
 def test_written_files_are_named_on_a_terminal_only(tmp_path: Path) -> None:
-    verilog, constraints, wave = (tmp_path / name for name in ("d.v", "d.xdc", "w.vcd"))
-    generate = ("generate", "-o", verilog, "--constraints", constraints)
+    verilog, assertions, wave = (tmp_path / name for name in ("d.v", "d.sv", "w.vcd"))
+    generate = ("generate", "-o", verilog, "--sva", assertions)
     shown = on_terminal(*generate)
     assert "writing decoder " in shown, "a spinner, since many lanes take minutes"
-    assert sorted(re.findall("wrote .*", shown)) == [f"wrote {verilog}", f"wrote {constraints}"]
+    assert sorted(re.findall("wrote .*", shown)) == [f"wrote {assertions}", f"wrote {verilog}"]
     shown = on_terminal("simulate", "--hex", "41", "--vcd", wave)
     assert re.findall("wrote .*", shown) == [f"wrote {tmp_path / 'w.gtkw'}", f"wrote {wave}"]
     assert on_terminal("table", "-o", "-") == in_pipe("table").stdout.decode()
