@@ -47,7 +47,7 @@ _SECTIONS = {
     "Options": (),
     "Ports": (
         *("name", "kind", "length", "flags", "registered", "reset_low", "tid", "tdest", "tuser", "statistics"),
-        *("checks", "attributes"),
+        "attributes",
     ),
     "Streams": ("input_pauses", "output_pauses", "null_beats", "gaps", "separate_end"),
     "Faults of the line": ("noise", "framing", "breaks", "drift", "disconnect"),

@@ -104,7 +104,6 @@ def _writers(paths: Mapping[str, str | None], output: str) -> dict[str, Callable
     type=Word(list(BUSES)),
     help="Registers on this bus that count packets, symbols and errors, and an interrupt.",
 )
-@click.option("--checks", is_flag=True, help="Report violations of the contract at the input in simulation.")
 @click.option(
     "--attributes",
     type=Word(list(PORT_ATTRIBUTES)),
@@ -122,7 +121,6 @@ def generate(
     ram_style: str | None,
     kind: bool,
     length: bool,
-    checks: bool,
     attributes: str | None,
     output: str,
     **given: Any,
@@ -145,8 +143,8 @@ def generate(
     options = PortOptions(**{name: value for name, value in given.items() if value is not None})
     words = {"--name": name, "--device": device, "--ram-style": ram_style, "--attributes": attributes}
     command += [word for option, value in words.items() if value is not None for word in (option, value)]
-    command += edge_words(core, options, checks=checks)
-    how: Any = {"checks": checks, "ram_style": style, "attributes": attributes}
+    command += edge_words(core, options)
+    how: Any = {"ram_style": style, "attributes": attributes}
     how["notes"] = lambda circuit: (*recorded_notes(circuit), *notes)
     with spinner(f"writing {parameters.name}"):  # Many lanes take minutes.
         files = [

@@ -47,7 +47,6 @@ def modules_text(
     *,
     ram_style: str | None = None,
     attributes: Mapping[str, Mapping[str, str]] | None = None,
-    checks: str = "",
 ) -> str:
     """Modules in Verilog, the top first; instances with the same text share a module.
 
@@ -73,7 +72,7 @@ def modules_text(
         order = ports if path == top else None
         while True:
             made[path] = _ModuleText(contents[path], made, order, ram_style, attributes or {})
-            body = made[path].body() + (checks if path == top else "")
+            body = made[path].body()
             if not made[path].divided:
                 break
             # Only the text shows which further cells need a wire; then it is written anew.

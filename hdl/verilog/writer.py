@@ -14,11 +14,10 @@ from amaranth.hdl import Fragment
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts, axi_component, axi_signature
+from utf8fpga.hdl.axi_stream import PortOptions, axi_component, axi_signature
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import command_words, parameters_of
 from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
-from utf8fpga.hdl.verilog.checks import contract_checks
 from utf8fpga.hdl.verilog.contents import combinational_paths
 from utf8fpga.hdl.verilog.header import header
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
@@ -100,7 +99,6 @@ def axi_verilog(
     name: str | None = None,
     *,
     options: PortOptions | None = None,
-    checks: bool = False,
     ram_style: str | None = None,
     attributes: str | None = None,
     command: Sequence[str] | None = None,
@@ -114,7 +112,6 @@ def axi_verilog(
         core: the core; its symbols have data and, at the output, an error flag, see `SymbolPorts`.
         name: the name of the top module, a plain Verilog identifier and not a keyword; default: see `module_name`.
         options: the options of the ports; default: none.
-        checks: violations of the contract at the input ports are reported in simulation.
         ram_style: the attribute that each memory has, and its value, such as ``ram_style=distributed``; default: none.
         attributes: the tool for which ports have attributes, one of `PORT_ATTRIBUTES`; default: none.
         command: the arguments of ``utf8fpga generate`` that the header states; default: those that select the core, and
@@ -133,19 +130,14 @@ def axi_verilog(
             "--attributes": attributes,
         }
         chosen = [word for option, value in given.items() if value is not None for word in (option, value)]
-        command = [*command_words(parameters_of(core)), *chosen, *edge_words(core, options, checks=checks)]
+        command = [*command_words(parameters_of(core)), *chosen, *edge_words(core, options)]
     module = WrittenModule.of(core, name, options, command)
     if ram_style is not None:
         check_ram_style(ram_style)
-    if hasattr(core, "tap") and (checks or attributes is not None):
+    if hasattr(core, "tap") and attributes is not None:
         raise InvalidArgumentError(
-            f"{'checks' if checks else f'attributes {attributes}'} is for cores with an input stream, which a tap only"
-            " watches"
+            f"attributes {attributes} is for cores with an input stream, which a tap only watches"
         )
-    text = ""
-    if checks:
-        gaps, size = parameters_of(core).accepts_gaps, SymbolPorts.of(core.input).size
-        text = contract_checks(module.ports, module.resets, accepts_gaps=gaps, symbol_bytes=size)
     circuit, parts = _elaborated(core, module.name, options)
     modules = read_rtlil(circuit)
     written = modules_text(
@@ -154,7 +146,6 @@ def axi_verilog(
         parts,
         ram_style=ram_style,
         attributes=PORT_ATTRIBUTES[attributes](module.ports) if attributes is not None else None,
-        checks=text,
     )
     comment = header(core, module.name, module.ports, combinational_paths(modules), command, notes(circuit), options)
     return comment + _WAIVER + written
@@ -180,14 +171,13 @@ def _parts(fragment: Fragment, path: str) -> dict[str, Part]:
     return found
 
 
-def edge_words(core: Core, options: PortOptions, *, checks: bool = False) -> list[str]:
+def edge_words(core: Core, options: PortOptions) -> list[str]:
     """The options of `utf8fpga generate` for fields of items and ports, which no other command has."""
     flags = {
         "--kind": getattr(core.parameters, "kind", False),
         "--length": getattr(core.parameters, "length", False),
         "--registered": options.registered,
         "--reset-low": options.reset_low,
-        "--checks": checks,
     }
     place = [] if options.flags == "item" else ["--flags", options.flags]
     additions = [word for name, value in options.additions.items() for word in (f"--{name}", str(value))]

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options at the edges of the generated Verilog: fields and place of user bits, registers, reset, checks."""
+"""Options at the edges of the generated Verilog: fields and place of user bits, registers, reset."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
 from support.command import utf8fpga
-from support.icarus import requires_icarus, run_icarus
 from support.lint import requires_linters, warnings_of
 from support.oracle import refusal
 
@@ -19,7 +17,6 @@ from utf8fpga.hdl import (
     PortOptions,
     RemoverParameters,
     axi_verilog,
-    decoder_core,
 )
 from utf8fpga.model import InvalidArgumentError
 
@@ -38,63 +35,15 @@ def test_registers_at_the_output_leave_no_path_between_the_streams(pipeline: int
     assert re.search(r"^//   .*m_axis_tready -> s_axis_tready$", plain[: plain.index("module ")], re.MULTILINE)
 
 
-def violating_bench(lanes: int, beats: str) -> str:
-    return f"""
-    module bench; reg clk = 0, rst = 1; reg [{8 * lanes - 1}:0] data = 0; reg [{lanes - 1}:0] keep = 0;
-    reg last = 0, valid = 0, ready_in = 1; wire ready;
-    always #5 clk = ~clk;
-    utf8_decoder dut(.clk(clk), .rst(rst), .s_axis_tdata(data), .s_axis_tkeep(keep), .s_axis_tlast(last),
-      .s_axis_tvalid(valid), .s_axis_tready(ready), .m_axis_tdata(), .m_axis_tkeep(), .m_axis_tuser(), .m_axis_tlast(),
-      .m_axis_tvalid(), .m_axis_tready(ready_in));
-    initial begin repeat (2) @(posedge clk); #1 rst = 0; repeat (40) @(posedge clk); #1 ; {beats} $finish; end
-    endmodule
-    """
-
-
-VIOLATIONS = {
-    "hole": (3, "valid = 1; last = 1; data = 0; keep = 3'b101;", "s_axis_tkeep is not contiguous from bit 0"),
-    "partial": (3, "valid = 1; data = 0; keep = 3'b011;", "a partial beat without s_axis_tlast"),
-    "unknown keep": (3, "valid = 1; data = 0; keep = 3'b01x;", "s_axis_tkeep or s_axis_tlast is unknown"),
-    "unknown data": (3, "valid = 1; data = 24'hxx; keep = 3'b111;", "byte 0 of s_axis_tdata is unknown"),
-    "unknown valid": (1, "valid = 1'bx;", "s_axis_tvalid x or m_axis_tready 1 is unknown"),
-    "unknown ready": (1, "ready_in = 1'bx;", "s_axis_tvalid 0 or m_axis_tready x is unknown"),
-    "data changed": (
-        1,
-        "ready_in = 0; keep = 1; valid = 1; while (ready) @(posedge clk); #1 ; @(posedge clk); #1 data = 5;",
-        "the input changed while s_axis_tready was low",
-    ),
-    "withdrawn": (
-        1,
-        "ready_in = 0; keep = 1; valid = 1; while (ready) @(posedge clk); #1 ; @(posedge clk); #1 valid = 0;",
-        "the input changed while s_axis_tready was low",
-    ),
-}
-
-
-@cache
-def checked(lanes: int) -> str:
-    return axi_verilog(decoder_core(lanes=lanes, packed=False), checks=True)
-
-
-@requires_icarus
-@pytest.mark.parametrize(("lanes", "beats", "message"), VIOLATIONS.values(), ids=VIOLATIONS)
-def test_each_violation_is_reported(lanes: int, beats: str, message: str, tmp_path: Path) -> None:
-    bench = violating_bench(lanes, f"{beats} @(posedge clk); #1 ;")
-    (tmp_path / "dut.v").write_text(checked(lanes) + bench, encoding="utf-8")
-    for define, wanted in (([], True), (["-DSYNTHESIS"], False)):
-        printed = run_icarus(tmp_path, ["dut.v"], *define).stdout
-        assert (f"bench.dut: {message}" in printed) == wanted, printed
-
-
 @requires_linters
 @pytest.mark.parametrize(
     "options",
     [
-        "--lanes 1 --registered --reset-low --checks --kind --length --flags byte",
-        "--lanes 1 --checks --tid 3 --tuser 2 --statistics axi-lite",
-        "--lanes 2 --sparse --checks --kind --flags word --tdest 64 --statistics wishbone",
-        pytest.param("--lanes 3 --checks --kind --flags word", marks=pytest.mark.slow),
-        pytest.param("--lanes 4 --sparse --checks --length --reset-low --flags byte", marks=pytest.mark.slow),
+        "--lanes 1 --registered --reset-low --kind --length --flags byte",
+        "--lanes 1 --tid 3 --tuser 2 --statistics axi-lite",
+        "--lanes 2 --sparse --kind --flags word --tdest 64 --statistics wishbone",
+        pytest.param("--lanes 3 --kind --flags word", marks=pytest.mark.slow),
+        pytest.param("--lanes 4 --sparse --length --reset-low --flags byte", marks=pytest.mark.slow),
     ],
 )
 def test_no_warnings_with_options_at_the_edges(options: str, tmp_path: Path) -> None:
