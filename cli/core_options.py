@@ -45,10 +45,7 @@ class Choice:
 _SECTIONS = {
     "Core": ("core", "device"),
     "Options": (),
-    "Ports": (
-        *("name", "kind", "length", "flags", "registered", "reset_low", "tid", "tdest", "tuser", "statistics"),
-        "attributes",
-    ),
+    "Ports": (*("name", "kind", "length", "flags", "registered", "reset_low", "tid", "tdest", "tuser", "statistics"),),
     "Streams": ("input_pauses", "output_pauses", "null_beats", "gaps", "separate_end"),
     "Faults of the line": ("noise", "framing", "breaks", "drift", "disconnect"),
     "Files": (

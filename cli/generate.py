@@ -19,7 +19,6 @@ from utf8fpga.cli.output import CommandError, check_different, is_standard_outpu
 from utf8fpga.hdl import (
     FAMILIES,
     FLAGS,
-    PORT_ATTRIBUTES,
     CoreParameters,
     PortOptions,
     axi_assertions,
@@ -104,11 +103,6 @@ def _writers(paths: Mapping[str, str | None], output: str) -> dict[str, Callable
     type=Word(list(BUSES)),
     help="Registers on this bus that count packets, symbols and errors, and an interrupt.",
 )
-@click.option(
-    "--attributes",
-    type=Word(list(PORT_ATTRIBUTES)),
-    help="Attributes of the ports, from which a tool takes the interfaces. Default: none.",
-)
 @_file_options
 @output_option
 @click.pass_context
@@ -121,7 +115,6 @@ def generate(
     ram_style: str | None,
     kind: bool,
     length: bool,
-    attributes: str | None,
     output: str,
     **given: Any,
 ) -> None:
@@ -141,10 +134,10 @@ def generate(
             say(note)
     core = _with_fields(parameters, kind=kind, length=length).build()
     options = PortOptions(**{name: value for name, value in given.items() if value is not None})
-    words = {"--name": name, "--device": device, "--ram-style": ram_style, "--attributes": attributes}
+    words = {"--name": name, "--device": device, "--ram-style": ram_style}
     command += [word for option, value in words.items() if value is not None for word in (option, value)]
     command += edge_words(core, options)
-    how: Any = {"ram_style": style, "attributes": attributes}
+    how: Any = {"ram_style": style}
     how["notes"] = lambda circuit: (*recorded_notes(circuit), *notes)
     with spinner(f"writing {parameters.name}"):  # Many lanes take minutes.
         files = [

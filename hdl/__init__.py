@@ -37,7 +37,6 @@ from utf8fpga.hdl.validator.parameters import MAX_TAP_LANES, ValidatorParameters
 from utf8fpga.hdl.validator.report import REPORTS, report_layout
 from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.hdl.verilog.assertions import axi_assertions
-from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
 from utf8fpga.hdl.verilog.digest import logic_digest
 from utf8fpga.hdl.verilog.families import FAMILIES, fitted
@@ -59,7 +58,6 @@ __all__ = [
     "MOST",
     "PARALLEL_PIPELINES",
     "PIPELINES",
-    "PORT_ATTRIBUTES",
     "REPORTS",
     "STILL",
     "AxiStreamCore",

@@ -46,14 +46,12 @@ def modules_text(
     parts: Mapping[str, Part],
     *,
     ram_style: str | None = None,
-    attributes: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
     """Modules in Verilog, the top first; instances with the same text share a module.
 
     Args:
         modules: the modules by the path of their instance, the top first.
         ram_style: an attribute of each memory and its value, such as ``ram_style=distributed``; default: none.
-        attributes: for each port of the top the values of its attributes by name; default: none.
     """
     modules = rearranged(modules, memory_port_places)
     modules = with_instance_names(with_members(modules, {path: each.members for path, each in parts.items()}))
@@ -71,7 +69,7 @@ def modules_text(
     for path in [*reversed(others), top]:
         order = ports if path == top else None
         while True:
-            made[path] = _ModuleText(contents[path], made, order, ram_style, attributes or {})
+            made[path] = _ModuleText(contents[path], made, order, ram_style)
             body = made[path].body()
             if not made[path].divided:
                 break
@@ -125,10 +123,9 @@ class _ModuleText:
         others: Mapping[str, _ModuleText],
         ports: Sequence[str] | None,
         ram_style: str | None,
-        attributes: Mapping[str, Mapping[str, str]],
     ) -> None:
         self.name, self.divided = "", set[str]()
-        self._ram_style, self._attributes = ram_style, attributes if ports else {}
+        self._ram_style = ram_style
         self._contents, self._others = contents, others
         self._signals = contents.signals
         self._live = contents.live_signals()
@@ -156,9 +153,7 @@ class _ModuleText:
     def body(self) -> str:
         """The text from the ports on, without ``endmodule``."""
         header = ",\n".join(
-            _comment(signal.doc, "  ")
-            + "".join(f'  (* {key} = "{value}" *)\n' for key, value in self._attributes.get(name, {}).items())
-            + f"  {signal.direction} {self._declared(name)}"
+            _comment(signal.doc, "  ") + f"  {signal.direction} {self._declared(name)}"
             for name, signal in self.ports.items()
         )
         instances, processes, wires = list(self._instances()), list(self._processes()), list(self._wires())

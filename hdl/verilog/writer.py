@@ -17,13 +17,11 @@ from amaranth.lib.wiring import In
 from utf8fpga.hdl.axi_stream import PortOptions, axi_component, axi_signature
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import command_words, parameters_of
-from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
 from utf8fpga.hdl.verilog.contents import combinational_paths
 from utf8fpga.hdl.verilog.header import header
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
 from utf8fpga.hdl.verilog.rtlil import read_rtlil
 from utf8fpga.hdl.verilog.text import Part, modules_text
-from utf8fpga.model import InvalidArgumentError
 
 _WAIVER = """
 // One file has all modules, so only the top can have the name of the file.
@@ -100,7 +98,6 @@ def axi_verilog(
     *,
     options: PortOptions | None = None,
     ram_style: str | None = None,
-    attributes: str | None = None,
     command: Sequence[str] | None = None,
     notes: Callable[[str], Sequence[str]] = lambda circuit: (),
 ) -> str:
@@ -113,7 +110,6 @@ def axi_verilog(
         name: the name of the top module, a plain Verilog identifier and not a keyword; default: see `module_name`.
         options: the options of the ports; default: none.
         ram_style: the attribute that each memory has, and its value, such as ``ram_style=distributed``; default: none.
-        attributes: the tool for which ports have attributes, one of `PORT_ATTRIBUTES`; default: none.
         command: the arguments of ``utf8fpga generate`` that the header states; default: those that select the core, and
             the other arguments of this function.
         notes: further lines of the header, from the circuit in RTLIL; default: none.
@@ -127,17 +123,12 @@ def axi_verilog(
         given = {
             "--name": None if name == module_name(core) else name,
             "--ram-style": ram_style,
-            "--attributes": attributes,
         }
         chosen = [word for option, value in given.items() if value is not None for word in (option, value)]
         command = [*command_words(parameters_of(core)), *chosen, *edge_words(core, options)]
     module = WrittenModule.of(core, name, options, command)
     if ram_style is not None:
         check_ram_style(ram_style)
-    if hasattr(core, "tap") and attributes is not None:
-        raise InvalidArgumentError(
-            f"attributes {attributes} is for cores with an input stream, which a tap only watches"
-        )
     circuit, parts = _elaborated(core, module.name, options)
     modules = read_rtlil(circuit)
     written = modules_text(
@@ -145,7 +136,6 @@ def axi_verilog(
         tuple(module.ports),
         parts,
         ram_style=ram_style,
-        attributes=PORT_ATTRIBUTES[attributes](module.ports) if attributes is not None else None,
     )
     comment = header(core, module.name, module.ports, combinational_paths(modules), command, notes(circuit), options)
     return comment + _WAIVER + written

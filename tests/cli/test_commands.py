@@ -559,8 +559,6 @@ Invalid value for '--to': 'utf16-le' is not one of 'utf-8', 'utf-16-le', 'utf-16
 code unit 16 at offset 1 of text 0 is not an integer of 4 bits: give one in 0..0xf
     generate validator --registered | registered is for cores with an output stream, which a tap does not have
     generate validator --flags byte | flags byte is for cores with an output stream, which a tap does not have
-    generate validator --attributes vivado | \
-attributes vivado is for cores with an input stream, which a tap only watches
     generate validator --kind | --kind is for decoders, not for the core validator
     generate validator --tid 4 | tid 4 is for cores with an output stream, which a tap does not have
     generate remover --statistics wishbone | \
