@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
-from itertools import count
 from typing import Any, NamedTuple
 
 from utf8fpga.bench.design import Design, measured_core
@@ -25,8 +23,6 @@ from utf8fpga.hdl import (
 from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
-from utf8fpga.hdl.verilog.families import Pipeline
-from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.render import counted, markdown
 
 SETTINGS: tuple[tuple[str, DecoderParameters], ...] = (
@@ -155,43 +151,6 @@ def _recorded() -> list[dict[str, Any]]:
     folder = files("utf8fpga.bench").joinpath("results")
     names = ("figures.json", "scaling.json", "cores.json")
     return [json.loads(folder.joinpath(name).read_text(encoding="utf-8")) for name in names]
-
-
-_MEASURED = {"ice40": "hx8k", "ecp5": "ecp5-85k"}
-"""For families of devices the device with their recorded figures."""
-
-
-def pipeline_at_limit(parameters: CoreParameters, family: str) -> Pipeline | None:
-    """The smallest setting of the pipeline with which a core reaches the clock of a family, by the recorded figures.
-
-    If none reaches it, the fastest; None if the core is recorded with one setting or not at all.
-
-    Args:
-        parameters: the parameters of the core.
-        family: the name of the family.
-    """
-    device = DEVICES.get(_MEASURED.get(family, ""))
-    if device is None or getattr(parameters, "pipeline", None) is None:
-        return None
-    clocks = {
-        row["expression"]: row["usable_mhz"]
-        for recorded in _recorded()
-        for row in recorded["figures"]
-        if row["device"] == device.name and row["speed"]
-    }
-    reached = {number: clocks[text] for number, text in enumerate(_settings(parameters)) if text in clocks}
-    if len(reached) < 2:
-        return None
-    best = max(reached, key=lambda number: (reached[number], -number))
-    return Pipeline(best, f"with {reached[best]:.0f} MHz of {device.limit.mhz:.0f} on {device.title}, as measured")
-
-
-def _settings(parameters: CoreParameters) -> Iterator[str]:
-    """The expressions that build a core with each setting of the pipeline."""
-    with suppress(InvalidArgumentError):
-        for number in count():
-            changed: dict[str, Any] = {"pipeline": number}
-            yield replace(parameters, **changed).expression()
 
 
 def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:

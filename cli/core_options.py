@@ -43,7 +43,7 @@ class Choice:
 
 
 _SECTIONS = {
-    "Core": ("core", "device"),
+    "Core": ("core",),
     "Options": (),
     "Ports": (*("name", "kind", "length", "flags", "registered", "reset_low", "tid", "tdest", "tuser", "statistics"),),
     "Streams": ("input_pauses", "output_pauses", "null_beats", "gaps", "separate_end"),
@@ -55,7 +55,7 @@ _SECTIONS = {
     "Another board": ("platform", "family", "leds"),
     "Advanced": (
         *("architecture", "pipeline", "buffer", "replacement", "refresh", "compact_input", "counters", "limit"),
-        *("ram_style", "routed", "dask", "divide"),
+        *("routed", "dask", "divide"),
     ),
 }
 """The sections of a help text with the names of their parameters. Other fields of a core are in the first one."""

@@ -10,14 +10,12 @@ from functools import partial
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from utf8fpga.bench.tables import pipeline_at_limit, recorded_notes
+from utf8fpga.bench.tables import recorded_notes
 from utf8fpga.cli.core_options import core_command
-from utf8fpga.cli.options import FILE, Word, one_of, output_option
-from utf8fpga.cli.output import CommandError, check_different, is_standard_output, say, spinner, writing
+from utf8fpga.cli.options import FILE, Word, output_option
+from utf8fpga.cli.output import CommandError, check_different, is_standard_output, spinner, writing
 from utf8fpga.hdl import (
-    FAMILIES,
     FLAGS,
     CoreParameters,
     PortOptions,
@@ -26,9 +24,7 @@ from utf8fpga.hdl import (
     axi_verilog,
     bench_vectors,
     check_module_name,
-    check_ram_style,
     edge_words,
-    fitted,
 )
 from utf8fpga.hdl.axi_stream import MAX_SIDEBAND_BITS
 from utf8fpga.hdl.core import option_word
@@ -36,7 +32,6 @@ from utf8fpga.hdl.cores import command_words
 from utf8fpga.hdl.statistics import BUSES
 from utf8fpga.model import InvalidArgumentError
 
-_DEFAULT = ParameterSource.DEFAULT
 _BITS = click.IntRange(0, MAX_SIDEBAND_BITS)
 
 
@@ -67,18 +62,6 @@ def _writers(paths: Mapping[str, str | None], output: str) -> dict[str, Callable
 
 @core_command()
 @click.option("--name", help="Name of the top module; default: utf8_CORE, such as utf8_decoder.")
-@click.option(
-    "--device",
-    **one_of(
-        FAMILIES,
-        "Family of devices for which options that are not given have other defaults; what was selected is printed.",
-    ),
-)
-@click.option(
-    "--ram-style",
-    metavar="NAME=VALUE",
-    help="Attribute of each memory, such as ram_style=distributed. Default: none, or that of --device.",
-)
 @click.option("--kind", is_flag=True, help="Also output the cause of each error, in m_axis_tuser.")
 @click.option("--length", is_flag=True, help="Also output the number of bytes of each item, in m_axis_tuser.")
 @click.option(
@@ -105,14 +88,9 @@ def _writers(paths: Mapping[str, str | None], output: str) -> dict[str, Callable
 )
 @_file_options
 @output_option
-@click.pass_context
 def generate(
-    context: click.Context,
-    /,
     parameters: CoreParameters,
     name: str | None,
-    device: str | None,
-    ram_style: str | None,
     kind: bool,
     length: bool,
     output: str,
@@ -122,30 +100,19 @@ def generate(
     others: dict[str, str | None] = {file: given.pop(file) for file in _FILES}
     check_different({"--output": output, **{option_word(file): path for file, path in others.items()}})
     _check("--name", check_module_name, name)
-    _check("--ram-style", check_ram_style, ram_style)
-    command, notes, style = command_words(parameters), tuple[str, ...](), ram_style
-    if device is not None:
-        chosen = [field for field in parameters.options() if context.get_parameter_source(field) is not _DEFAULT]
-        found = fitted(
-            parameters, device, given=chosen, ram_style=ram_style, pipeline=pipeline_at_limit(parameters, device)
-        )
-        parameters, style, notes, command = found.parameters, found.ram_style, found.notes, [*found.command]
-        for note in notes:
-            say(note)
+    command = command_words(parameters)
     core = _with_fields(parameters, kind=kind, length=length).build()
     options = PortOptions(**{name: value for name, value in given.items() if value is not None})
-    words = {"--name": name, "--device": device, "--ram-style": ram_style}
-    command += [word for option, value in words.items() if value is not None for word in (option, value)]
+    if name is not None:
+        command += ["--name", name]
     command += edge_words(core, options)
-    how: Any = {"ram_style": style}
-    how["notes"] = lambda circuit: (*recorded_notes(circuit), *notes)
     with spinner(f"writing {parameters.name}"):  # Many lanes take minutes.
         files = [
             (path, write(core, name, options=options, command=command))
             for file, write in _writers(others, output).items()
             if (path := others[file]) is not None
         ]
-        files.append((output, axi_verilog(core, name, options=options, command=command, **how)))
+        files.append((output, axi_verilog(core, name, options=options, command=command, notes=recorded_notes)))
     # None is replaced unless all can be written.
     with ExitStack() as stack:
         for file, content in [(stack.enter_context(writing(path)), content) for path, content in files]:

@@ -39,8 +39,7 @@ from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.hdl.verilog.assertions import axi_assertions
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
 from utf8fpga.hdl.verilog.digest import logic_digest
-from utf8fpga.hdl.verilog.families import FAMILIES, fitted
-from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
+from utf8fpga.hdl.verilog.identifiers import check_module_name
 from utf8fpga.hdl.verilog.testbench import axi_testbench
 from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, edge_words, module_name
 
@@ -48,7 +47,6 @@ __all__ = [
     "ARCHITECTURES",
     "BUFFERS",
     "CORES",
-    "FAMILIES",
     "FLAGS",
     "MARK_PRACTICES",
     "MAX_LANES",
@@ -94,11 +92,9 @@ __all__ = [
     "beat_layout",
     "bench_vectors",
     "check_module_name",
-    "check_ram_style",
     "command_words",
     "decoder_core",
     "edge_words",
-    "fitted",
     "item_layout",
     "logic_digest",
     "module_name",

@@ -229,10 +229,6 @@ class CoreParameters:
         """The circuit."""
         raise NotImplementedError
 
-    def preferences_without_memory(self) -> dict[str, Any]:
-        """The fields whose values should be others on a device without memory in look-up tables, with these values."""
-        return {}
-
     @property
     def encodings(self) -> tuple[Encoding | None, Encoding | None]:
         """The encodings whose byte orders the symbols at the input and at the output have; None: they are numbers."""

@@ -274,11 +274,6 @@ class DecoderParameters(TableParameters):
         assert self.pipeline is not None
         return PipelineStages(self.pipeline, "memory" if self.buffer == IN_PACKER else str(self.buffer))
 
-    def preferences_without_memory(self) -> dict[str, Any]:
-        """A buffer in registers with its pipeline, if there is one, and no packer, which is larger behind it."""
-        in_memory = self.buffer in ("memory", "slices") and not self.packed
-        return {"buffer": "registers", "pipeline": FASTEST} if in_memory else {}
-
     output_noun = "code point"
 
     def golden(self) -> Golden:

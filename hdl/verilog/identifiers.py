@@ -56,18 +56,6 @@ def check_module_name(name: str) -> None:
         raise InvalidArgumentError(f"{name!r} is a keyword of Verilog or SystemVerilog: choose another module name")
 
 
-def check_ram_style(ram_style: str) -> None:
-    """Check that a text is an attribute and its value.
-
-    Raises:
-        InvalidArgumentError: it is not.
-    """
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*=[A-Za-z0-9_, ]+", ram_style):
-        raise InvalidArgumentError(
-            f"{ram_style!r} is not an attribute and its value, such as ram_style=distributed or ramstyle=MLAB"
-        )
-
-
 def plain_identifier(name: str) -> str:
     """A name as an identifier of letters, digits and single underscores that is not a keyword.
 

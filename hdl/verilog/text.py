@@ -44,14 +44,11 @@ def modules_text(
     modules: Mapping[str, Module],
     ports: Sequence[str],
     parts: Mapping[str, Part],
-    *,
-    ram_style: str | None = None,
 ) -> str:
     """Modules in Verilog, the top first; instances with the same text share a module.
 
     Args:
         modules: the modules by the path of their instance, the top first.
-        ram_style: an attribute of each memory and its value, such as ``ram_style=distributed``; default: none.
     """
     modules = rearranged(modules, memory_port_places)
     modules = with_instance_names(with_members(modules, {path: each.members for path, each in parts.items()}))
@@ -69,7 +66,7 @@ def modules_text(
     for path in [*reversed(others), top]:
         order = ports if path == top else None
         while True:
-            made[path] = _ModuleText(contents[path], made, order, ram_style)
+            made[path] = _ModuleText(contents[path], made, order)
             body = made[path].body()
             if not made[path].divided:
                 break
@@ -122,10 +119,8 @@ class _ModuleText:
         contents: Contents,
         others: Mapping[str, _ModuleText],
         ports: Sequence[str] | None,
-        ram_style: str | None,
     ) -> None:
         self.name, self.divided = "", set[str]()
-        self._ram_style = ram_style
         self._contents, self._others = contents, others
         self._signals = contents.signals
         self._live = contents.live_signals()
@@ -157,9 +152,8 @@ class _ModuleText:
             for name, signal in self.ports.items()
         )
         instances, processes, wires = list(self._instances()), list(self._processes()), list(self._wires())
-        style = '(* {} = "{}" *)\n  '.format(*self._ram_style.split("=", 1)) if self._ram_style else ""
         memories = [
-            f"  {style}reg {_range(width)}{self.named(name)} [0:{size - 1}];"
+            f"  reg {_range(width)}{self.named(name)} [0:{size - 1}];"
             for name, (width, size) in self._contents.module.memories.items()
         ]
         variables = [f"  genvar {self._loop};"] * self._loops + [f"  integer {', '.join(self._indices)};"] * bool(

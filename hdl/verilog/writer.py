@@ -19,7 +19,7 @@ from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import command_words, parameters_of
 from utf8fpga.hdl.verilog.contents import combinational_paths
 from utf8fpga.hdl.verilog.header import header
-from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
+from utf8fpga.hdl.verilog.identifiers import check_module_name
 from utf8fpga.hdl.verilog.rtlil import read_rtlil
 from utf8fpga.hdl.verilog.text import Part, modules_text
 
@@ -97,7 +97,6 @@ def axi_verilog(
     name: str | None = None,
     *,
     options: PortOptions | None = None,
-    ram_style: str | None = None,
     command: Sequence[str] | None = None,
     notes: Callable[[str], Sequence[str]] = lambda circuit: (),
 ) -> str:
@@ -109,33 +108,24 @@ def axi_verilog(
         core: the core; its symbols have data and, at the output, an error flag, see `SymbolPorts`.
         name: the name of the top module, a plain Verilog identifier and not a keyword; default: see `module_name`.
         options: the options of the ports; default: none.
-        ram_style: the attribute that each memory has, and its value, such as ``ram_style=distributed``; default: none.
         command: the arguments of ``utf8fpga generate`` that the header states; default: those that select the core, and
             the other arguments of this function.
         notes: further lines of the header, from the circuit in RTLIL; default: none.
 
     Raises:
-        InvalidArgumentError: `name` or `ram_style` is not valid, see `check_module_name` and `check_ram_style`; or a
-            symbol has other fields.
+        InvalidArgumentError: `name` is not valid, see `check_module_name`; or a symbol has other fields.
     """
     options = options or PortOptions()
     if command is None:
-        given = {
-            "--name": None if name == module_name(core) else name,
-            "--ram-style": ram_style,
-        }
-        chosen = [word for option, value in given.items() if value is not None for word in (option, value)]
+        chosen = ["--name", name] if name is not None and name != module_name(core) else []
         command = [*command_words(parameters_of(core)), *chosen, *edge_words(core, options)]
     module = WrittenModule.of(core, name, options, command)
-    if ram_style is not None:
-        check_ram_style(ram_style)
     circuit, parts = _elaborated(core, module.name, options)
     modules = read_rtlil(circuit)
     written = modules_text(
         modules,
         tuple(module.ports),
         parts,
-        ram_style=ram_style,
     )
     comment = header(core, module.name, module.ports, combinational_paths(modules), command, notes(circuit), options)
     return comment + _WAIVER + written

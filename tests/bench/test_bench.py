@@ -35,13 +35,11 @@ from utf8fpga.bench.jobs import DEVICES, Area, CriticalPath, Device, Speed
 from utf8fpga.bench.plot import PlotError, draw_scaling, drawn_digest, scaling_plot
 from utf8fpga.bench.sweep import Figure, Point, sweep
 from utf8fpga.bench.tables import (
-    SCALING,
     figures_as_dict,
     figures_table,
     kept_figure,
     limits_table,
     paths_text,
-    pipeline_at_limit,
     points_table,
 )
 from utf8fpga.cli import record
@@ -49,7 +47,6 @@ from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.cache import Cache, CacheError
 from utf8fpga.hdl.foreign import read_module, read_script
 from utf8fpga.hdl.foreign_ports import read_description
-from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 HX8K, UP5K, ECP5, ECP5_8 = DEVICES.values()
@@ -791,54 +788,6 @@ def test_table_of_points() -> None:
         "- x on ecp5-85k failed: it is full",
     ]
     json.dumps(figures)
-
-
-def settings_recorded(*clocks: float) -> list[dict[str, Any]]:
-    """Figures as recorded for the serial decoder's settings of the pipeline on HX8K, 0 for one that is not recorded."""
-    cores = [DecoderParameters(pipeline=number).expression() for number in range(len(clocks))]
-    row = {"device": "hx8k", "speed": {"mhz": 1}}
-    rows = [row | {"expression": core, "usable_mhz": mhz} for core, mhz in zip(cores, clocks, strict=True) if mhz]
-    return [{"figures": rows}, {"figures": [row | {"expression": cores[0], "usable_mhz": 1, "speed": None}]}]
-
-
-@pytest.mark.parametrize(
-    ("clocks", "expected"),
-    [((158, 275, 275), 1), ((158, 221, 258), 2), ((158, 0, 258), 2), ((0, 0, 258), None), ((158,), None)],
-    ids=["smallest at the limit", "fastest", "one is missing", "all others are missing", "nothing to choose from"],
-)
-def test_pipeline_of_a_family_follows_the_recorded_figures(
-    clocks: tuple[float, ...], expected: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("utf8fpga.bench.tables._recorded", lambda: settings_recorded(*clocks))
-    chosen = pipeline_at_limit(DecoderParameters(), "ice40")
-    if expected is None:
-        assert chosen is None
-    else:
-        assert chosen == (expected, f"with {clocks[expected]} MHz of 275 on iCE40 HX8K, as measured")
-
-
-def test_the_default_is_the_setting_for_ecp5_as_recorded() -> None:
-    cores = [row.parameters for row in SCALING if isinstance(row.parameters, DecoderParameters)]
-    chosen = {core: pipeline_at_limit(core, "ecp5") for core in cores if core.refresh is None}
-    found = {replace(core, pipeline=None): pipeline.setting for core, pipeline in chosen.items() if pipeline}
-    assert len(found) > 5
-    assert {core.name: core.pipeline for core in found} == {core.name: setting for core, setting in found.items()}
-
-
-@pytest.mark.parametrize(
-    ("parameters", "family"),
-    [
-        (DecoderParameters(), "xilinx"),
-        (DecoderParameters(), "ecp5"),
-        (DecoderParameters(kind=True), "ice40"),
-        (DecoderParameters(lanes=4), "ice40"),
-        (RemoverParameters(), "ice40"),
-    ],
-    ids=["no figures", "another device", "another circuit", "other lanes", "no pipeline"],
-)
-def test_pipeline_without_figures_remains(parameters: Any, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("utf8fpga.bench.tables._recorded", lambda: settings_recorded(158, 221, 275))
-    assert pipeline_at_limit(parameters, family) is None
 
 
 def grown(lanes: int, **changes: Any) -> dict[str, Any]:

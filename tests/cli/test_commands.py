@@ -80,57 +80,6 @@ def test_table_prints_rows_and_dfa() -> None:
     assert "8 states that are not reject, 12 unit classes" in text
 
 
-@pytest.mark.parametrize(
-    ("options", "selected", "has_memory"),
-    [
-        (["--device", "ice40"], "--buffer registers, since its look-up tables cannot be memories.", False),
-        (["--device", "ice40", "--buffer", "memory"], "the options as they are.", True),
-        (["--device", "xilinx"], "--ram-style ram_style=distributed.", True),
-        (["--device", "cyclonev", "--ram-style", "ramstyle=M10K"], "the options as they are.", True),
-    ],
-    ids=lambda value: "-".join(value).replace("--", "") if isinstance(value, list) else "",
-)
-def test_generate_selects_options_for_a_device_and_says_which(
-    options: list[str], selected: str, has_memory: bool
-) -> None:
-    command = ["generate", "--lanes", "4", "--sparse", *options]
-    made = utf8fpga(*command)
-    text, line = made.stdout.decode(), f"Selected for {options[1]}: {selected}"
-    others = (
-        ["Selected for ice40: --pipeline 5, since its look-up tables cannot be memories."]
-        if "registers" in selected
-        else []
-    )
-    assert made.stderr.decode().splitlines() == [line, *others]
-    assert f"// {line}\n" in text
-    memories = re.findall(r"^(?:  (\(\*.*\*\))\n)?  reg \[\d+:0\] \w+ \[0:15\];$", text, re.MULTILINE)
-    styles = {"xilinx": '(* ram_style = "distributed" *)', "cyclonev": '(* ramstyle = "M10K" *)', "ice40": ""}
-    assert memories == [styles[options[1]]] * (2 if has_memory else 0)
-    (header,) = re.findall(r"^// Command: utf8fpga (.+)$", text, re.MULTILINE)
-    assert sorted(shlex.split(header)) == sorted(command)
-    if "xilinx" in options:
-        assert utf8fpga(*shlex.split(header)).stdout == made.stdout, "the command in the header writes the same file"
-
-
-def test_the_command_in_the_header_has_a_setting_that_is_the_default_without_the_device() -> None:
-    made = utf8fpga("generate", "--lanes", "4", "--sparse", "--device", "ice40", "--pipeline", "2").stdout
-    (header,) = re.findall(r"^// Command: utf8fpga (.+)$", made.decode(), re.MULTILINE)
-    assert utf8fpga(*shlex.split(header)).stdout == made
-
-
-def test_generate_selects_the_pipeline_of_the_serial_decoder_for_a_device() -> None:
-    made = utf8fpga("generate", "--device", "ecp5")
-    (line, _) = made.stderr.decode().splitlines()
-    assert re.fullmatch(
-        r"Selected for ecp5: --pipeline [12], with \d+ MHz of 257 on ECP5-85F speed 6, as measured\.", line
-    )
-    assert f"// {line}\n// Selected for ecp5: --ram-style" in made.stdout.decode()
-    given = utf8fpga("generate", "--device", "ecp5", "--pipeline", "2")
-    assert "pipeline" not in given.stderr.decode()
-    # The default of the option is in the header, since the family has another one.
-    assert "// Command: utf8fpga generate --pipeline 2 --device ecp5\n" in given.stdout.decode()
-
-
 def test_decode_with_other_characters(damaged: Path) -> None:
     each = ("decode", "--practice", "each-unit", "--replace-with")
     text = utf8fpga(*each, "question-mark", damaged).stdout
@@ -445,8 +394,6 @@ unknown table 'UTF-7' (known: utf-8, utf-16, utf-32, utf-8-of-rfc-2279, generali
 modified-utf-8-code-units); did you mean utf-8 or utf-32?
     generate --name 2nd | --name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first
     generate --name logic | --name 'logic' is a keyword of Verilog or SystemVerilog: choose another module name
-    generate --ram-style distributed | \
---ram-style 'distributed' is not an attribute and its value, such as ram_style=distributed or ramstyle=MLAB
     table CESU-8 | CESU-8 is a composition and has no table of its own: its tables are utf-16 and cesu-8-code-units
     generate --refresh 99999999999999999999 | \
 Invalid value for '--refresh': 99999999999999999999 is not in the range 1<=x<=281474976710655

@@ -82,7 +82,7 @@ def test_options_of_hardware_are_in_sections() -> None:
     assert {"--table", "--lanes", "--packed", "--practice"} <= sections["Core"]
     assert {"--tid", "--flags", "--registered", "--statistics", "--name"} <= sections["Ports"]
     assert {"--output", "--testbench", "--sva"} <= sections["Files"]
-    assert {"--pipeline", "--buffer", "--refresh", "--ram-style"} <= sections["Advanced"]
+    assert {"--pipeline", "--buffer", "--refresh"} <= sections["Advanced"]
     # Each option is in one of them.
     command = cli.get_command(click.Context(cli), "generate")
     own = {each.opts[-1] if each.opts[-1].startswith("--") else each.opts[0] for each in command.params}

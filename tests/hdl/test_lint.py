@@ -15,7 +15,6 @@ from support.tiers import tiered
 from support.variants import variants
 
 from utf8fpga.hdl import (
-    FAMILIES,
     MARK_PRACTICES,
     PARALLEL_PIPELINES,
     PIPELINES,
@@ -95,7 +94,7 @@ FLOWS = {
     "xilinx": "synth_xilinx -family xc7",
     "cyclonev": "synth_intel_alm -family cyclonev",
 }
-"""Yosys's synthesis for families of `FAMILIES`."""
+"""Yosys's synthesis for families of devices."""
 
 MEMORIES = {"ecp5": "TRELLIS_DPR16X4", "gowin": "RAM16SDP", "xilinx": "RAM32M", "cyclonev": "MISTRAL_MLAB"}
 """The beginning of the names of cells that are memories in look-up tables."""
@@ -109,7 +108,7 @@ MEMORIES = {"ecp5": "TRELLIS_DPR16X4", "gowin": "RAM16SDP", "xilinx": "RAM32M", 
     ids=lambda parameters: parameters.name,
 )
 def test_synthesis_of_each_vendor_reads_it(family: str, parameters: CoreParameters, tmp_path: Path) -> None:
-    verilog = axi_verilog(parameters.build(), "core", ram_style=FAMILIES[family].ram_style)
+    verilog = axi_verilog(parameters.build(), "core")
     (tmp_path / "core.v").write_text(verilog, encoding="utf-8")
     script = f"read_verilog core.v; {FLOWS[family]} -top core; write_json core.json"
     run_tool("yosys", ["-q", "-L", "yosys.log", "-p", script], directory=tmp_path)
