@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.browser import Tab
 from support.oracle import items_of
-
-from utf8fpga.hdl import DecoderParameters, command_words
-from utf8fpga.model import RFC_2279
 
 READY = "document.getElementById('try-count').textContent !== '…'"
 POINTS = "[...document.querySelectorAll('.try-point')].map((each) => each.textContent)"
@@ -103,37 +99,6 @@ def test_invalid_digits_have_one_message_and_no_items(page: TryPage) -> None:
     assert not page.tab("document.getElementById('try-figure').hidden")
 
 
-def test_the_circuit_follows_the_table(page: TryPage) -> None:
-    page.open("hex=FDBFBFBFBFBF&table=UTF-8%20of%20RFC%202279")
-    assert page.tab(POINTS) == ["U+7FFFFFFF"]
-    assert f"1 item; {EQUAL}" in page.text("result")
-    parameters = DecoderParameters(table=RFC_2279, pipeline=0)
-    assert page.text("netlist").endswith(f"utf8fpga generate {shlex.join(command_words(parameters))}.")
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("options", ["", "&stalls=50"])
-def test_the_output_of_a_pipeline_is_visible(page: TryPage, width: int, options: str) -> None:
-    page.tab.resize(width)
-    page.open(f"{PACKED}{options}")
-    # The words of the first beat are between the labels and the right edge of the diagram.
-    words = "[...document.querySelectorAll('#try-wave svg > g:not(.labels) text')]"
-    left, right, edge, labels = page.tab(f"""(() => {{
-      const box = {words}.find((each) => each.textContent === 'U+FFFD').getBoundingClientRect();
-      const wave = document.getElementById('try-wave').getBoundingClientRect();
-      const labels = document.querySelector('#try-wave .labels rect').getBoundingClientRect();
-      return [box.left, box.right, wave.right, labels.right];
-    }})()""")
-    assert labels <= left < right <= edge
-    assert "Specified is a latency of at most 11 cycles while" in page.text("latency")
-    # All cycles can be reached.
-    for name in ("later", "earlier"):
-        button = f"document.getElementById('try-{name}')"
-        for _ in range(20):
-            page.tab(f"{button}.click()")
-        assert page.tab(f"{button}.disabled")
-
-
 def test_the_keyboard_goes_through_bytes_and_items(page: TryPage) -> None:
     page.open("hex=E18041C3A9FF")
     page.tab("document.querySelector('#try-items [tabindex=\"0\"]').focus()")
@@ -166,44 +131,6 @@ def test_everything_that_can_be_focused_or_is_drawn_has_a_name(page: TryPage) ->
     assert [name for role, name in found if role == "image" and name.startswith("Timing diagram, cycles 0 to ")]
 
 
-def test_practices_stand_beside_the_decoder_of_the_browser(page: TryPage) -> None:
-    page.open("hex=F0808041E180")
-    text_of = "[...cell.children].map((each) => each.textContent).join(' | ') || cell.textContent"
-    rows = "[...document.querySelectorAll('#try-practices tbody tr')]"
-    rows = page.tab(f"{rows}.map((row) => [...row.cells].map((cell) => {text_of}))")
-    # The Encoding Standard of WHATWG, which TextDecoder implements, has one U+FFFD for each maximal subpart.
-    assert [(row[0], row[1], row[3]) for row in rows] == [
-        ("maximal-subparts", "4", "yes"),
-        ("start-of-a-sequence", "4", "yes"),
-        ("each-unit", "5", "no"),
-        ("whole-subsequence", "2", "no"),
-        ("malformed-sequence", "2", "no"),
-        ("first-error", "1", "no"),
-    ]
-    assert rows[0][2] == "F0 | 80 | 80 | 41 | E1 80"
-    assert rows[4][2] == "F0 80 80 | 41 | E1 80"
-
-
-@pytest.mark.parametrize("width", [1280, 800, 390])
-def test_the_dfa_fits_or_begins_at_its_start(page: TryPage, width: int) -> None:
-    page.tab.resize(width)
-    page.open("hex=41")
-    sizes = "({scrollWidth, clientWidth, scrollLeft}) => [scrollWidth - clientWidth, scrollLeft]"
-    room, left = page.tab(f"({sizes})(document.getElementById('try-dfa'))")
-    assert (room > 0, left) == (width == 390, 0)
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_counts_and_divisions_are_visible(page: TryPage, width: int) -> None:
-    page.tab.resize(width)
-    page.open()
-    right, edge = page.tab("""(() => {
-      const box = (selector) => document.querySelector(selector).getBoundingClientRect();
-      return [box("#try-practices td.try-division").right, box("article").right];
-    })()""")
-    assert right <= edge
-
-
 def test_a_long_text_is_decoded_in_slices(page: TryPage) -> None:
     page.open("hex=41")
     text = "Grüße, 世界! 😀\n" * 40_000
@@ -231,26 +158,3 @@ def test_a_long_text_is_decoded_in_slices(page: TryPage) -> None:
     page.wait()
     assert page.text("count") == "0 bytes, 0 items, 0 ill-formed."
     assert not page.tab("document.getElementById('try-text').readOnly")
-
-
-def test_newer_input_ends_the_work_on_older_input(page: TryPage) -> None:
-    page.open("hex=41")
-    page.tab("""(() => {
-      const box = document.getElementById("try-text");
-      for (const value of ["a".repeat(200_000), "é"]) {
-        box.value = value;
-        box.dispatchEvent(new Event("input"));
-      }
-    })()""")
-    page.tab("new Promise((done) => setTimeout(done, 500))")
-    assert page.text("count") == "2 bytes, 1 item, 0 ill-formed."
-    assert page.tab(POINTS) == ["U+00E9"]
-
-
-def test_an_example_is_entered(page: TryPage) -> None:
-    page.open()
-    options = page.tab("[...document.getElementById('try-example').options].slice(1, 9).map((each) => each.text)")
-    assert "two bytes for a slash: ../ past a filter" in options
-    page.enter("example", "3")
-    assert page.value("hex") == "2E 2E C0 AF"
-    assert page.text("count") == "4 bytes, 4 items, 2 ill-formed."

@@ -7,13 +7,12 @@ import ast
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from importlib import resources
 from itertools import product
 from typing import Any
 from urllib.parse import quote_from_bytes
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from support.javascript import FOLDER, Page, extension
 from support.oracle import BOUNDARY, Expected, items_of, plain
@@ -28,7 +27,6 @@ DECLARATIONS = """
 const all = (table, texts) => texts.map((text) => utf8fpga.decode(utf8fpga.data.tables[table], text));
 """
 
-ENTRIES = extension("try_data").names()
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 damaged = st.lists(st.sampled_from(BOUNDARY) | st.integers(0, 255), max_size=40).map(bytes)
 
@@ -150,13 +148,6 @@ def test_practices_have_the_items_of_the_model(page: Page, practice: Practice, t
     assert items == plain(decode_with(text, practice))
 
 
-def test_marks_of_the_example_in_the_model_documentation(page: Page) -> None:
-    # Kuhn: F0 80 80 is one malformed sequence, as is E1 80 at the end; each unit is five marks.
-    expression = "utf8fpga.data.practices.map((each) => utf8fpga.practised(each, all(0, [text])[0], text))"
-    found = page(expression, text=list(b"\xf0\x80\x80A\xe1\x80"))
-    assert [sum(item["error"] is not None for item in items) for items in found] == [4, 4, 5, 2, 2, 1]
-
-
 def test_every_practice_is_on_the_page() -> None:
     assert list(extension("try_data").PRACTICES) == list(Practice)
 
@@ -180,23 +171,6 @@ def test_every_practice_is_on_the_page() -> None:
 )
 def test_names_of_characters(page: Page, character: str, name: str) -> None:
     assert page("utf8fpga.characterName(utf8fpga.data.names, point)", point=ord(character)) == name
-
-
-@example([chr(each[end] + more) for each in ENTRIES for end in ("first", "last") if end in each for more in (-1, 0, 1)])
-@given(st.lists(CHARACTERS, min_size=1, max_size=50))
-def test_names_are_those_of_python(page: Page, text: list[str]) -> None:
-    found = page(
-        "points.map((point) => utf8fpga.characterName(utf8fpga.data.names, point))", points=list(map(ord, text))
-    )
-    for character, name in zip(text, found, strict=True):
-        assert name in ("", "control character", "private use", "not assigned", unicodedata.name(character, None))
-
-
-def test_characters_of_the_demos_have_names(page: Page) -> None:
-    texts = [resources.files("utf8fpga").joinpath("texts", f"{name}.txt") for name in ("torture", "multilingual")]
-    points = sorted({ord(character) for text in texts for character in text.read_bytes().decode("utf-8", "ignore")})
-    found = page("points.map((point) => utf8fpga.characterName(utf8fpga.data.names, point))", points=points)
-    assert sum(map(bool, found)) > 0.9 * len(points)
 
 
 # The data and the files.
