@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-import tracemalloc
 from array import array
 from collections.abc import Callable, Iterable
 from itertools import pairwise, product
@@ -23,7 +22,7 @@ from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 
 np = pytest.importorskip("numpy", reason="the extra 'arrays' is not installed")
 
-from utf8fpga.model.arrays import BLOCK, ArrayDecoder, IncrementalArrayDecoder, ItemArrays, decode_array, measure_speed  # noqa: E402  (not before numpy is known to be there)
+from utf8fpga.model.arrays import ArrayDecoder, IncrementalArrayDecoder, ItemArrays, decode_array, measure_speed  # noqa: E402  (not before numpy is known to be there)
 
 NARROW = EncodingTable.parse("narrow", "0..0  0\n1..2  1  2..3", source="made up: units of two bits", unit_width=2)
 SHARED_LEADS = EncodingTable.parse(
@@ -135,14 +134,6 @@ TEXTS = {
 }
 
 
-@pytest.mark.smoke
-def test_every_scalar_value() -> None:
-    points = np.concatenate([np.array(values, np.uint32) for values in oracle.SCALAR_VALUES])
-    items = decode_array("".join(map(chr, points.tolist())).encode())
-    assert np.array_equal(items.code_points, points)
-    assert not items.errors.any()
-
-
 @given(st.data(), st.sampled_from(TABLES))
 def test_any_text_in_any_table_in_any_chunks(data: st.DataObject, table: EncodingTable) -> None:
     units = data.draw(st.lists(st.sampled_from(units_near(table)) | st.integers(0, (1 << table.unit_width) - 1)))
@@ -164,30 +155,6 @@ def test_sequences_across_block_boundaries(shift: int, end: str, monkeypatch: py
     assert plain(decode_array(text)) == items_of(text)
 
 
-def test_the_compiled_loop_needs_no_folder_for_its_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    numba = pytest.importorskip("numba", reason="the extra 'fast' is not installed")
-    from utf8fpga.model import array_loop
-
-    def njit(
-        *functions: Callable[..., object], cache: bool = False, compiles: Callable[..., object] = numba.njit
-    ) -> object:
-        if cache:
-            raise RuntimeError("cannot cache function: no locator available")
-        return compiles(*functions)
-
-    monkeypatch.setattr(numba, "njit", njit)
-    monkeypatch.setattr("utf8fpga.model.arrays.COMPILED", 0)
-    monkeypatch.setattr("utf8fpga.model.arrays._compiled_loop", lambda: array_loop._compiled())
-    for text in TEXTS.values():
-        assert plain(decode_array(text)) == items_of(text)
-
-
-def test_items_are_printed_with_their_arrays() -> None:
-    printed = repr(decode_array(b"A\xff"))
-    assert printed.startswith("ItemArrays(offsets=array([0, 1]), lengths=array([1, 1], dtype=uint8), code_points=")
-    assert printed.endswith("errors=array([0, 2], dtype=uint8))")
-
-
 # Decoder.
 
 
@@ -203,15 +170,6 @@ def test_offsets_beyond_32_bits(offset: int) -> None:
 
 LAST_OFFSET = (1 << 63) - 1
 """The largest offset in a signed 64-bit integer."""
-
-
-@pytest.mark.parametrize("offset", [1 << 63, 1 << 64, 10**30])
-def test_offset_beyond_63_bits_is_rejected_and_state_is_unchanged(offset: int) -> None:
-    decoder = ArrayDecoder()
-    decoder.decode(b"AB\xf0\x90")
-    message = refusal(InvalidArgumentError, decoder.setstate, ((), offset))
-    assert message == f"offset {offset} in the state is not in 0..{LAST_OFFSET}"
-    assert decoder.getstate() == ((0xF0, 0x90), 2)
 
 
 def test_text_beyond_the_largest_offset_is_rejected_and_state_is_unchanged() -> None:
@@ -294,11 +252,6 @@ def test_state_is_unchanged_after_an_invalid_unit_with_every_practice(practice: 
     assert items == list(decode_with(b"AB\xf8\x90\x80A", practice))
 
 
-def test_malformed_sequence_practice_requires_bytes() -> None:
-    message = refusal(ValueError, IncrementalArrayDecoder, Practice.MALFORMED_SEQUENCE, UTF_16)
-    assert message == "UTF-16 has code units of 16 bits: malformed sequences are of bytes"
-
-
 # Arguments.
 
 
@@ -355,13 +308,6 @@ def test_invalid_units_are_rejected_and_state_is_unchanged(data: object, kind: t
     assert decoder.getstate() == ((0xF0, 0x90), 2)
 
 
-def test_units_are_checked_against_widths_below_8() -> None:
-    ascii_ = EncodingTable.parse("ASCII", "0000..007F  00..7F", source="X3.4", unit_width=7)
-    assert decode_array(b"A", ascii_).code_points.tolist() == [0x41]
-    message = refusal(ValueError, decode_array, b"A\x80", ascii_)
-    assert message == "code unit 0x80 at offset 1 is not an integer in 0..0x7f"
-
-
 LONG = EncodingTable.parse("long", "0..0  " + "0 " + "1 " * 255, source="made up")
 NOT_SYNCHRONISING = EncodingTable.parse(
     "CESU-8", oracle.CESU_8_ROWS, source="UTR 26, taken as six bytes", self_synchronising=False
@@ -386,34 +332,7 @@ def test_tables_outside_the_limits_are_rejected(table: EncodingTable, message: s
     assert refusal(TableError, decode_array, b"", table) == message
 
 
-def test_longest_supported_sequence() -> None:
-    table = EncodingTable.parse("long", "0..0  " + "0 " + "1 " * 254, source="made up")
-    units = bytes([0] + [1] * 254)
-    check(decode_array(units, table), [Item(0, 255, 0, None)])
-    check(decode_array(units[:-1] + units, table), list(decode(units[:-1] + units, table)))
-
-
 # Memory and speed.
-
-
-def test_memory_does_not_grow_with_the_text() -> None:
-    """16 MB in chunks of 1 MB; the items of two chunks may be allocated at the same time."""
-    chunk = TEXTS["table_3_11"] + TEXTS["every_length"] + b"A"
-    chunk *= (1 << 20) // len(chunk)
-    decoder, count, size = ArrayDecoder(), 0, 0
-    decoder.decode(chunk)  # The loop is compiled.
-    decoder.reset()
-    tracemalloc.start()
-    try:
-        while size < 16_000_000:
-            count += len(decoder.decode(chunk))
-            size += len(chunk)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert decoder.getstate() == ((), size)
-    assert count == len(decode_array(chunk)) * (size // len(chunk))
-    assert peak < 2 * 6 * len(chunk) + 40 * BLOCK
 
 
 @pytest.mark.benchmark

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import pickle
-from itertools import combinations, product
+from itertools import combinations
 
 import pytest
 from support import oracle
-from support.oracle import REPRESENTATIVES, refusal, strictly_decodes
+from support.oracle import REPRESENTATIVES, refusal
 
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, decode, is_well_formed
 from utf8fpga.model.forms import RFC_2279, TABLE_3_7, UTF_16, UTF_32
@@ -19,19 +19,6 @@ UTF_8 = DFA.of(TABLE_3_7)
 
 
 # Table 3-7: the language.
-
-
-@pytest.mark.parametrize(
-    "length",
-    [0, 1, 2, 3, 4, *(pytest.param(length, marks=pytest.mark.slow) for length in (5, 6))],
-    ids=lambda length: f"length_{length}",
-)
-def test_language_matches_cpython(length: int) -> None:
-    """A sequence has at most four units, and so has each path to a state and from it to the end of a sequence."""
-    for units in product(REPRESENTATIVES, repeat=length):
-        text = bytes(units)
-        assert (UTF_8.after(text) == START) == strictly_decodes(text), text.hex(" ")
-        assert is_well_formed(text) == strictly_decodes(text), text.hex(" ")
 
 
 # Table 3-7: the size.
@@ -86,16 +73,6 @@ def test_dfa_is_minimal(table: EncodingTable, alphabet: tuple[int, ...]) -> None
             words |= {word for word, state in after.items() if state == START}
             open_words = {word: state for word, state in after.items() if state not in (START, REJECT)}
     assert all(a != b for a, b in combinations(completing, 2))
-
-
-@pytest.mark.parametrize(("form", "states", "classes"), [("UTF-16", 2, 3), ("UTF-32", 1, 2), ("RFC_2279", 10, 16)])
-def test_number_of_states_and_classes_of_other_forms(form: str, states: int, classes: int) -> None:
-    """UTF-16 has the start state and the state that awaits a low surrogate. RFC 2279 has the start state, states that
-    await one to five units, and one for each of the four first bytes whose next byte is constrained; its classes are
-    00..7F, four of 80..BF, nine of first bytes, and two of bytes in no sequence.
-    """
-    dfa = DFA.of(FORMS[form][0])
-    assert (len(dfa.states), len(dfa.classes)) == (states, classes)
 
 
 @by_form

@@ -287,10 +287,6 @@ def test_the_catalogue_is_read_only(mapping: dict[str, object]) -> None:
 PLACES = "its code points are U+0000..U+D7FF and U+E000..U+10FFFF"
 
 
-def test_surrogate_in_a_string_is_rejected() -> None:
-    assert refusal(ValueError, encode, "a\ud83d") == f"U+D83D has no sequence in UTF-8: {PLACES}"
-
-
 def test_encode_requires_a_table_of_bytes() -> None:
     message = refusal(ValueError, encode, "A", UTF_16)
     assert message == "UTF-16 has code units of 16 bits, not bytes: encode_units returns them"

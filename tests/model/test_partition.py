@@ -7,11 +7,9 @@ CPython determines which code unit sequences are minimal well-formed subsequence
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, product
+from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.oracle import BOUNDARY, CESU_8_ROWS, refusal
 
 from utf8fpga.model import TABLE_3_7, EncodingTable, decode, is_well_formed
@@ -26,8 +24,6 @@ FORMS: dict[str, EncodingTable | Composition] = {
     "CESU-8": CESU_8,
 }
 LONGEST = {"UTF-8": 4, "UTF-16": 2, "UTF-32": 1, "CESU-8": 6}
-
-by_form = pytest.mark.parametrize("form", FORMS)
 
 
 def _text_of(units: Sequence[int], form: str) -> str:
@@ -82,10 +78,7 @@ def parts_of(units: Sequence[int], form: str) -> list[tuple[int, tuple[int, ...]
     return [(part.offset, part.units, part.code_point) for part in parts]
 
 
-# The examples of the documents: parts in order, ill-formed ones after "!", pieces divided by "/".
-
-
-# By the definitions, for every text of units at the bounds, and for texts drawn.
+# By the definitions, for every text of units at the bounds.
 
 EDGES: dict[str, Sequence[int]] = {
     "UTF-8": BOUNDARY,
@@ -104,42 +97,11 @@ TEXTS = [
 ]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("form", "length"), TEXTS)
 def test_all_texts_of_units_at_the_bounds(form: str, length: int) -> None:
     for units in product(EDGES[form], repeat=length):
         assert parts_of(units, form) == by_definition(units, form), [f"{unit:X}" for unit in units]
-
-
-def _surrogate_bytes(points: Sequence[int]) -> list[int]:
-    return list("".join(map(chr, points)).encode("utf-8", "surrogatepass"))
-
-
-_pieces: dict[str, st.SearchStrategy[list[int]]] = {
-    "UTF-8": st.one_of(
-        st.integers(0, 0x10FFFF).map(lambda point: list(chr(point).encode("utf-8", "surrogatepass"))),
-        st.integers(0, 0x10FFFF).map(lambda point: list(chr(point).encode("utf-8", "surrogatepass"))[:-1]),
-        st.sampled_from(BOUNDARY).map(lambda unit: [unit]),
-    ),
-    "UTF-16": st.lists(st.sampled_from(EDGES["UTF-16"]) | st.integers(0, 0xFFFF), max_size=3),
-    "UTF-32": st.lists(st.sampled_from(EDGES["UTF-32"]) | st.integers(0, 0xFFFFFFFF), max_size=3),
-    "CESU-8": st.one_of(
-        st.tuples(st.integers(0xD800, 0xDBFF), st.integers(0xDC00, 0xDFFF)).map(_surrogate_bytes),
-        st.tuples(st.integers(0xD000, 0xE000)).map(_surrogate_bytes),
-        st.sampled_from(EDGES["CESU-8"]).map(lambda unit: [unit]),
-    ),
-}
-
-
-def _texts(form: str) -> st.SearchStrategy[list[int]]:
-    return st.lists(_pieces[form], max_size=8).map(lambda pieces: [*chain(*pieces)])
-
-
-@pytest.mark.smoke
-@by_form
-@given(data=st.data())
-def test_any_text_is_partitioned_by_the_definitions(form: str, data: st.DataObject) -> None:
-    units = data.draw(_texts(form))
-    assert parts_of(units, form) == by_definition(units, form)
 
 
 # Arguments.

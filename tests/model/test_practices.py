@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import re
-import tracemalloc
 from collections.abc import Iterable, Sequence
-from itertools import count, cycle, islice, pairwise, product, repeat, takewhile
-from time import process_time
+from itertools import count, cycle, islice, pairwise, product, takewhile
 
 import pytest
 from hypothesis import given
@@ -15,10 +13,8 @@ from hypothesis import strategies as st
 from support import oracle
 from support.cases import cases
 from support.oracle import BOUNDARY, Expected, items_of, plain, refusal, strictly_decodes
-from support.tiers import tiered
 
 from utf8fpga.model import CESU_8, RFC_2279, TABLE_3_7, UTF_16, UTF_32, Decoder, EncodingTable, Item, decode
-from utf8fpga.model.golden import FiniteGolden
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 from utf8fpga.model.table import starts
 
@@ -210,17 +206,6 @@ def test_endless_text_is_read_only_as_needed(practice: Practice) -> None:
     assert covered <= next(taken) <= covered + 5
 
 
-@pytest.mark.parametrize("practice", [Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE])
-def test_memory_is_bounded(practice: Practice) -> None:
-    """CPython keeps some thousand freed tuples; storing every item would need megabytes."""
-    next(decode_with(b"\x80", practice))
-    tracemalloc.start()
-    total = sum(item.length for item in decode_with(repeat(0x80, 20_000), practice))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert (total, peak < 400_000) == (20_000, True)
-
-
 # Chunks
 
 by_practice = pytest.mark.parametrize("practice", Practice)
@@ -237,18 +222,6 @@ def decoded(decoder: IncrementalDecoder, chunks: list[bytes], end: bytes | None 
     *others, last = chunks if end is None else [*chunks, end]
     items = [item for chunk in others for item in decoder.decode(chunk)]
     return plain(items + decoder.decode(last, final=True))
-
-
-@by_practice
-def test_every_split_of_the_examples_into_chunks(practice: Practice) -> None:
-    decoder = IncrementalDecoder(practice)
-    for line in EXAMPLES.strip().splitlines():
-        units = line.split("|")[1]
-        text = bytes.fromhex(units)
-        expected = EXPECTED[practice](text)
-        for cuts in range(1 << max(len(text) - 1, 0)):
-            assert decoded(decoder, chunks_of(text, cuts)) == expected, (units, bin(cuts))
-        assert decoded(decoder, chunks_of(text, -1), b"") == expected, units
 
 
 @by_practice
@@ -332,25 +305,6 @@ def test_other_tables_in_any_chunks(table: EncodingTable, data: st.DataObject) -
             assert items + decoder.decode((), final=True) == list(decode_with(units, practice, table))
 
 
-# Speed
-
-
-@by_practice
-@pytest.mark.parametrize(
-    "text", tiered({text.hex(): text for text in (b"\xff", b"\x80", b"\xe2\x82", b"\xf8", "é".encode())}, 3)
-)
-def test_speed_of_every_practice_relative_to_maximal_subparts(practice: Practice, text: bytes) -> None:
-    """Processor time, the minimum of three runs; the limit is generous for the case of a busy machine."""
-
-    def seconds(practice: Practice) -> float:
-        start = process_time()
-        IncrementalDecoder(practice).decode(text * (6000 // len(text)), final=True)
-        return process_time() - start
-
-    attempts = [(seconds(practice), seconds(Practice.MAXIMAL_SUBPARTS)) for _ in range(3)]
-    assert min(first for first, _ in attempts) < 12 * min(second for _, second in attempts)
-
-
 # Invalid arguments
 
 
@@ -366,29 +320,3 @@ def test_composition_is_rejected(practice: Practice) -> None:
     message = refusal(TypeError, Decoder, CESU_8)
     assert refusal(TypeError, IncrementalDecoder, practice, CESU_8) == message
     assert refusal(TypeError, decode_with, b"", practice, CESU_8) == message
-
-
-def test_practice_by_name() -> None:
-    assert [Practice(str(practice)) for practice in Practice] == list(Practice)
-    assert refusal(ValueError, decode_with, b"", "nonsense") == f"'nonsense' is not one of {', '.join(Practice)}"
-    assert refusal(ValueError, IncrementalDecoder, "nonsense") == f"'nonsense' is not one of {', '.join(Practice)}"
-
-
-# The golden function of cores
-
-
-TEXT = b"a\xf0\x9f\x98\x80\xe2\x82A\xff\xc3"
-
-
-def test_a_decoder_in_parts_gives_cpythons_text_and_begins_anew() -> None:
-    decoder = IncrementalDecoder()
-    for _ in range(2):
-        items = [item for place in range(len(TEXT)) for item in decoder.process(TEXT[place : place + 1])]
-        items += decoder.process(b"", final=True)
-        assert "".join(chr(item.code_point) for item in items) == TEXT.decode("utf-8", "replace")
-        assert sum(item.length for item in items) == len(TEXT)
-        assert items[0].offset == 0
-
-
-def test_a_decoder_has_too_many_states_to_enumerate() -> None:
-    assert not isinstance(IncrementalDecoder(), FiniteGolden)

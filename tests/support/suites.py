@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cases of public suites, as `tests/model/suites/record.py` has recorded them."""
+"""The cases of public suites; each file in tests/model/suites names its source and the digests of the files read."""
 
 from __future__ import annotations
 
