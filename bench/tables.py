@@ -89,7 +89,6 @@ CORES_MEASURED: tuple[Scaling, ...] = (
         "ecp5-85k",
         *(ValidatorParameters(lanes=lanes) for lanes in (1, 4, 16, 64)),
         *(ValidatorParameters(lanes=lanes, report="offset") for lanes in (16, 64, 256)),
-        *(ValidatorParameters(lanes=lanes, pass_through=True) for lanes in (1, 16)),
         *(TranscoderParameters(to="utf-16-le", lanes=lanes) for lanes in (1, 4, 16)),
         *(TranscoderParameters(lanes=lanes, narrow=True) for lanes in (1, 4)),
         TranscoderParameters(lanes=16),

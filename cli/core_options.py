@@ -54,7 +54,7 @@ _SECTIONS = {
     ),
     "Another board": ("platform", "family", "leds"),
     "Advanced": (
-        *("architecture", "pipeline", "buffer", "replacement", "refresh", "compact_input", "counters", "limit"),
+        *("architecture", "pipeline", "buffer", "replacement", "refresh", "compact_input", "counters"),
         *("routed", "dask", "divide"),
     ),
 }

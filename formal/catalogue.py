@@ -319,7 +319,6 @@ _PORTS: Sequence[tuple[CoreParameters, Mapping[str, Any]]] = (
     (TranscoderParameters(to="utf-16-be", lanes=2), {"flags": "byte"}),
     (RemoverParameters(lanes=2, width=32, user=1), {}),
     (ValidatorParameters(lanes=2), {"reset_low": True}),
-    (ValidatorParameters(lanes=2, pass_through=True), {}),
     *((DecoderParameters(lanes=lanes, packed=False), {"statistics": bus}) for bus in BUSES for lanes in (1, 4)),
     *((DecoderParameters(pipeline=pipeline), {"tid": 2}) for pipeline in PIPELINES),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, DomainRenamer, Module, ResetSignal, Shape, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
@@ -204,8 +204,6 @@ def axi_signature(core: Core, options: PortOptions = _DEFAULT) -> wiring.Signatu
         "m_axis_tready": In(1),
     }
     ports = {name: member for name, member in ports.items() if member.shape}
-    if hasattr(core, "report"):
-        ports |= _report_ports(core.report)
     if options.statistics:
         if "error" not in dict(SymbolPorts.of(core.output).users):
             raise InvalidArgumentError(
@@ -310,7 +308,7 @@ class AxiStreamCore(wiring.Component):
         m.domains += ClockDomain("axi", local=True)
         core = self.core
         m.submodules.core = DomainRenamer("axi")(core)
-        source, (output, report) = core.input, self._output(m)
+        source, output = core.input, self._output(m)
         given, made = SymbolPorts.of(source), SymbolPorts.of(output, self.options.flags)
         lanes, keep = range(lanes_of(source)), Value.cast(output.payload.keep)
         symbols = [output.payload.symbols[lane] for lane in range(lanes_of(output))]
@@ -338,8 +336,6 @@ class AxiStreamCore(wiring.Component):
         ]
         if made.users:
             m.d.comb += self.m_axis_tuser.eq(Cat(made.user_of(symbol) for symbol in symbols))
-        if report is not None:
-            m.d.comb += _report_assignments(self, report)
         if self.options.sideband:
             self._add_sideband(m, output)
         if self.options.statistics:
@@ -376,29 +372,19 @@ class AxiStreamCore(wiring.Component):
             outer, inner = getattr(self, name), getattr(statistics, name)
             m.d.comb += inner.eq(outer) if member.flow is In else outer.eq(inner)
 
-    def _output(self, m: Module) -> tuple[Any, Any]:
-        """The stream that is output, and the report beside its payload, if the core has one."""
-        output, report = self.core.output, getattr(self.core, "report", None)
+    def _output(self, m: Module) -> Any:
+        """The stream that is output."""
+        output = self.core.output
         if not self.options.registered:
-            return output, report
-        beat = output.payload.shape()
-        shape = beat if report is None else data.StructLayout({"beat": beat, "report": report.shape()})
-        buffer = RegisterBuffer(shape, 1)
+            return output
+        buffer = RegisterBuffer(output.payload.shape(), 1)
         m.submodules.output = DomainRenamer("axi")(buffer)
         m.d.comb += [
-            Value.cast(buffer.entry).eq(Cat(output.payload, [] if report is None else report)),
+            Value.cast(buffer.entry).eq(Value.cast(output.payload)),
             buffer.entry_valid.eq(output.valid),
             output.ready.eq(buffer.run),
         ]
-        if report is None:
-            return buffer.output, None
-        made = stream.Signature(beat).create()
-        m.d.comb += [
-            made.payload.eq(buffer.output.payload.beat),
-            made.valid.eq(buffer.output.valid),
-            buffer.output.ready.eq(made.ready),
-        ]
-        return made, buffer.output.payload.report
+        return buffer.output
 
 
 def _report_assignments(ports: Any, report: Any) -> list[Any]:

@@ -76,7 +76,7 @@ class ForeignCore(wiring.Component):
         practice: Practice = Practice.MAXIMAL_SUBPARTS,
     ) -> None:
         self.module = module = read_module(files, top, flat=True)
-        self._is_own, ports = ports.is_own, ports.named(module.outputs)
+        self._is_own, ports = ports.is_own, ports.named()
         whole = {name: value for name, value in ports.constants.items() if Pin.of(name).high is None}
         self._tied = tied = module.tie_off(ports.clock, ports.reset, ports.reset_active, whole)
         _check_registers(module, tied.clock)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -237,12 +237,8 @@ class CheckedPorts:
         kept = ("clock", "reset", "reset_active", "constants", "kind", "form")
         return self == CheckedPorts(**{name: getattr(self, name) for name in kept})
 
-    def named(self, outputs: Container[str]) -> CheckedPorts:
-        """The description with the names of this project, if it has none.
-
-        Args:
-            outputs: the names of the core's outputs, by which the forms of a validator are distinguished.
-        """
+    def named(self) -> CheckedPorts:
+        """The description with the names of this project, if it has none."""
         if not self.is_own:
             return self
         if self.kind != "validator":
@@ -251,10 +247,7 @@ class CheckedPorts:
                 for own, roles in ((_OWN_INPUT, {"byte": self.data_in}), (_OWN_OUTPUT, {"code_point": self.data_out}))
             )
             return replace(self, input=given, output=made)
-        if _REPORT_VALID not in outputs:  # the pass-through
-            made = {role: name for role, name in _OWN_OUTPUT.items() if role not in ("code_point", "keep")}
-            return replace(self, input=_OWN_INPUT, output=made)
-        # The tap has the handshake of a stream as inputs.
+        # The validator has the handshake of a stream as inputs.
         given = dict(_OWN_INPUT)
         return replace(
             self,

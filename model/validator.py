@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from utf8fpga.model.decoder import Decoder, Item
-from utf8fpga.model.encoder import CodeUnit
 from utf8fpga.model.errors import ErrorKind
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
@@ -18,9 +17,6 @@ COUNTER_WIDTH = 32
 
 MIN_COUNTER_WIDTH, MAX_COUNTER_WIDTH = 4, 64
 """The bounds of that width."""
-
-MAX_LIMIT = (1 << 32) - 1
-"""Upper bound on the length to which packets can be cut."""
 
 _LAST_OF_ONE_UNIT = 0xFFFF
 """The last code point of one unit in UTF-16."""
@@ -129,58 +125,6 @@ class GoldenValidator:
         report = ValidatorReport(self._first is None, offset, kind, *numbers)
         self._begin()
         return [ReportSymbol(report.units, report.saturated(self._width))]
-
-
-def checked_limit(limit: int | None, table: EncodingTable) -> int | None:
-    """An upper bound on the units of a packet, or None; an InvalidArgumentError if it is out of its bounds."""
-    if limit is not None and not table.longest <= limit <= MAX_LIMIT:
-        raise InvalidArgumentError(f"limit {limit} is not in {table.longest}..{MAX_LIMIT}")
-    return limit
-
-
-class GoldenPassThrough:
-    """The golden function of a validator through which the text goes on: code units in, the same ones out with flags.
-
-    The flag `error` of a unit is true if the unit belongs to an ill-formed maximal subpart (D93b).
-
-    Args:
-        table: the encoding form; default: UTF-8.
-        limit: the units of a text at the output, at most, at least the length of the longest sequence. A longer text is
-            cut after the last item, well-formed or not, that ends within the limit. None: no limit.
-
-    Raises:
-        InvalidArgumentError: `limit` is out of its bounds.
-        TypeError: `table` is not an `EncodingTable`.
-
-    >>> units = GoldenPassThrough(limit=5).process("a€".encode() + b"\\xe2\\x82a", final=True)
-    >>> [f"{unit.value:02X}" + "!" * unit.error for unit in units]
-    ['61', 'E2', '82', 'AC']
-    """
-
-    def __init__(self, table: EncodingTable = TABLE_3_7, limit: int | None = None) -> None:
-        self._decoder, self._limit = Decoder(table), checked_limit(limit, table)
-        self._begin()
-
-    def _begin(self) -> None:
-        self._units: list[int] = []
-        self._offset = 0
-        self._is_cut = False
-
-    def process(self, symbols: Iterable[int], final: bool = False) -> list[CodeUnit]:
-        """See `Golden.process`."""
-        received = list(symbols)
-        self._units += received
-        found: list[CodeUnit] = []
-        for item in self._decoder.decode(received, final):
-            end = self._offset + item.length
-            self._is_cut |= self._limit is not None and end > self._limit
-            if not self._is_cut:
-                units, self._offset = self._units[: item.length], end
-                found += [CodeUnit(1, unit, item.error is not None) for unit in units]
-            del self._units[: item.length]
-        if final:
-            self._begin()
-        return found
 
 
 def validate(

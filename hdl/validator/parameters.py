@@ -9,23 +9,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from utf8fpga.hdl.core import TableParameters, option
-from utf8fpga.hdl.payloads import OutputUnit
-from utf8fpga.hdl.validator.pass_through import PassThrough
 from utf8fpga.hdl.validator.report import REPORTS
 from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.hdl.validator.verdict import VerdictTap
-from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, ErrorKind, InvalidArgumentError, ValidatorReport, spell
+from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, ErrorKind, InvalidArgumentError, ValidatorReport
 from utf8fpga.model.render import counted
 from utf8fpga.model.validator import (
     COUNTER_WIDTH,
     MAX_COUNTER_WIDTH,
-    MAX_LIMIT,
     MIN_COUNTER_WIDTH,
-    GoldenPassThrough,
     GoldenValidator,
     ReportSymbol,
-    checked_limit,
 )
 
 AnyTap: TypeAlias = ValidatorTap | VerdictTap
@@ -48,8 +43,6 @@ class ValidatorParameters(TableParameters):
         report: what a report holds, one of `REPORTS`; default: everything.
         counters: the width of the numbers in a report in bits, 4 to 64; default: 32. Always 32 in a verdict, which has
             none.
-        pass_through: the stream goes through the validator, with a flag for each unit; default: it is only watched.
-        limit: of a pass-through, the units of a packet at the output, at most, see `PassThrough`; default: no limit.
 
     Raises:
         InvalidArgumentError: a value is out of its range.
@@ -59,8 +52,6 @@ class ValidatorParameters(TableParameters):
     ['--lanes', '8', '--report', 'offset']
     >>> ValidatorParameters(counters=48).name
     'validator-counters-48'
-    >>> ValidatorParameters(lanes=4, pass_through=True).name
-    'validator-4-pass-through'
     """
 
     core: ClassVar[str] = "validator"
@@ -79,25 +70,9 @@ class ValidatorParameters(TableParameters):
         range=(MIN_COUNTER_WIDTH, MAX_COUNTER_WIDTH),
         metavar="BITS",
     )
-    pass_through: bool = option(
-        False,
-        "The stream goes through the validator unchanged, with a flag for each byte of an ill-formed sequence."
-        " Default: it is only watched.",
-        flags=("--pass-through", "--tap"),
-    )
-    limit: int | None = option(
-        None,
-        "With --pass-through: cut longer packets at the last boundary within so many bytes, 4 or more, that leaves"
-        " no sequence torn.",
-        range=(4, MAX_LIMIT),
-        metavar="BYTES",
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked_limit(self.limit, self.table)
-        if self.limit is not None and not self.pass_through:
-            raise InvalidArgumentError(f"limit {self.limit} is for a pass-through: a tap cannot cut packets")
         if self.report == REPORTS[0]:
             self._set("counters", COUNTER_WIDTH)
 
@@ -110,45 +85,34 @@ class ValidatorParameters(TableParameters):
         is_smallest = self.lanes == 1 and self.report == REPORTS[0]
         return VerdictTap(self) if is_smallest else ValidatorTap(self)
 
-    def build(self) -> TappedStream | PassThrough:
-        """The pass-through, or the tap with its reports as a stream.
+    def build(self) -> TappedStream:
+        """The tap with its reports as a stream.
 
         Raises:
             TableError: see `ValidatorTap`.
         """
-        return PassThrough(self) if self.pass_through else TappedStream(self)
+        return TappedStream(self)
 
-    @property
-    def output_noun(self) -> str:
-        """A code unit of a pass-through, or a report."""
-        return "code unit" if self.pass_through else "report"
+    output_noun = "report"
 
-    def golden(self) -> GoldenValidator | GoldenPassThrough:
-        """The golden function of the output stream: of reports, or of the units of a pass-through."""
-        if self.pass_through:
-            return GoldenPassThrough(self.table, self.limit)
+    def golden(self) -> GoldenValidator:
+        """The golden function of the output stream: of reports."""
         return GoldenValidator(self.table, self.counters)
 
-    def comparable(self, symbol: Any) -> OutputUnit | ValidatorReport:
-        """The unit, or the report without the fields that this validator does not have, which are 0 or None."""
-        return OutputUnit(symbol.value, symbol.error) if self.pass_through else self.report_of(symbol)
-
-    def report_of(self, symbol: ReportSymbol) -> ValidatorReport:
-        """The report of the golden function without the fields that this validator does not have."""
+    def comparable(self, symbol: ReportSymbol) -> ValidatorReport:
+        """The report without the fields that this validator does not have, which are 0 or None."""
         report = symbol.value
         if self.report == REPORTS[-1]:
             return report
         offset = None if self.report == REPORTS[0] else report.offset
         return ValidatorReport(report.well_formed, offset, None, 0, 0, 0, 0)
 
-    def observed(self, fields: Mapping[str, int], previous: Any) -> OutputUnit | ValidatorReport:
-        """The unit, or the report.
+    def observed(self, fields: Mapping[str, int], previous: Any) -> ValidatorReport:
+        """The report.
 
         Raises:
             InvalidArgumentError: it is well-formed, but has an offset or a cause; or the contrary.
         """
-        if self.pass_through:
-            return OutputUnit(fields["unit"], bool(fields["error"]))
         well_formed = bool(fields["well_formed"])
         kind = fields.get("kind", 0)
         if well_formed and (fields.get("offset") or kind):
@@ -165,43 +129,30 @@ class ValidatorParameters(TableParameters):
         )
 
     def label(self, symbol: Any) -> str:
-        """The unit in hexadecimal, or the verdict, with the cause and the offset if the report has them."""
-        if self.pass_through:
-            return spell([symbol.value], self.table.unit_width)
+        """The verdict, with the cause and the offset if the report has them."""
         if symbol.well_formed:
             return "well-formed"
         cause = "ill-formed" if symbol.kind is None else symbol.kind.name.replace("_", " ").lower()
         return cause if symbol.offset is None else f"{cause} at {symbol.offset}"
 
     def as_bytes(self, symbols: Iterable[Any]) -> bytes:
-        """The units as they were, or a line of JSON for each report, with all fields of the model."""
-        if self.pass_through:
-            return bytes(symbol.value for symbol in symbols)
+        """A line of JSON for each report, with all fields of the model."""
         return b"".join(json.dumps(symbol.value._asdict()).encode() + b"\n" for symbol in symbols)
 
     @property
     def series(self) -> str:
         """The core and what it reports."""
-        return f"validator, {'pass-through, ' if self.pass_through else ''}{self.report}"
+        return f"validator, {self.report}"
 
     def description(self) -> list[str]:
         """The table, the lanes and what is reported."""
         units = counted(self.lanes, "code unit")
         numbers = "" if self.report == REPORTS[0] else f", numbers of {self.counters} bits that saturate"
-        place = "through which a stream goes" if self.pass_through else "a tap beside a stream"
-        cut = [] if self.limit is None else [f"Packets are cut to {self.limit} code units at most, between items."]
         return [
-            f"{self.table.name} validator, {place}, {units} per cycle; report: {self.report}{numbers}.",
-            *cut,
+            f"{self.table.name} validator, a tap beside a stream, {units} per cycle; report: {self.report}{numbers}.",
             f"Generated from: {self.table.source}.",
         ]
 
     def board_forms(self) -> tuple[str, ...]:
-        """The report.
-
-        Raises:
-            InvalidArgumentError: it is a pass-through.
-        """
-        if self.pass_through:
-            raise InvalidArgumentError("a board outputs the reports of a tap: leave out pass_through")
+        """The report."""
         return ("report",)

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
 
 from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.minimise import Network
 from utf8fpga.hdl.pipeline import ZERO, Staged
-from utf8fpga.hdl.validator.flags import UnitFlags, flags_layout
 from utf8fpga.hdl.validator.logic import ValidatorControl
 from utf8fpga.hdl.validator.pipeline import (
     First,
@@ -52,33 +50,22 @@ class ValidatorTap(wiring.Component):
     the next beat, and only the last few units of a beat wait for the next one. There are registers after each look-up
     table, and adders have parts of a few bits. A register with a number that overflows is all ones.
 
-    Args:
-        flags: there are the ports with flags of each unit.
-
     Ports:
         payload: a beat of `beat_layout`, code units.
         valid: `valid` of the watched stream.
         ready: `ready` of the watched stream.
         report: the report, of `report_layout`.
         report_valid: the report is valid in this cycle.
-        report_next: the report is valid in the next cycle, unless there is a reset (only with `flags`).
-        flags: flags of the units of a beat and of those before it, of `flags_layout` (only with `flags`).
-        flags_valid: they are valid in this cycle: exactly `flags_latency` cycles after each beat was transferred, with
-            the same exception for a reset (only with `flags`).
 
     Raises:
         TableError: the table does not allow a sliding window, or one of the numbers; see `ValidatorControl`.
     """
 
-    def __init__(self, parameters: ValidatorParameters, *, flags: bool = False) -> None:
+    def __init__(self, parameters: ValidatorParameters) -> None:
         self.parameters, self.lanes = parameters, parameters.lanes
         table, lanes = parameters.table, parameters.lanes
         self.control = ValidatorControl.of(table)
-        self.has_flags = flags
-        ports = tap_ports(table.unit_width, lanes, report_layout(parameters.report, parameters.counters))
-        if flags:
-            ports |= {"report_next": Out(1), "flags": Out(flags_layout(table, lanes)), "flags_valid": Out(1)}
-        super().__init__(ports)
+        super().__init__(tap_ports(table.unit_width, lanes, report_layout(parameters.report, parameters.counters)))
 
     @cached_property
     def state(self) -> TapCircuit:
@@ -90,18 +77,9 @@ class ValidatorTap(wiring.Component):
         """Cycles from the last beat of a packet to its report."""
         return self.state.stage
 
-    @property
-    def flags_latency(self) -> int:
-        """Cycles from a beat to its flags; only with `flags`."""
-        return self.state.flags.stage
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         state = self.state
-        if self.has_flags:
-            flags = state.flags
-            m.d.comb += [self.report_next.eq(state.next_strobe), self.flags_valid.eq(flags.strobe)]
-            m.d.comb += [self.flags[name].eq(bits) for name, bits in flags]
         state.pipeline.connect(m)
         m.d.comb += [
             *(self.report[name].eq(value) for name, value in state.fields.items()),
@@ -141,7 +119,7 @@ class TapCircuit:
         members: by number and lane, whether the unit is the one of that number, 2 at least, in its sequence.
         reach: upper bound on the units after the first one of a sequence.
         bad: by place, from -`reach`, whether an ill-formed item starts there; 0 if that depends on the next beat.
-        strobe, next_strobe: the report is valid in this cycle; in the next one, unless there is a reset.
+        strobe: the report is valid in this cycle.
     """
 
     def __init__(self, tap: ValidatorTap) -> None:
@@ -161,12 +139,7 @@ class TapCircuit:
         # One stage more, so that what is set or reset together need not be at the ports.
         self.stage = max(part.stage for parts in fields.values() for part in parts) + 1
         self.fields = {name: Cat(*(pipeline.at(part, self.stage) for part in parts)) for name, parts in fields.items()}
-        *_, self.next_strobe, self.strobe = pipeline.strobes(self.stage, arrives & units.last, "ends")
-
-    @cached_property
-    def flags(self) -> UnitFlags:
-        """The flags of each unit."""
-        return UnitFlags(self, self._control, self._tap.parameters.table)
+        self.strobe = pipeline.strobes(self.stage, arrives & units.last, "ends")[-1]
 
     def at(self, values: Sequence[Staged], place: int, *, of_packet: bool = False) -> Staged:
         """The value of a lane; a negative place is in the beats before, a place after the last lane is 0."""
@@ -249,7 +222,7 @@ class TapCircuit:
         # An item may start in this beat, or be as many units before it as a sequence may go on.
         self.reach = longest - 1
         places = range(-self.reach, self._lanes)
-        self.bad = [self.is_bad(place) for place in places]
+        self.bad = [self._is_bad(place) for place in places]
 
     def _forbidden(self) -> list[Staged]:
         """Of a unit that may continue a sequence, after a lead: the lead does not allow it."""
@@ -291,14 +264,10 @@ class TapCircuit:
             signals.append(Lanes(found, 0, 0))
         return [signals[each] for each in network.last.inputs]
 
-    def is_bad(self, place: int, *, ends: bool = False) -> Staged:
-        """Whether an ill-formed item starts at a place, from -2 * `reach`; after the last lane there is nothing.
-
-        Args:
-            ends: it does not depend on the next beat; otherwise the result is 0 unless it does not, or the packet ends.
-        """
+    def _is_bad(self, place: int) -> Staged:
+        """Whether an ill-formed item starts at a place, from -`reach`; 0 if that depends on the next beat."""
         control, longest = self._control, self._longest
-        name = f"{'ending' if ends else 'at'}_{place + self.reach}".replace("-", "before_")
+        name = f"at_{place + self.reach}"
         unit = self.at(self.units, place)
         # The first of these conditions fit one look-up table, the others the next.
         own = control.lengths
@@ -318,7 +287,7 @@ class TapCircuit:
             *(self.at(self.members[length], place + length - 1) for length in early),
             comment=f"The unit {_where(place)} is a whole sequence, or the first one of a complete one.",
         )
-        inside = ends or place < self._lanes - self.reach
+        inside = place < self._lanes - self.reach
         return self.pipeline.apply(
             f"{name}_bad",
             lambda starts, unit, done, last, *members: (

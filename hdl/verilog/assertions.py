@@ -79,7 +79,6 @@ def _stream_terms(core: Core, options: PortOptions, ports: Mapping[str, tuple[st
     """What `contract_stream.sv` needs."""
     parameters, made = parameters_of(core), SymbolPorts.of(core.output, options.flags)
     _, reset_cycles, stall_cycles, drain_cycles = options.timing(core)
-    reports = [port for port in ports if port.startswith("report_")]
     user = made.user_size
     flagged = bool(made.users) and made.users[0][0] == "error"
     return {
@@ -89,9 +88,8 @@ def _stream_terms(core: Core, options: PortOptions, ports: Mapping[str, tuple[st
         "full": int(isinstance(parameters, RemoverParameters) and not parameters.flush),
         "stall": max(stall_cycles, reset_cycles),
         "drain": drain_cycles,
-        "report": "".join(f", {port} & {{{ports[port][1]}{{m_axis_tlast}}}}" for port in reports),
         "out_payload": _joined(ports, "m_axis_t"),
-        "out_bits": _bits(ports, "m_axis_t") + sum(ports[port][1] for port in reports),
+        "out_bits": _bits(ports, "m_axis_t"),
         "error": f"m_axis_tuser[{user}*lane]" if flagged else "1'b0",
         "user": f", m_axis_tuser[{user}*lane +: {user}]" if made.users else "",
     }

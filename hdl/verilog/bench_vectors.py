@@ -24,7 +24,7 @@ class PortPacket(NamedTuple):
     Attributes:
         symbols: for each symbol its bits of ``tdata`` without the error flag, above them with a remover those of
             ``tuser``; and its error flag. None of a tap.
-        report: the fields of the report, the first one in the low bits; None if the core has none.
+        report: of a tap the fields of the report, the first one in the low bits; None of another core.
     """
 
     symbols: list[tuple[int, bool]]
@@ -32,9 +32,8 @@ class PortPacket(NamedTuple):
 
 
 def report_fields(core: Core) -> Any:
-    """The layout of the reports of a core, whose fields are ports of it; None if it has none."""
-    source = core.tap.report if hasattr(core, "tap") else getattr(core, "report", None)
-    return None if source is None else source.shape()
+    """The layout of the reports of a tap, whose fields are ports of it; None of another core."""
+    return core.tap.report.shape() if hasattr(core, "tap") else None
 
 
 def expected_at_ports(core: Core, units: Sequence[int]) -> PortPacket:
@@ -62,8 +61,7 @@ def bench_vectors(core: Core) -> str:
     texts = []
     for name, units in _texts(core):
         symbols, report = expected_at_ports(core, units)
-        outputs = [] if hasattr(core, "tap") else entries(symbols)
-        outputs += [] if report is None else [(0xE if outputs else 0xD, report)]
+        outputs = entries(symbols) if report is None else [(0xD, report)]
         texts.append((name, units, outputs))
     return memory_file(texts, data_bits(core) // 4)
 

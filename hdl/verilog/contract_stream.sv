@@ -22,7 +22,7 @@
   endgenerate
   wire [OUT_LANES:0] counted = {1'b0, symbols};
   wire output_waits = m_axis_tvalid && !m_axis_tready;
-  wire [$out_bits-1:0] payload = {$out_payload$report};
+  wire [$out_bits-1:0] payload = {$out_payload};
   reg waited = 1'b0;  // an output beat, in the cycle before
   reg [$out_bits-1:0] held = 0;
   reg [15:0] stalled = 0;  // cycles in a row before this one

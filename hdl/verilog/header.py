@@ -98,9 +98,6 @@ def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
         yield f"                bit {8 * made.size - 1} of each: {_meaning('error', wanted)}"
     yield from _user_lines(made, wanted)
     yield "m_axis_tlast    last beat of the packet"
-    if hasattr(core, "report"):
-        yield "The report is valid with this beat:"
-        yield from _report_lines(core.report)
     for signal, bits in options.sideband.items():
         for side, ports, when in (("s", source, "its first beat, null beats apart"), ("m", made, "each beat of it")):
             place = ", above those of symbols" if signal == "tuser" and ports.users else ""

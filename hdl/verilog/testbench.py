@@ -76,7 +76,6 @@ def axi_testbench(
         gaps=int(parameters.accepts_gaps),
         late_ends=int(getattr(parameters, "practice", None) is Practice.FIRST_ERROR),
         tap=int(is_tap),
-        reports=int(report is not None),
         out_lanes=1 if is_tap else lanes_of(core.output),
         out_size=1 if made is None else made.size,
         out_user=max(1, 0 if made is None else made.user_size * lanes_of(core.output)),

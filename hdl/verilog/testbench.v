@@ -16,12 +16,10 @@ module ${name}_bench;
   localparam GAPS = 1'b$gaps;  // whether lanes of an input beat are left out
   localparam LATE_ENDS = 1'b$late_ends;  // whether a packet may end in a beat after its last symbol
   localparam TAP = 1'b$tap;  // whether there is no output stream, but only reports
-  localparam REPORTS = 1'b$reports;  // whether the core has reports
   localparam WIDTH = $width;  // of the data of an entry
   // Entries of the vector file: a tag of four bits and WIDTH bits of data. Tags of input are below 8: 1 is a symbol, 3 the
   // last symbol of its packet, 2 an end without a symbol. Tags of output: 8 is a symbol, plus 2 with the error flag, plus
-  // 1 if it is the last one; C is an end without a symbol, D a report of a tap, E a report beside the last beat. F is the
-  // end of the file.
+  // 1 if it is the last one; C is an end without a symbol, D a report of a tap. F is the end of the file.
   reg [WIDTH+3:0] entries [0:ENTRIES-1];
   reg [WIDTH+3+8*SIZE:0] entry;  // that is sent, with room for the bits of tdata above its data
   reg [8*128-1:0] file;
@@ -58,7 +56,7 @@ module ${name}_bench;
     $reset_port,
 $connections
   );
-$absent  assign shown = {m_last, m_keep, m_user, m_data, m_last ? report : {$report_bits{1'b0}}};
+$absent  assign shown = {m_last, m_keep, m_user, m_data, report};
 
   genvar number;
   generate
@@ -110,7 +108,7 @@ $absent  assign shown = {m_last, m_keep, m_user, m_data, m_last ? report : {$rep
         stop;
       end
       if (tag[0] || tag == 4'hC) packets = packets + 1;
-      if (tag != 4'hC && tag != 4'hE) words = words + 1;
+      if (tag != 4'hC) words = words + 1;
       at = at + 1;
     end
   endtask
@@ -139,7 +137,6 @@ $absent  assign shown = {m_last, m_keep, m_user, m_data, m_last ? report : {$rep
           stop;
         end
       end
-      if (REPORTS && m_last) expect_entry(4'hE, $reported, 1'b1);
     end
   endtask
 

@@ -199,7 +199,6 @@ OF_A_TRANSCODER = "form utf-16-le is that of the core transcoder, which has no o
         ),
         (TranscoderParameters(from_="utf-16-le"), None, OF_16_BITS),
         (TranscoderParameters(from_="utf-16-be"), None, OF_16_BITS),
-        (ValidatorParameters(pass_through=True), None, "a board outputs the reports of a tap: leave out pass_through"),
         (ValidatorParameters(lanes=4), None, "lanes is 4, but a UART transfers one byte at a time: use 1"),
         (EACH_UNIT, "utf-16-le", f"{OF_A_TRANSCODER} decoder-each-unit: leave them out"),
         (DecoderParameters(), "morse", f"form 'morse' is not one of words, lines, {ENCODINGS}, report"),

@@ -47,7 +47,6 @@ def test_correct_core() -> None:
 
 OWN = {
     "tap": ('kind = "validator"', "validator --lanes 4 --report verdict"),
-    "pass-through": ('kind = "validator"', "validator --lanes 2 --pass-through --reset-low"),
     "transcoder": ('kind = "transcoder"\nform = "utf-16"', "transcoder --to utf-16-le --lanes 2"),
 }
 """By kind of this project's cores a description without a name, and the words after `generate`."""

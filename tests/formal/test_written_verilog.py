@@ -51,7 +51,6 @@ CORES = {
     "remover-1": RemoverParameters(lanes=1, width=20, user=3),
     "remover-3": RemoverParameters(lanes=3, width=3),
     "tap-3": ValidatorParameters(lanes=3, report="offset", counters=8),
-    "pass-through-2-limit": ValidatorParameters(lanes=2, counters=8, pass_through=True, limit=7),
 }
 
 

@@ -46,7 +46,6 @@ BOUNDS = {
     "decoder --lanes 2 --sparse --pipeline 0 --reset-low": 8,
     "encoder --to utf-16-be --lanes 2 --items --sparse": 5,
     "transcoder --to utf-16-le": 9,
-    "validator --pass-through --report verdict": 6,
 }
 
 
@@ -138,7 +137,6 @@ def simulated(directory: Path) -> str:
         "decoder --practice first-error",
         pytest.param("transcoder --to utf-16-le --lanes 2 --registered", marks=pytest.mark.slow),
         "validator --report offset",
-        "validator --pass-through --report verdict --registered",
         "remover --lanes 2 --width 3 --user 1",
     ],
 )

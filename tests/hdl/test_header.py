@@ -109,7 +109,6 @@ RATES: list[CoreParameters] = [
     EncoderParameters(narrow=True),
     EncoderParameters(to="utf-16-be", lanes=2, narrow=True),
     DecoderParameters(lanes=2),
-    ValidatorParameters(pass_through=True),
     TranscoderParameters(lanes=2, narrow=True),
     TranscoderParameters(lanes=2),
     TranscoderParameters(from_="utf-16-be"),

@@ -23,7 +23,6 @@ from utf8fpga.hdl import (
     EncoderParameters,
     RemoverParameters,
     TranscoderParameters,
-    ValidatorParameters,
     axi_verilog,
 )
 from utf8fpga.hdl.cores import CORES
@@ -44,7 +43,6 @@ def combinations() -> Iterator[CoreParameters]:
     for lanes, narrow in product((2, 4), (True, False)):
         yield EncoderParameters(to="utf-16-be", lanes=lanes, narrow=narrow)
         yield TranscoderParameters(to="utf-16-le", lanes=lanes, narrow=narrow)
-        yield ValidatorParameters(pass_through=True, lanes=lanes, limit=9 if narrow else None)
     for lanes, buffer, packed in product((8, 16), BUFFERS, (True, False)):
         yield DecoderParameters(lanes=lanes, buffer=buffer, packed=packed)
     for (lanes, width), flush in product(((1, 8), (2, 8), (3, 12), (5, 33), (8, 1)), (True, False)):

@@ -159,11 +159,10 @@ TYPES = {
     "pipeline": int | None,
     "refresh": int | None,
     "counters": int,
-    "limit": int | None,
     "width": int,
     "user": int,
     **dict.fromkeys(("packed", "narrow", "items", "replacement", "compact_input", "kind", "length"), bool),
-    **dict.fromkeys(("pass_through", "flush"), bool),
+    "flush": bool,
     **dict.fromkeys(("to", "from_", "bom", "practice", "report", "replace_with"), str),
     **dict.fromkeys(("architecture", "buffer", "unescape"), str | None),
 }
@@ -307,9 +306,6 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"lanes": 257}, "lanes 257 is not in 1..256"),
         ({"report": "all"}, "report 'all' is not one of verdict, offset, full"),
         ({"counters": 3}, "counters 3 is not in 4..64"),
-        ({"pass_through": True, "limit": 3}, "limit 3 is not in 4..4294967295"),
-        ({"pass_through": True, "limit": 1 << 32}, "limit 4294967296 is not in 4..4294967295"),
-        ({"limit": 9}, "limit 9 is for a pass-through: a tap cannot cut packets"),
     ],
     "remover": [
         ({"lanes": 0}, "lanes 0 is not in 1..64"),
@@ -339,7 +335,6 @@ def candidates(how: core.Option) -> list[Any]:
 
 BASES: dict[str, list[dict[str, Any]]] = {
     "decoder": [{}, {"lanes": 4}, {"practice": "each-unit"}],
-    "validator": [{}, {"pass_through": True}],
 }
 """By kind of core other fields, with one of which each field has an effect; default: the defaults, and two lanes."""
 

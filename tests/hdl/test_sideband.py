@@ -22,7 +22,6 @@ from utf8fpga.hdl import (
     DecoderParameters,
     PortOptions,
     RemoverParameters,
-    ValidatorParameters,
     axi_testbench,
 )
 from utf8fpga.hdl.axi_stream import SymbolPorts
@@ -35,7 +34,6 @@ CORES: dict[str, tuple[CoreParameters, dict[str, Any]]] = {
     "sparse": (DecoderParameters(lanes=4, packed=False, kind=True), {"flags": "byte"}),
     "packed": (DecoderParameters(lanes=4), {"flags": "word"}),
     "compact-input": (DecoderParameters(lanes=2, compact_input=True), {}),
-    "pass-through": (ValidatorParameters(lanes=2, pass_through=True, report="verdict"), {"registered": True}),
     "remover": (RemoverParameters(lanes=2, user=3), {}),
 }
 

@@ -133,13 +133,6 @@ def encoded(units: list[int]) -> list[tuple[int, int]]:
     return entries_of(found)
 
 
-def flagged_bytes(units: list[int]) -> list[tuple[int, int]]:
-    """Bytes with the flags of a pass-through, by CPython."""
-    return entries_of(
-        (unit, error) for _, start, end, error in pieces(bytes(units), "utf-8") for unit in units[start:end]
-    )
-
-
 def report(units: list[int]) -> tuple[int, int]:
     """The report on a packet, by CPython, with the cause left out: bits 33 to 35."""
     found = pieces(bytes(units), "utf-8")
@@ -152,9 +145,9 @@ def report(units: list[int]) -> tuple[int, int]:
 
 
 def without_cause(entry: tuple[int, int]) -> tuple[int, int]:
-    """A report with the tag of a tap and without the cause, which CPython does not have; other entries as they are."""
+    """A report without the cause, which CPython does not have; other entries as they are."""
     tag, value = entry
-    return (13, value & ~(7 << 33)) if tag in (13, 14) else entry
+    return (13, value & ~(7 << 33)) if tag == 13 else entry
 
 
 Oracle = Callable[[list[int]], list[tuple[int, int]]]
@@ -167,7 +160,6 @@ CORES: dict[str, Oracle] = {
     "transcoder --from utf-16-be --to utf-8 --lanes 2 --narrow": transcoded("utf-16-be", "utf-8"),
     "validator": lambda units: [report(units)],
     "validator --lanes 2": lambda units: [report(units)],
-    "validator --pass-through": lambda units: [*flagged_bytes(units), report(units)],
 }
 
 

@@ -259,7 +259,6 @@ EVERY_RUN: list[tuple[CoreParameters, Cycles]] = [
     (TranscoderParameters(replace_with="question-mark"), Cycles()),
     (TranscoderParameters(to="utf-8", pipeline=2), Cycles(13, 1, 14)),
     (ValidatorParameters(report="verdict"), Cycles(stall=1)),
-    (ValidatorParameters(pass_through=True, lanes=2, report="verdict"), Cycles(stall=2, drain=2)),
     (RemoverParameters(lanes=1), Cycles(drain=1)),
     (RemoverParameters(lanes=3), Cycles(1, 0, 10)),
     (RemoverParameters(lanes=4, flush=True), Cycles(1, 0, 9)),

@@ -129,7 +129,6 @@ MARKERS = {
     "utf8fpga generate transcoder --from cesu-8": "slow",
     "utf8fpga generate transcoder --bom remove": "slow",
     "utf8fpga generate validator --lanes 16": "slow",
-    "utf8fpga generate validator --pass-through --lanes 4": "slow",
     "utf8fpga check decoder.v": "slow",
     "utf8fpga check decoder.v --prove": "proof",
     "utf8fpga check validator.v": "slow",

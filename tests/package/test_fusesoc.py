@@ -47,7 +47,6 @@ targets:
         pytest.param("encoder", "to: utf-8, registered: true", 12, marks=pytest.mark.slow),
         pytest.param("transcoder", "to: utf-8, lanes: 2, narrow: true", 151, marks=pytest.mark.slow),
         pytest.param("validator", "lanes: 2, report: offset", 149, marks=pytest.mark.slow),
-        pytest.param("validator", "pass_through: true, report: verdict", 149, marks=pytest.mark.slow),
     ],
 )
 def test_a_generated_bench_passes(core: str, parameters: str, packets: int, tmp_path: Path) -> None:

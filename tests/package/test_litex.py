@@ -179,7 +179,6 @@ CORES: dict[str, tuple[CoreParameters, list[int], list[int]]] = {
     "sanitizer": (TranscoderParameters(narrow=True), list(TEXT), units_of(REPLACED.encode(), 1, 8)),
     "encoder": (EncoderParameters(narrow=True), [0x61, 0x20AC, 0xD800], units_of("a€\ufffd".encode(), 1, 8)),
     "tap": (ValidatorParameters(), list(TEXT), [len(TEXT) | len(REPLACED) << 32]),
-    "pass-through": (ValidatorParameters(pass_through=True, report="verdict"), list(TEXT), units_of(TEXT, 1, 8)),
     "remover": (
         RemoverParameters(lanes=1, width=32, user=1),
         [1, 0xFFFFFFFF],

@@ -246,7 +246,6 @@ CORES: dict[str, tuple[CoreParameters, list[Any], int]] = {
     "sanitizer": (TranscoderParameters(narrow=True), PACKETS, SANITIZED_BYTES),
     "encoder": (EncoderParameters(), WORDS, UTF_8_BYTES),
     "validator": (ValidatorParameters(lanes=2, report="verdict"), PACKETS, len(PACKETS)),
-    "pass_through": (ValidatorParameters(pass_through=True, report="offset"), PACKETS, sum(map(len, PACKETS))),
     "remover": (RemoverParameters(lanes=2, width=12, user=8), SYMBOLS, sum(map(len, SYMBOLS))),
 }
 """By name the core, packets, and the number of its output symbols."""

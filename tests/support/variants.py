@@ -22,7 +22,7 @@ def variants(kind: type[CoreParameters]) -> Iterator[CoreParameters]:
         else:
             values = list(how.choices) or [True, False]
         for value in values:
-            for others in ({}, {"lanes": 2}, {"lanes": 4}, {"pass_through": True}, {"practice": Practice.EACH_UNIT}):
+            for others in ({}, {"lanes": 2}, {"lanes": 4}, {"practice": Practice.EACH_UNIT}):
                 with suppress(InvalidArgumentError, TypeError):
                     chosen = CATALOGUE[value] if name == "table" else value
                     found = kind(**{**others, name: chosen})
