@@ -84,11 +84,10 @@ SCALING: tuple[Scaling, ...] = (
 """The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
 
 CORES_MEASURED: tuple[Scaling, ...] = (
-    *_points("hx8k", ValidatorParameters(report="verdict"), TranscoderParameters(to="utf-16-le", pipeline=0)),
+    *_points("hx8k", TranscoderParameters(to="utf-16-le", pipeline=0)),
     *_points(
         "ecp5-85k",
         *(ValidatorParameters(lanes=lanes) for lanes in (1, 4, 16, 64)),
-        *(ValidatorParameters(lanes=lanes, report="offset") for lanes in (16, 64, 256)),
         *(TranscoderParameters(to="utf-16-le", lanes=lanes) for lanes in (1, 4, 16)),
         *(TranscoderParameters(lanes=lanes, narrow=True) for lanes in (1, 4)),
         TranscoderParameters(lanes=16),

@@ -54,7 +54,7 @@ _SECTIONS = {
     ),
     "Another board": ("platform", "family", "leds"),
     "Advanced": (
-        *("architecture", "pipeline", "buffer", "replacement", "refresh", "compact_input", "counters"),
+        *("architecture", "pipeline", "buffer", "replacement", "refresh", "compact_input"),
         *("routed", "dask", "divide"),
     ),
 }

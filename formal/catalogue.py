@@ -127,9 +127,7 @@ def _(parameters: DecoderParameters) -> _Kind:
 
 @_kind_of.register
 def _(parameters: ValidatorParameters) -> _Kind:
-    report = parameters.report
-    reason = "" if report == "verdict" else f"report {report} of a validator: use report verdict"
-    return _Kind(parameters.name, reason=reason)
+    return _Kind(parameters.name, reason="a validator: it is simulated")
 
 
 @_kind_of.register
@@ -285,7 +283,6 @@ _WIDE_ENCODERS = [
 ]
 """Encoders and transcoders with packers, or with a queue in registers, whose proofs take minutes each."""
 _REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2)]
-_TAPS = [ValidatorParameters(report="verdict")]
 _FLUSHING = [RemoverParameters(lanes=2, flush=True)]
 _COMPACT = [DecoderParameters(lanes=2, compact_input=True)]
 
@@ -386,7 +383,6 @@ _ALL = (
             *_TRANSCODERS,
             _REMOVERS[0],
             *_FLUSHING,
-            *_TAPS,
         ),
     ),
     *_all_refreshed(),

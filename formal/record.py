@@ -48,7 +48,6 @@ _STATED_FOR = {
     "encoder": (*_ENCODERS, *_PACKERS),
     "transcoder": (*_DECODERS, *_ENCODERS, "mark_proof", "transcoder_reference"),
     "remover": _PACKERS,
-    "validator": ("reference_dfa", "tap_proof"),
     "periodic reset": (*_DECODERS, "axi_stream_proof", "periodic_reset_proof"),
     "AXI4-Stream ports": ("axi_stream_proof",),
     "UART": ("uart_proof",),

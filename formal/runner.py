@@ -34,7 +34,6 @@ from utf8fpga.formal.parts import has_only
 from utf8fpga.formal.periodic_reset_proof import prove_refresh
 from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
-from utf8fpga.formal.tap_proof import TAP_PROPERTIES, prove_tap
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
 from utf8fpga.formal.uart_proof import UART_PROPERTIES, prove_uart
 from utf8fpga.formal.wide_proof import is_wide, prove_joints, prove_units, source_of
@@ -60,7 +59,6 @@ from utf8fpga.hdl.jobs import run_each
 from utf8fpga.hdl.toolchain import ToolFailedError
 from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer
 from utf8fpga.hdl.uart import UartReceiver, UartTransmitter
-from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.model import InvalidArgumentError
 
 
@@ -283,16 +281,6 @@ def _by_induction(
     result.note = f"no step: {found.failed[0]}"
     trace = Property.STEADY if question.wanted is Property.STEADY else Property.EQUIVALENCE
     return question.hunt(trace, result)
-
-
-@_prove.register
-def _(core: TappedStream, question: Question) -> list[Result]:
-    """The tap by itself, without the buffer that makes a core of it."""
-    if question.wanted not in TAP_PROPERTIES:
-        return []
-    table = question.configuration.right or core.parameters.table
-    verdict = prove_tap(core.parameters.tap, table, question.wanted, seconds=question.seconds)
-    return [question.answer(verdict, parts=["tap"])]
 
 
 @_prove.register

@@ -34,7 +34,7 @@ from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.hdl.validator.parameters import MAX_TAP_LANES, ValidatorParameters
-from utf8fpga.hdl.validator.report import REPORTS, report_layout
+from utf8fpga.hdl.validator.report import report_layout
 from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.hdl.verilog.assertions import axi_assertions
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
@@ -56,7 +56,6 @@ __all__ = [
     "MOST",
     "PARALLEL_PIPELINES",
     "PIPELINES",
-    "REPORTS",
     "STILL",
     "AxiStreamCore",
     "CompactDecoder",

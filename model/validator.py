@@ -8,15 +8,11 @@ from typing import NamedTuple
 
 from utf8fpga.model.decoder import Decoder, Item
 from utf8fpga.model.errors import ErrorKind
-from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.table import EncodingTable
 
 COUNTER_WIDTH = 32
-"""The default width of the numbers in a report, in bits."""
-
-MIN_COUNTER_WIDTH, MAX_COUNTER_WIDTH = 4, 64
-"""The bounds of that width."""
+"""The width of the numbers in a report, in bits."""
 
 _LAST_OF_ONE_UNIT = 0xFFFF
 """The last code point of one unit in UTF-16."""
@@ -54,9 +50,9 @@ utf16_units=3)
     code_points: int
     utf16_units: int
 
-    def saturated(self, width: int) -> ValidatorReport:
-        """The report with numbers of `width` bits, which saturate."""
-        top = (1 << width) - 1
+    def saturated(self) -> ValidatorReport:
+        """The report with numbers that saturate."""
+        top = (1 << COUNTER_WIDTH) - 1
         numbers = (self.errors, self.units, self.code_points, self.utf16_units)
         offset = None if self.offset is None else min(self.offset, top)
         return ValidatorReport(self.well_formed, offset, self.kind, *(min(number, top) for number in numbers))
@@ -73,24 +69,13 @@ class ReportSymbol(NamedTuple):
     value: ValidatorReport
 
 
-def checked_counter_width(width: int) -> int:
-    """A width of counters; an InvalidArgumentError if it is no integer, or out of its bounds."""
-    if not isinstance(width, int) or isinstance(width, bool):
-        raise InvalidArgumentError(f"counters {width!r} is not an integer")
-    if not MIN_COUNTER_WIDTH <= width <= MAX_COUNTER_WIDTH:
-        raise InvalidArgumentError(f"counters {width} is not in {MIN_COUNTER_WIDTH}..{MAX_COUNTER_WIDTH}")
-    return width
-
-
 class GoldenValidator:
     """The golden function of a validator that outputs only reports: code units in, one report per text out.
 
     Args:
         table: the encoding form; default: UTF-8.
-        counters: the width of the numbers in bits, 4 to 64.
 
     Raises:
-        InvalidArgumentError: `counters` is out of its bounds.
         TypeError: `table` is not an `EncodingTable`.
 
     >>> validator = GoldenValidator()
@@ -101,8 +86,8 @@ class GoldenValidator:
     (3, 0, 'TRUNCATED', 2)
     """
 
-    def __init__(self, table: EncodingTable = TABLE_3_7, counters: int = COUNTER_WIDTH) -> None:
-        self._decoder, self._width = Decoder(table), checked_counter_width(counters)
+    def __init__(self, table: EncodingTable = TABLE_3_7) -> None:
+        self._decoder = Decoder(table)
         self._begin()
 
     def _begin(self) -> None:
@@ -124,25 +109,22 @@ class GoldenValidator:
         numbers = (self._errors, self._units, self._code_points, self._utf16_units)
         report = ValidatorReport(self._first is None, offset, kind, *numbers)
         self._begin()
-        return [ReportSymbol(report.units, report.saturated(self._width))]
+        return [ReportSymbol(report.units, report.saturated())]
 
 
-def validate(
-    data: Iterable[int], table: EncodingTable = TABLE_3_7, *, counters: int = COUNTER_WIDTH
-) -> ValidatorReport:
+def validate(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> ValidatorReport:
     """The report of one text.
 
     Args:
         data: the code units of the text; for UTF-8 any bytes-like object.
         table: the encoding form; default: UTF-8.
-        counters: the width of the numbers in bits, 4 to 64.
 
     Raises:
-        InvalidArgumentError: `counters` is out of its bounds, or a code unit is outside the table's width.
+        InvalidArgumentError: a code unit is outside the table's width.
         TypeError: `data` is a string or not iterable, or `table` is not an `EncodingTable`.
 
     >>> validate("naïve 😀".encode()).utf16_units
     8
     """
-    (symbol,) = GoldenValidator(table, counters).process(data, final=True)
+    (symbol,) = GoldenValidator(table).process(data, final=True)
     return symbol.value

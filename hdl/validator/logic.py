@@ -77,55 +77,6 @@ class ValidatorControl(WindowControl):
                 sides[trail in allowed].append(trail | lead << width)
         return decompose(sides[True], sides[False], 2 * width, last=1)
 
-    def check_two_classes(self) -> None:
-        """Raise `TableError` if the leads of sequences of one length distinguish more than two classes of units."""
-        for length in self.lengths:
-            if len(self.trail_classes(length)) > 1:
-                raise TableError(
-                    f"{self.table.name}: the leads of sequences of {length} units distinguish more than two classes of "
-                    f"units after them: use report offset"
-                )
-
-    @cached_property
-    def begins(self) -> Function:
-        """The unit is neither a whole sequence nor one that continues others: a lead, or in no sequence."""
-        serial = self.serial
-        others = serial.singles | serial.trails
-        return serial.of_unit(serial.units - others, others)
-
-    @cached_property
-    def next_allowed(self) -> dict[str, Function]:
-        """Of a unit, not a whole sequence, whether it allows units of the other class, or of the `upper_class`, next.
-
-        All units that may continue a sequence do. So do leads whose length has one class.
-        """
-        serial = self.serial
-        others = serial.singles | serial.trails
-        found = {}
-        for name, which in (("allows_low", False), ("allows_high", True)):
-            allowing = set(serial.trails)
-            for unit, length in self._length_of.items():
-                allowed = serial.allowed[serial.leads[unit]]
-                if any(not self.trail_classes(length) or self._is_upper(length, each) == which for each in allowed):
-                    allowing.add(unit)
-            found[name] = serial.of_unit(allowing, serial.units - others - allowing)
-        return found
-
-    def _is_upper(self, length: int, trail: int) -> bool:
-        return bool(self.trail_classes(length)[0].compute(trail))
-
-    @cached_property
-    def upper_class(self) -> Function:
-        """Of a unit that may follow a lead and, above its bits, the lead: the unit is in the first class."""
-        width = self.table.unit_width
-        pairs = {
-            trail | lead << width: self._is_upper(length, trail)
-            for lead, length in self._length_of.items()
-            if self.trail_classes(length)
-            for trail in self.serial.trails
-        }
-        return minimised(pairs, 2 * width)
-
     @cached_property
     def of_two(self) -> tuple[int, ...]:
         """The lengths of the sequences that are two units in UTF-16.
@@ -141,8 +92,7 @@ class ValidatorControl(WindowControl):
             }
             if len(above) > 1:
                 raise TableError(
-                    f"{self.table.name}: some sequences of {length} units, but not all, are two units in UTF-16: "
-                    f"use report offset"
+                    f"{self.table.name}: some sequences of {length} units, but not all, are two units in UTF-16"
                 )
             if above == {True}:
                 found.append(length)
@@ -167,7 +117,7 @@ class ValidatorControl(WindowControl):
             if found.setdefault(unit | follows << width, kind) is not kind:
                 raise TableError(
                     f"{self.table.name}: the cause of an error after {spell([unit], width)} depends on more than the "
-                    f"next unit: use report offset"
+                    f"next unit"
                 )
 
         for unit in sorted(serial.units - serial.allowed[0]):

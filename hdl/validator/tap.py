@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 
 from utf8fpga.hdl.commented import commented
@@ -27,6 +27,7 @@ from utf8fpga.hdl.validator.pipeline import (
 )
 from utf8fpga.hdl.validator.report import report_layout, tap_ports
 from utf8fpga.hdl.validator.tally import tally_of
+from utf8fpga.model.validator import COUNTER_WIDTH
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.validator.parameters import ValidatorParameters
@@ -65,7 +66,7 @@ class ValidatorTap(wiring.Component):
         self.parameters, self.lanes = parameters, parameters.lanes
         table, lanes = parameters.table, parameters.lanes
         self.control = ValidatorControl.of(table)
-        super().__init__(tap_ports(table.unit_width, lanes, report_layout(parameters.report, parameters.counters)))
+        super().__init__(tap_ports(table.unit_width, lanes, report_layout()))
 
     @cached_property
     def state(self) -> TapCircuit:
@@ -303,22 +304,16 @@ class TapCircuit:
 
     def _fields(self) -> dict[str, list[Staged]]:
         """The fields of the report, in parts, of which those of the last beat of a packet are the report."""
-        pipeline, tap = self.pipeline, self._tap
-        if tap.parameters.report == "verdict":
-            return {"well_formed": [self._verdict(any_of_all(pipeline, "any_bad", self.bad))[0]]}
+        pipeline = self.pipeline
         # The first place at which an ill-formed item starts, which is negative before lane 0.
         leaves = [Leaf(bad, place, self._payload(place)) for place, bad in enumerate(self.bad, -self.reach)]
         first = first_of(pipeline, "first", leaves)
-        amount = [Staged(Const(self._lanes >> bit & 1, 1), 0) for bit in range(self._lanes.bit_length())]
-        if tap.parameters.report == "full":
-            amount = ones_of_prefix(pipeline, "present", self.keep)
-        units = tally_of(pipeline, self._first, "units", amount, tap.parameters.counters, first.number)
+        amount = ones_of_prefix(pipeline, "present", self.keep)
+        units = tally_of(pipeline, self._first, "units", amount, COUNTER_WIDTH, first.number)
         well_formed, is_first = self._verdict(first.found)
         faults = {"offset": [self._captured(f"offset_{at}", part, is_first) for at, part in enumerate(units.start)]}
-        numbers: dict[str, list[Staged]] = {}
-        if tap.parameters.report == "full":
-            faults["kind"] = self._kind(first, is_first)
-            numbers = {"units": units.total, **self._counts()}
+        faults["kind"] = self._kind(first, is_first)
+        numbers = {"units": units.total, **self._counts()}
         # Without an error these fields are 0.
         cleared = {
             name: [
@@ -330,8 +325,6 @@ class TapCircuit:
 
     def _payload(self, place: int) -> tuple[Staged, ...]:
         """What the cause of an error of an item that starts at a place depends on."""
-        if self._tap.parameters.report != "full":
-            return ()
         width = self._tap.parameters.table.unit_width
         unit, stage = self.at(self.units, place), self.bad[0].stage
         name = getattr(unit.value, "name", "unit")
@@ -411,7 +404,7 @@ class TapCircuit:
 
     def _counts(self) -> dict[str, list[Staged]]:
         """The numbers of errors, code points and units in UTF-16, in parts."""
-        pipeline, width, control = self.pipeline, self._tap.parameters.counters, self._control
+        pipeline, control = self.pipeline, self._control
         starts = total_of(pipeline, "start", {0: self.starts})
         errors = total_of(pipeline, "error", {0: self.bad})
         pairs = starts
@@ -425,9 +418,9 @@ class TapCircuit:
             columns = {weight: [bit] for weight, bit in enumerate(starts)}
             pairs = total_of(pipeline, "pair", columns | {0: [starts[0], *ends]})
         return {
-            "errors": tally_of(pipeline, self._first, "errors", errors, width).total,
-            "code_points": tally_of(pipeline, self._first, "code_points", starts, width).total,
-            "utf16_units": tally_of(pipeline, self._first, "utf16_units", pairs, width).total,
+            "errors": tally_of(pipeline, self._first, "errors", errors, COUNTER_WIDTH).total,
+            "code_points": tally_of(pipeline, self._first, "code_points", starts, COUNTER_WIDTH).total,
+            "utf16_units": tally_of(pipeline, self._first, "utf16_units", pairs, COUNTER_WIDTH).total,
         }
 
     def _two(self, lanes: range) -> list[Staged]:

@@ -44,7 +44,7 @@ def expected_at_ports(core: Core, units: Sequence[int]) -> PortPacket:
     """
     parameters, target, report = parameters_of(core), parameters_of(core).encodings[1], None
     if isinstance(parameters, ValidatorParameters):
-        (golden,) = GoldenValidator(parameters.table, parameters.counters).process(units, final=True)
+        (golden,) = GoldenValidator(parameters.table).process(units, final=True)
         values = {name: int(value or 0) for name, value in golden.value._asdict().items()}
         layout = report_fields(core)
         report = sum(values[str(name)] << field.offset for name, field in layout)

@@ -46,7 +46,7 @@ def test_correct_core() -> None:
 
 
 OWN = {
-    "tap": ('kind = "validator"', "validator --lanes 4 --report verdict"),
+    "tap": ('kind = "validator"', "validator --lanes 4"),
     "transcoder": ('kind = "transcoder"\nform = "utf-16"', "transcoder --to utf-16-le --lanes 2"),
 }
 """By kind of this project's cores a description without a name, and the words after `generate`."""

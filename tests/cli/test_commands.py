@@ -511,7 +511,7 @@ code unit 16 at offset 1 of text 0 is not an integer of 4 bits: give one in 0..0
     generate remover --statistics wishbone | \
 statistics wishbone is for symbols with an error flag, which these do not have
     generate validator --counters 3 | Invalid value for '--counters': 3 is not in the range 4<=x<=64
-    prove validator --lanes 2 | the proofs have no reference for report full of a validator: use report verdict
+    prove validator --lanes 2 | the proofs have no reference for a validator: it is simulated
     prove --practice each-unit | the proofs have no reference for practice each-unit: use another replacement
     prove serial-0 --pipeline 1 | configuration 'serial-0' is a whole decoder: leave out the options that choose one
 """

@@ -101,5 +101,5 @@ def test_simulation_of_a_validator_prints_and_writes_reports(tmp_path: Path) -> 
     report = {"well_formed": False, "offset": 7, "kind": 7, **numbers}
     done = utf8fpga("simulate", "validator", "--lanes", "2", "--json", text)
     assert json.loads(done.stdout) == {"length": 9, "value": report}
-    done = utf8fpga("simulate", "validator", "--report", "verdict", "-o", "-", text)
+    done = utf8fpga("simulate", "validator", "-o", "-", text)
     assert json.loads(done.stdout) == report

@@ -63,9 +63,9 @@ def test_the_encoding_of_the_board(file: Path) -> None:
 
 
 def test_a_check_of_other_cores(file: Path) -> None:
-    done = talk(VIRTUAL, file, "--check", "--core", "validator", "--report", "verdict")
+    done = talk(VIRTUAL, file, "--check", "--core", "validator")
     assert done.stdout.decode().startswith("16 bytes, 1 report, 1 ill-formed, all equal to the model")
-    with running(ValidatorParameters(report="verdict")) as port:
+    with running(ValidatorParameters()) as port:
         done = talk(port, file)
         assert done.stdout == b"ill-formed\n"
         message = (

@@ -50,7 +50,7 @@ CORES = {
     "sanitizer-2": TranscoderParameters(lanes=2),
     "remover-1": RemoverParameters(lanes=1, width=20, user=3),
     "remover-3": RemoverParameters(lanes=3, width=3),
-    "tap-3": ValidatorParameters(lanes=3, report="offset", counters=8),
+    "tap-3": ValidatorParameters(lanes=3),
 }
 
 

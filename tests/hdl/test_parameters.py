@@ -23,7 +23,6 @@ from utf8fpga.hdl import (
     DecoderParameters,
     RemoverParameters,
     TranscoderParameters,
-    ValidatorParameters,
     core,
     parameters_of,
 )
@@ -122,7 +121,6 @@ def test_arguments_that_follow_from_others_are_omitted() -> None:
 def test_equal_cores_have_equal_parameters() -> None:
     assert DecoderParameters(lanes=1, packed=True) == DecoderParameters(compact_input=True) == DecoderParameters()
     assert RemoverParameters(lanes=1, flush=True) == RemoverParameters(lanes=1)
-    assert ValidatorParameters(report="verdict", counters=8) == ValidatorParameters(report="verdict")
     assert DecoderParameters(lanes=8) == DecoderParameters(
         lanes=8, architecture="parallel", pipeline=2, packed=True, buffer="packer"
     )
@@ -158,12 +156,11 @@ TYPES = {
     "lanes": int,
     "pipeline": int | None,
     "refresh": int | None,
-    "counters": int,
     "width": int,
     "user": int,
     **dict.fromkeys(("packed", "narrow", "items", "replacement", "compact_input", "kind", "length"), bool),
     "flush": bool,
-    **dict.fromkeys(("to", "from_", "bom", "practice", "report", "replace_with"), str),
+    **dict.fromkeys(("to", "from_", "bom", "practice", "replace_with"), str),
     **dict.fromkeys(("architecture", "buffer", "unescape"), str | None),
 }
 """The fields of all cores with these types; the other is `table`."""
@@ -304,8 +301,6 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
     "validator": [
         ({"lanes": 0}, "lanes 0 is not in 1..256"),
         ({"lanes": 257}, "lanes 257 is not in 1..256"),
-        ({"report": "all"}, "report 'all' is not one of verdict, offset, full"),
-        ({"counters": 3}, "counters 3 is not in 4..64"),
     ],
     "remover": [
         ({"lanes": 0}, "lanes 0 is not in 1..64"),

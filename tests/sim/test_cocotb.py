@@ -245,7 +245,7 @@ CORES: dict[str, tuple[CoreParameters, list[Any], int]] = {
     "transcoder": (TranscoderParameters(to="utf-16-be", lanes=2), PACKETS, UTF_16_UNITS),
     "sanitizer": (TranscoderParameters(narrow=True), PACKETS, SANITIZED_BYTES),
     "encoder": (EncoderParameters(), WORDS, UTF_8_BYTES),
-    "validator": (ValidatorParameters(lanes=2, report="verdict"), PACKETS, len(PACKETS)),
+    "validator": (ValidatorParameters(lanes=2), PACKETS, len(PACKETS)),
     "remover": (RemoverParameters(lanes=2, width=12, user=8), SYMBOLS, sum(map(len, SYMBOLS))),
 }
 """By name the core, packets, and the number of its output symbols."""
