@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What can be proved: the decoders by name, and the properties."""
+"""What can be proved: the cores by name, and the properties."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial, singledispatch
 from typing import Any, NamedTuple
 
-from utf8fpga.formal.axi_stream_proof import RegisteredPorts, any_ports
 from utf8fpga.formal.netlist import FAMILIES
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import (
@@ -18,9 +17,6 @@ from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
     EncoderParameters,
-    PortOptions,
-    Refresh,
-    RefreshedDecoder,
     RemoverParameters,
     TranscoderParameters,
     ValidatorParameters,
@@ -28,9 +24,6 @@ from utf8fpga.hdl import (
 from utf8fpga.hdl.core import spelled
 from utf8fpga.hdl.decoder.pipeline import FASTEST, default_pipeline
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES
-from utf8fpga.hdl.payloads import item_layout
-from utf8fpga.hdl.statistics import BUSES
-from utf8fpga.hdl.uart import UartReceiver, UartTransmitter
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
 from utf8fpga.model.encoder import ByteOrderMark
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
@@ -41,7 +34,7 @@ from utf8fpga.model.table import Composition
 
 @dataclass(frozen=True)
 class Configuration:
-    """A core, or the control of a periodic reset, by name.
+    """A core by name.
 
     Attributes:
         name: its name in reports.
@@ -53,7 +46,6 @@ class Configuration:
         verilog: whether `generate` writes it, so that its netlists are compared too.
         on_request: whether it is proved only if it is named: its proof takes minutes, or others have the same parts.
         parameters: those of the core; None if it has none.
-        part: what it is if it is no core.
     """
 
     name: str
@@ -64,7 +56,6 @@ class Configuration:
     verilog: bool = False
     on_request: bool = False
     parameters: CoreParameters | None = None
-    part: str = ""
 
     @staticmethod
     def of(parameters: CoreParameters, *, on_request: bool = False) -> Configuration:
@@ -287,84 +278,6 @@ _FLUSHING = [RemoverParameters(lanes=2, flush=True)]
 _COMPACT = [DecoderParameters(lanes=2, compact_input=True)]
 
 
-def _all_refreshed() -> Iterator[Configuration]:
-    yield Configuration("refresh", None, partial(Refresh, 16), "Refresh(16)", part="periodic reset")
-    for pipeline in PIPELINES:
-        # Small numbers, since the engine must find an invariant for each count: more than the latency, and than the
-        # number of beats in the decoder.
-        most = pipeline + 3
-        yield Configuration(
-            f"serial-{pipeline}-refresh",
-            TABLE_3_7,
-            partial(_refreshed_from, pipeline=pipeline, most=most),
-            f"RefreshedDecoder(decoder_core(pipeline={pipeline}), Refresh(2, still={most}, most={most}))",
-            part="periodic reset",
-        )
-
-
-def _refreshed_from(table: EncodingTable, *, pipeline: int, most: int) -> RefreshedDecoder:
-    decoder = DecoderParameters(table=table, pipeline=pipeline).build()
-    return RefreshedDecoder(decoder, Refresh(2, still=most, most=most))
-
-
-_PORTS: Sequence[tuple[CoreParameters, Mapping[str, Any]]] = (
-    (DecoderParameters(), {}),
-    (DecoderParameters(lanes=4, **_FULL), {"flags": "byte"}),
-    (DecoderParameters(lanes=4, packed=False, kind=True), {"flags": "word", "reset_low": True}),
-    (EncoderParameters(to="utf-16-le", lanes=2), {}),
-    (EncoderParameters(items=True), {}),
-    (TranscoderParameters(to="utf-16-be", lanes=2), {"flags": "byte"}),
-    (RemoverParameters(lanes=2, width=32, user=1), {}),
-    (ValidatorParameters(lanes=2), {"reset_low": True}),
-    *((DecoderParameters(lanes=lanes, packed=False), {"statistics": bus}) for bus in BUSES for lanes in (1, 4)),
-    *((DecoderParameters(pipeline=pipeline), {"tid": 2}) for pipeline in PIPELINES),
-)
-"""Cores whose ports are proved for any behaviour of the core, and the options of the ports."""
-
-
-def _all_ports() -> Iterator[Configuration]:
-    for parameters, options in _PORTS:
-        words = [*parameters.words(), *(f"{key} {value}".removesuffix(" True") for key, value in options.items())]
-        words = [re.sub("[^a-z0-9]+", "-", word.lower()).strip("-") for word in words]
-        name = "-".join(["ports", parameters.core, *words])
-        yield Configuration(
-            name,
-            None,
-            partial(_any_ports, parameters, options),
-            f"any_ports({parameters.expression()}, {PortOptions(**options)})",
-            part="AXI4-Stream ports",
-        )
-    for lanes in (1, 2):
-        yield Configuration(
-            f"ports-registered-{lanes}",
-            None,
-            partial(RegisteredPorts, item_layout(TABLE_3_7), lanes),
-            f"RegisteredPorts(item_layout(TABLE_3_7), {lanes})",
-            part="AXI4-Stream ports",
-        )
-
-
-def _any_ports(parameters: CoreParameters, options: Mapping[str, Any]) -> Any:
-    return any_ports(parameters.build(), PortOptions(**options))
-
-
-_DIVISORS = (4, 5, 12, 104, 868, 10417)
-"""Cycles for each bit of a UART: from the least on to 9,600 bits per second at 100 MHz."""
-
-
-def _all_uarts() -> Iterator[Configuration]:
-    for divisor in _DIVISORS:
-        for component in (UartReceiver, UartTransmitter):
-            name = component.__name__
-            yield Configuration(
-                f"{name.lower().replace('uart', 'uart-')}-{divisor}",
-                None,
-                partial(component, divisor),
-                f"{name}({divisor})",
-                part="UART",
-            )
-
-
 _ALL = (
     *(
         Configuration.of(each, on_request=_is_on_request(each))
@@ -385,9 +298,6 @@ _ALL = (
             *_FLUSHING,
         ),
     ),
-    *_all_refreshed(),
-    *_all_ports(),
-    *_all_uarts(),
 )
 
 CONFIGURATIONS = {configuration.name: configuration for configuration in _ALL}

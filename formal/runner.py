@@ -13,13 +13,6 @@ from typing import Any
 
 from utf8fpga.formal.abc import Verdict, decide, hunt, hunt_each
 from utf8fpga.formal.aiger import Aig
-from utf8fpga.formal.axi_stream_proof import (
-    PORT_PROPERTIES,
-    REGISTERED_PROPERTIES,
-    RegisteredPorts,
-    prove_ports,
-    prove_registered,
-)
 from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.cycles import SolverMissingError
@@ -31,11 +24,9 @@ from utf8fpga.formal.netlist import TOP, equal_netlist, equal_verilog
 from utf8fpga.formal.packer_proof import PackerKind, prove_packer
 from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves, prove_recovery
 from utf8fpga.formal.parts import has_only
-from utf8fpga.formal.periodic_reset_proof import prove_refresh
 from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
-from utf8fpga.formal.uart_proof import UART_PROPERTIES, prove_uart
 from utf8fpga.formal.wide_proof import is_wide, prove_joints, prove_units, source_of
 from utf8fpga.hdl import (
     CoreParameters,
@@ -43,22 +34,18 @@ from utf8fpga.hdl import (
     Encoder,
     Packer,
     ParallelDecoder,
-    Refresh,
-    RefreshedDecoder,
     Remover,
     Transcoder,
     axi_rtlil,
     axi_verilog,
     module_name,
 )
-from utf8fpga.hdl.axi_stream import AxiStreamCore, AxiStreamTap
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
 from utf8fpga.hdl.jobs import run_each
 from utf8fpga.hdl.toolchain import ToolFailedError
 from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer
-from utf8fpga.hdl.uart import UartReceiver, UartTransmitter
 from utf8fpga.model import InvalidArgumentError
 
 
@@ -281,45 +268,6 @@ def _by_induction(
     result.note = f"no step: {found.failed[0]}"
     trace = Property.STEADY if question.wanted is Property.STEADY else Property.EQUIVALENCE
     return question.hunt(trace, result)
-
-
-@_prove.register
-def _(ports: AxiStreamCore | AxiStreamTap, question: Question) -> list[Result]:
-    if question.wanted not in PORT_PROPERTIES:
-        return []
-    return [question.answer(prove_ports(ports, question.wanted, seconds=question.seconds))]
-
-
-@_prove.register
-def _(ports: RegisteredPorts, question: Question) -> list[Result]:
-    if question.wanted not in REGISTERED_PROPERTIES:
-        return []
-    return [question.answer(prove_registered(ports, question.wanted, seconds=question.seconds))]
-
-
-@_prove.register
-def _(component: UartReceiver | UartTransmitter, question: Question) -> list[Result]:
-    if question.wanted not in UART_PROPERTIES:
-        return []
-    proved, note = prove_uart(component, question.wanted, seconds=question.seconds)
-    return [question.result("induction", proved or None, note=note)]
-
-
-@_prove.register
-def _(core: Refresh, question: Question) -> list[Result]:
-    if question.wanted is not Property.RECOVERY:
-        return []
-    return [
-        replace(question.answer(verdict, note=name), seconds=verdict.seconds)
-        for name, verdict in prove_refresh(core, seconds=question.seconds).items()
-    ]
-
-
-@_prove.register
-def _(core: RefreshedDecoder, question: Question) -> list[Result]:
-    """The properties that a `Refresh` does not change."""
-    kept = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.INDEPENDENCE)
-    return [_prove_whole(question)] if question.wanted in kept else []
 
 
 @_prove.register

@@ -38,7 +38,7 @@ from utf8fpga.model.forms import RFC_2279
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_sequences
 
-SERIAL = [name for name in CONFIGURATIONS if name.startswith("serial") and not name.endswith("refresh")]
+SERIAL = [name for name in CONFIGURATIONS if name.startswith("serial")]
 
 LONG = [name for name in SERIAL if name.startswith("serial-2-full-") and CONFIGURATIONS[name].right is not TABLE_3_7]
 LONGEST = [("serial-2-full", "power-up")]
@@ -395,7 +395,7 @@ def test_a_failure_is_reported_and_written(monkeypatch: pytest.MonkeyPatch, tmp_
     [
         (["serial-9"], "unknown configuration 'serial-9'; did you mean serial-"),
         (["--property", "truth"], "Invalid value for '--property': 'truth' is not one of 'equivalence', "),
-        (["refresh", "--property", "steady"], "nothing to prove: refresh has no property steady"),
+        (["encoder", "--property", "cover"], "nothing to prove: encoder has no property cover"),
     ],
 )
 def test_unknown_names_are_rejected(arguments: list[str], message: str) -> None:

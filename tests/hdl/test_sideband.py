@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What accompanies a packet around a core: its `tid`, `tdest` and `tuser` are at the output with each of its beats.
-
-What the queue of these values does, also in a reset, is proved in formal/test_axi_stream_proof.py.
-"""
+"""What accompanies a packet around a core: its `tid`, `tdest` and `tuser` are at the output with each of its beats."""
 
 from __future__ import annotations
 

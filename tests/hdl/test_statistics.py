@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The registers that count around a core: their values are those of CPython, with any delays.
-
-That both buses give these values is proved in formal/test_axi_stream_proof.py.
-"""
+"""The registers that count around a core: their values are those of CPython, with any delays."""
 
 from __future__ import annotations
 
