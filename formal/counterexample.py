@@ -65,8 +65,7 @@ class Counterexample:
             found = Counterexample(configuration.name, configuration.call, wanted, cycles, symbol_width(core))
             # A monitor raises its bit one cycle after the violation; that cycle is not part of the trace.
             found._read(simulation, cycles[:-1] or cycles)
-            if wanted is not Property.RECOVERY:
-                found._replay(simulation)
+            found._replay(simulation)
             results.append(found)
         return results
 

@@ -53,7 +53,6 @@ class DecoderReference(CoreReference):
     def __init__(self, decoder: Any, table: EncodingTable) -> None:
         self._parameters, self.table = decoder.parameters, table
         self.word = event_layout(table)
-        self.forgets = decoder.parameters.table.longest
         states = [f"state {state.name}" for state in DFA.of(table).states[1:]]
         self.covers = [*(kind.name for kind in self._possible()), *states, "broken across beats"]
 
@@ -116,7 +115,6 @@ class PracticeReference(DecoderReference):
 
     def __init__(self, decoder: Any, table: EncodingTable) -> None:
         super().__init__(decoder, table)
-        self.forgets = None
 
     def _valid(self, m: Module, reference: Reference, accepted: Value) -> list[Value]:
         if self._parameters.practice is Practice.MALFORMED_SEQUENCE:
@@ -165,7 +163,7 @@ class EachUnitReference(DecoderReference):
 
     def __init__(self, decoder: Any, table: EncodingTable) -> None:
         super().__init__(decoder, decoder.parameters.replace_with.without_escapes(table))
-        self.forgets, self.events_per_symbol = None, 2 * (table.longest - 1)
+        self.events_per_symbol = 2 * (table.longest - 1)
         self._stages = decoder.stages
 
     def is_consistent(self) -> Value:

@@ -86,7 +86,7 @@ def prove_marks(core: Any, wanted: Property, *, seconds: int = 600) -> tuple[boo
     stages = {name: stage for name, stage in core.stages.items() if name not in ("decoder", "encoder")}
     is_big = core.parameters.given.byte_order == "big"
     proofs = {
-        name: MarkProof(stage, is_remover=name == "remover", is_big=is_big, resets_first=wanted.resets_first)
+        name: MarkProof(stage, is_remover=name == "remover", is_big=is_big, resets_first=wanted.any_start)
         for name, stage in stages.items()
     }
     graphs = {name: proof.graph(free=wanted.any_start) for name, proof in proofs.items()}

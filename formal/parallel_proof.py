@@ -16,13 +16,12 @@ from typing import Any
 
 from amaranth.hdl import Value
 
-from utf8fpga.formal.abc import Verdict, decide, hold_each
+from utf8fpga.formal.abc import hold_each
 from utf8fpga.formal.aiger import Aig
 from utf8fpga.formal.invariants.buffer import BufferProof, Start
 from utf8fpga.formal.invariants.window import WindowProof
 from utf8fpga.formal.joints import Joints
 from utf8fpga.formal.properties import Property
-from utf8fpga.formal.recovery_proof import WindowRecovery
 from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow
@@ -121,19 +120,6 @@ def prove_direct(
         if decoder.latency != cycles + behind:
             found.failed.append(f"{cycles} + {behind} cycles, not {decoder.latency}")
     return found
-
-
-def prove_recovery(build: Callable[[], ParallelDecoder], *, seconds: int = 600) -> Verdict:
-    """Prove that a parallel decoder recovers; of one with a buffer in memory, that its window does."""
-    like = build()
-    if like.parameters.buffer == "registers":
-        heals = BufferProof(like, Start.ANY)
-        aig = heals.graph(free=True)
-        (verdict,) = hold_each(aig, {aig.output_bits["asked"][0]: heals.frames["heals"]}, seconds=seconds)
-        if not verdict.proved:
-            return verdict
-    aig = WindowRecovery(build).graph(free=True)
-    return decide({"recovery": (aig, aig.output_bits["bad"][0])}, seconds=seconds)["recovery"]
 
 
 _NEVER = {

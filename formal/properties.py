@@ -15,7 +15,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from amaranth.hdl import Cat, Const, EnableInserter, Module, Mux, ResetSignal, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.decoder_reference import reference_of
@@ -42,8 +42,6 @@ class Property(StrEnum):
     """With a ready consumer an event is transferred within the stated latency."""
     INDEPENDENCE = "independence"
     """`valid` and the payload do not depend on `ready`."""
-    RECOVERY = "recovery"
-    """From arbitrary flip-flop contents: correct after as many units as the longest sequence has, or a packet's end."""
     COVER = "cover"
     """What must be possible is possible."""
 
@@ -52,13 +50,8 @@ class Property(StrEnum):
 
     @property
     def any_start(self) -> bool:
-        """The decoder starts with arbitrary flip-flop contents."""
+        """The core starts with arbitrary flip-flop contents, and the first cycle is a reset."""
         return self not in (Property.POWER_UP, Property.COVER, Property.DRAINED)
-
-    @property
-    def resets_first(self) -> bool:
-        """The first cycle is a reset."""
-        return self not in (Property.POWER_UP, Property.COVER, Property.RECOVERY, Property.DRAINED)
 
 
 JUDGES = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
@@ -187,11 +180,11 @@ class Harness(Environment):
 
     def elaborate(self, platform: object) -> Module:
         m, decoder = self._module, self.decoder
-        # After arbitrary flip-flop contents the first cycle is a reset; only recovery has none.
+        # After arbitrary flip-flop contents the first cycle is a reset.
         started = Signal(reset_less=True)
         m.d.sync += started.eq(1)
-        first = Const(self.wanted.resets_first, 1) & ~started
-        resets = self.wanted not in (Property.RECOVERY, Property.COVER)
+        first = Const(self.wanted.any_start, 1) & ~started
+        resets = self.wanted is not Property.COVER
         self.surround(m, (self.reset & resets) | first)
         self.running = ~ResetSignal("sync")
         self.accepted = Signal()
@@ -208,7 +201,6 @@ class Harness(Environment):
             Property.STALL: self._stall,
             Property.LATENCY: self._latency,
             Property.INDEPENDENCE: lambda _: Const(0, 1),
-            Property.RECOVERY: self._recovery,
             Property.COVER: self._cover,
         }
         if self.wanted is Property.DRAINED:
@@ -361,56 +353,6 @@ class Harness(Environment):
             m.d.sync += earlier.eq(recent[-1])
             recent.append(earlier)
         return sum(recent, Const(0))
-
-    def _unlike(self, m: Module, right: Any) -> Value:
-        """The output beat differs from that of another decoder, in what is defined of it."""
-        beat = right.output.payload
-        found = self._output.last != beat.last
-        for (item, keep), (other, other_keep) in zip(self._items, lanes_in(beat), strict=True):
-            words = [Signal(self.reference.word) for _ in range(2)]
-            m.d.comb += [*self.reference.observe(words[0], item), *self.reference.observe(words[1], other)]
-            differs = keep & (words[0].as_value() != words[1].as_value())
-            if self._has_error:
-                differs = differs | (item.error != other.error)
-            found = found | (keep != other_keep) | differs
-        return found
-
-    # Recovery.
-
-    def _recovery(self, m: Module) -> Value:
-        """Beside the decoder is another one of its kind that was reset, and pauses when the first does.
-
-        Both receive the same beats. Once as many units as the longest sequence has, or the end of a packet, and then
-        as many cycles as the latency have passed, their outputs are equal. `Property.EQUIVALENCE` says that those of
-        the other one are correct.
-        """
-        decoder, right = self.decoder, self.build()
-        moves = decoder.input.ready
-        m.submodules.right = EnableInserter(moves)(right)
-        m.d.comb += [
-            right.input.payload.eq(decoder.input.payload),
-            right.input.valid.eq(decoder.input.valid),
-            right.output.ready.eq(1),
-        ]
-        longest = self.reference.forgets
-        assert longest is not None
-        units = Signal(range(longest + 1))
-        ended = Signal()
-        arrived = how_many([keep for _, keep in self._symbols])
-        # Duplicate registers agree again after one cycle: units are counted from then on.
-        agreed = Signal()
-        m.d.sync += agreed.eq(1)
-        with m.If(self.accepted & agreed):
-            m.d.sync += [
-                units.eq(Mux(units + arrived > longest, longest, units + arrived)),
-                ended.eq(ended | self._source.last),
-            ]
-        synchronised = ended | (units == longest)
-        settled = Signal(range(decoder.latency + 1))
-        with m.If(synchronised & moves & (settled != decoder.latency)):
-            m.d.sync += settled.eq(settled + 1)
-        differs = (decoder.output.valid != right.output.valid) | (decoder.output.valid & self._unlike(m, right))
-        return (settled == decoder.latency) & (differs | self._stall(m))
 
     # Cover.
 

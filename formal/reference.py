@@ -48,13 +48,11 @@ class CoreReference:
 
     Attributes:
         word: the layout of an event; its field `end` says that the packet ends, the others are 0 then.
-        forgets: after how many input symbols no flip-flop contents from before matter; None where that is not stated.
         covers: the names in `Followed.conditions`.
         events_per_symbol: upper bound on the events that an input symbol causes.
     """
 
     word: data.StructLayout
-    forgets: int | None = None
     covers: Sequence[str] = ()
     events_per_symbol: int = 2
 

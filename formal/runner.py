@@ -16,13 +16,12 @@ from utf8fpga.formal.aiger import Aig
 from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.cycles import SolverMissingError
-from utf8fpga.formal.decoder_reference import reference_of
 from utf8fpga.formal.drained_proof import prove_drained
 from utf8fpga.formal.joints import is_joined
 from utf8fpga.formal.mark_proof import prove_marks
 from utf8fpga.formal.netlist import TOP, equal_netlist, equal_verilog
 from utf8fpga.formal.packer_proof import PackerKind, prove_packer
-from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves, prove_recovery
+from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves
 from utf8fpga.formal.parts import has_only
 from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
@@ -144,17 +143,12 @@ def _prove(core: Any, question: Question) -> list[Result]:
     """The proof of a circuit by its type; here of one without parts and without an invariant of our own."""
     if question.wanted is Property.COVER:
         return _cover(core, question)
-    if question.wanted is Property.RECOVERY and reference_of(core).forgets is None:
-        return []
     return [_prove_whole(question)]
 
 
 @_prove.register
 def _(core: Chain, question: Question) -> list[Result]:
     """Of a chain: of each stage, each of which assumes what the one before guarantees, and of how they are joined."""
-    # The pointers of a packer's memories remain desynchronised if they ever are.
-    if question.wanted is Property.RECOVERY:
-        return []
     joined, _ = is_joined(question.build())
     if not (joined and has_only(core, core.stages)):
         return [question.result("structure", None, note="its stages are joined in another way")]
@@ -207,16 +201,12 @@ def _(remover: Remover, question: Question) -> list[Result]:
         return _prove.dispatch(object)(remover, question)
     if not has_only(remover, {"closer": remover.closer}):
         return [question.result("structure", None, note="it is not its packer")]
-    return [] if question.wanted is Property.RECOVERY else _prove(remover.closer, question)
+    return _prove(remover.closer, question)
 
 
 @_prove.register
 def _(decoder: ParallelDecoder, question: Question) -> list[Result]:
     """Its window and its buffer, each by itself."""
-    if question.wanted is Property.RECOVERY:
-        verdict = prove_recovery(question.build, seconds=question.seconds)
-        note = "up to the buffer, which needs a reset" if decoder.stages.buffer != "registers" else ""
-        return [question.answer(verdict, note=note)]
     if question.wanted not in HALVES:
         return _prove.dispatch(object)(decoder, question)
     if not has_only(decoder, {"window": decoder.window, "buffer": decoder.item_buffer}):
@@ -232,8 +222,6 @@ def _(decoder: ParallelDecoder, question: Question) -> list[Result]:
 def _(decoder: DirectPackedDecoder, question: Question) -> list[Result]:
     """Its window, and its packer."""
     parameters = decoder.parameters
-    if question.wanted is Property.RECOVERY:
-        return []
     if not has_only(decoder, {"window": decoder.window, "packer": decoder.packer}):
         return [question.result("structure", None, note="it is not its parts")]
     results: list[Result] = []

@@ -36,8 +36,6 @@ class Start(Enum):
     """Arbitrary flip-flop contents and a cycle of reset."""
     POWER_UP = "power-up"
     """The initial values of the flip-flops."""
-    ANY = "any"
-    """Arbitrary flip-flop contents without a reset, from which only a buffer in registers recovers."""
 
 
 _STATES = CAPACITY + 1
@@ -51,7 +49,6 @@ class _Bench(Elaboratable):
         offer: an input: `valid` at the input of the decoder.
         calm: an input: no beat from before a reset is in flight.
         remaining: beats that are determined and have not been transferred at the output of the buffer.
-        adopts: for a buffer in registers: the ghost registers agree with the beat at the output, the only one.
         invariant: the parts of what always holds, by name.
         never: what never happens while the invariant holds, by property.
     """
@@ -64,7 +61,7 @@ class _Bench(Elaboratable):
 
     def __init__(self, decoder: ParallelDecoder, inputs: dict[str, int]) -> None:
         self.buffer = buffer_of(decoder.stages, _one_bit_items(decoder.lanes))
-        self.offer, self.calm, self.adopts, self.ready = Signal(), Signal(), Signal(), Signal()
+        self.offer, self.calm, self.ready = Signal(), Signal(), Signal()
         self.remaining = Signal(range(CAPACITY + 1))
         self.free = {name: Signal(width, name=f"any_{name}") for name, width in inputs.items()}
         self._held: dict[str, list[Value]] = {}
@@ -307,8 +304,6 @@ class _RegisterBench(_Bench):
         self.hold("words", ~waited | ((held != 0) & (before == queue[0])))
         self.forbid("steady", waited & (~valid | (shown != before)))
         smooth, came = Signal(), Signal()
-        adopted = (held == valid) & (~valid | (queue[0] == front)) & ~waited & ~smooth
-        m.d.comb += self.adopts.eq(adopted)
         m.d.sync += [smooth.eq((smooth | (held == 0)) & ~(valid & ~taken)), came.eq(offered)]
         self.hold("smooth", ~smooth | ((held != 2) & (valid == came)))
         self.forbid("latency", smooth & (valid != came))
@@ -502,9 +497,9 @@ class BufferProof(Top):
         if decoder.parameters.buffer == "registers":
             # The first cycle of all is as the one after a reset.
             self._after += 1
-        self.never = {Start.HELD: [*bench.never, "stall", "drains"], Start.ANY: ["heals"]}.get(start, ["quiet"])
-        self.questions = [*([] if start is Start.ANY else bench.invariant), *self.never]
-        clocks = 2 if start in (Start.HELD, Start.ANY) else self._after + 1
+        self.never = [*bench.never, "stall", "drains"] if start is Start.HELD else ["quiet"]
+        self.questions = [*bench.invariant, *self.never]
+        clocks = 2 if start is Start.HELD else self._after + 1
         self.frames = dict.fromkeys(self.questions, clocks)
         self.cycles = bench.buffer.latency
         if start is Start.HELD:
@@ -546,11 +541,6 @@ class BufferProof(Top):
             m.d.sync += alone.eq(Mux(frame == 0, 1, alone) & (self.ready | ~output.valid) & ~comes)
             drains = (frame == decoder.drain_cycles) & held & alone & (bench.remaining != 0)
             asked += [stalls, drains]
-            m.d.comb += bench.calm.eq(1)
-        elif self._start is Start.ANY:
-            was_free = Signal(reset_less=True)
-            m.d.sync += was_free.eq(output.ready | ~output.valid)
-            asked = [(frame == 1) & was_free & bench.adopts & Cat(*fails).any()]
             m.d.comb += bench.calm.eq(1)
         else:
             first = int(self._start is Start.RESET)

@@ -157,13 +157,6 @@ def test_the_reference_equals_the_golden_model(table: EncodingTable, count: int)
 # Decoders that must be rejected.
 
 
-def forgetful(m: Module, outer: Any, inner: Any) -> None:
-    """A register that is never cleared corrupts every item while it is set; from a reset on it is never set."""
-    spoilt = Signal()
-    m.d.sync += spoilt.eq(spoilt)
-    m.d.comb += outer.output.payload.symbols[0].code_point[3].eq(inner.output.payload.symbols[0].code_point[3] ^ spoilt)
-
-
 def doubling(m: Module, outer: Any, inner: Any) -> None:
     """Two consecutive ends of texts appear as three at the output."""
     again = Signal()
@@ -209,7 +202,6 @@ def broken_from(table: EncodingTable, damage: PortFault, **options: Any) -> Faul
     ("damage", "wanted", "options"),
     tiered(
         {
-            "forgetful": (forgetful, "recovery", {}),
             "doubling": (doubling, "equivalence", {}),
             "leaking": (leaking, "equivalence", {}),
             "leaking from power-up": (leaking, "power-up", {}),
@@ -225,12 +217,6 @@ def test_a_decoder_with_a_fault_is_rejected(damage: Callable[..., None], wanted:
     assert result.verdict == "FAILED"
     assert result.counterexample is not None
     assert result.counterexample.lines()[0].startswith(f"broken: {wanted} fails in ")
-
-
-@pytest.mark.proof
-def test_a_register_that_only_a_flipped_bit_sets_violates_recovery_alone() -> None:
-    (result,) = prove(broken(forgetful), "power-up")
-    assert result.proved
 
 
 def test_one_wrong_comparison_gives_a_counterexample_and_a_test(
@@ -334,7 +320,10 @@ def test_the_smallest_parallel_decoder_is_proved_without_halves(wanted: Property
     ],
     ids=["a null beat", "no valid beat"],
 )
-def test_the_last_text_of_a_trace_has_no_unit_of(beats: list[tuple[int, Any]], null_beats: list[bool]) -> None:
+def test_the_last_text_of_a_trace_has_no_unit_of(
+    beats: list[tuple[int, Any]], null_beats: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Counterexample, "_replay", lambda *_: None)  # The trace is made up.
     configuration = CONFIGURATIONS["serial-0"]
     shape = configuration.build().input.payload.shape()
     idle = {f"see_{name}": 0 for name in ("reset", "out_valid", "out_ready", "out_payload")}
@@ -343,7 +332,7 @@ def test_the_last_text_of_a_trace_has_no_unit_of(beats: list[tuple[int, Any]], n
         for valid, beat in beats
     ]
     # The cycle after the trace, in which a monitor raises its bit, is left out.
-    found = Counterexample.of(configuration, Property.RECOVERY, [*cycles, cycles[0]])
+    found = Counterexample.of(configuration, Property.STEADY, [*cycles, cycles[0]])
     assert (found.texts, found.null_beats) == ([(0x41,)], null_beats)
 
 

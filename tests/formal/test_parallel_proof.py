@@ -12,17 +12,15 @@ from itertools import product
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Module, ResetSignal, Value
+from amaranth.hdl import Const, Module, Value
 from support.decoders import SMALL, sparse_decoder
-from support.faults import Fault, combinational, inject, mute_errors, promise, registered
+from support.faults import Fault, combinational, inject, promise, registered
 from support.tiers import tiered
 
 from utf8fpga.formal import runner
-from utf8fpga.formal.abc import decide
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES
-from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves, prove_recovery
+from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves
 from utf8fpga.formal.properties import Property
-from utf8fpga.formal.recovery_proof import WindowRecovery
 from utf8fpga.formal.runner import prove
 from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder, decoder_core, memory_buffer
 from utf8fpga.hdl.decoder.window import HeldWindow, ItemWindow
@@ -42,8 +40,6 @@ CHOSEN = [
     *product(("packed-2",), (*HALVES, "cover", "independence")),
     *product(("packed-2",), ("netlist-ice40", "netlist-ecp5")),
     ("parallel-1-full-no-replacement", "equivalence"),
-    ("parallel-1-full-no-replacement", "recovery"),
-    ("parallel-4-registers", "recovery"),
     *product(("parallel-2", "parallel-8"), ("equivalence", "latency")),
     *product(("parallel-8-slices",), ("equivalence", "stall", "latency")),
     *(
@@ -397,48 +393,3 @@ def test_a_window_that_is_not_reset_is_rejected(monkeypatch: pytest.MonkeyPatch)
     inject(monkeypatch, MemoryBuffer, combinational(lambda buffer: buffer.late_reset.eq(0)))
     failed = failed_questions("equivalence", lanes=4)
     assert any(question.startswith("window reset") for question in failed)
-
-
-# Recovery.
-
-
-RECOVERY_FAULTS = {
-    "full remains while no beat is at the output": registered(
-        lambda buffer: buffer.full.eq(~buffer.output.ready & (buffer.full | (buffer.valid & buffer.entry_valid))),
-        when=lambda _: ~ResetSignal(),
-    ),
-    "full remains until a reset": registered(
-        lambda buffer: buffer.full.eq(buffer.full | (~buffer.output.ready & buffer.valid & buffer.entry_valid)),
-        when=lambda _: ~ResetSignal(),
-    ),
-    "duplicates of run remain different": registered(
-        lambda buffer: [
-            run.eq(run & (buffer.output.ready | ~buffer.valid | ~buffer.entry_valid)) for run in buffer.runs
-        ]
-    ),
-}
-"""Faults in the control of a `RegisterBuffer`, after which some flip-flop contents remain until a reset."""
-
-
-@pytest.mark.parametrize("fault", tiered(RECOVERY_FAULTS, 1, tier=pytest.mark.proof))
-def test_control_that_does_not_recover_is_rejected(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
-    inject(monkeypatch, RegisterBuffer, fault)
-    assert prove_recovery(lambda: sparse_decoder(lanes=2, pipeline=0)).proved is False
-
-
-@pytest.mark.proof
-def test_a_register_that_keeps_its_contents_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While it is set, no error is reported."""
-    mute_errors(monkeypatch)
-    assert prove_recovery(lambda: sparse_decoder(lanes=1, pipeline=0)).proved is False
-
-
-@pytest.mark.parametrize(
-    ("units", "recovers"),
-    [(2, False), *(pytest.param(*each, marks=pytest.mark.proof) for each in ((1, False), (3, True), (4, True)))],
-)
-def test_the_window_recovers_after_one_unit_less_than_the_longest_sequence_has(units: int, recovers: bool) -> None:
-    """Whether the last unit of the longest sequence completes it depends on the three units before it."""
-    proof = WindowRecovery(lambda: sparse_decoder(lanes=1, pipeline=0), units=units)
-    aig = proof.graph(free=True)
-    assert decide({"window": (aig, aig.output_bits["bad"][0])})["window"].proved is recovers
