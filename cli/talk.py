@@ -20,7 +20,7 @@ from utf8fpga.boards.forms import TEXT_FORMS, Expected
 from utf8fpga.boards.host import Conversation, Port, SerialPort, find_port
 from utf8fpga.boards.protocol import ENQ, EOT, Mark
 from utf8fpga.cli.board_options import board_core_command, form_option
-from utf8fpga.cli.options import FILE, output_option, reject_others
+from utf8fpga.cli.options import FILE, output_option
 from utf8fpga.cli.output import (
     CommandError,
     coloured,
@@ -61,12 +61,6 @@ _END, _REQUEST = EOT, ENQ
 @click.option("--units", "shown", flag_value="units", help="Show the text in the encoding of the board, not in UTF-8.")
 @click.option("--check", is_flag=True, help="Compare with the model; shows nothing but the result without --output.")
 @form_option
-@click.option(
-    "--screen",
-    is_flag=True,
-    help="Show the text on a terminal, at virtual:ulx3s or virtual:icebreaker. Its screen is written as PNG to "
-    "--output, by default to screen.png, after each part of the text.",
-)
 def talk(
     port: str,
     file: str | None,
@@ -77,7 +71,6 @@ def talk(
     shown: str | None,
     check: bool,
     form: str | None,
-    screen: bool,
 ) -> None:
     """Send FILE to the board at PORT and show the text that comes back.
 
@@ -87,10 +80,6 @@ def talk(
     Without FILE on a terminal, type or paste text: Ctrl-D ends the text, twice it leaves, Ctrl-E shows the
     counters.
     """
-    if screen:
-        reject_others("--screen", "port", "file", "output", "screen")
-        _show_screen(port, file or "-", "screen.png" if output == "-" else output)
-        return
     is_interactive = file is None and sys.stdin.isatty()
     if is_interactive and check:
         raise CommandError("--check compares a whole text: name a FILE, or - for standard input")
@@ -101,34 +90,6 @@ def talk(
             _interact(connection, conversation)
         else:
             _send_file(conversation, file or "-", output, parameters, shown, check)
-
-
-def _show_screen(port: str, file: str, screen: str) -> None:
-    """Send a file to a terminal in simulation, and write what its screen shows."""
-    if port not in (known := [f"{VIRTUAL}{name}" for name in TERMINALS]):
-        raise CommandError(f"port {port!r} has no screen: use {' or '.join(known)}")
-    from utf8fpga.boards.terminal.simulated import SimulatedTerminal, png
-    from utf8fpga.boards.terminal.unifont import read_font
-
-    terminal = SimulatedTerminal(read_font())
-
-    def show() -> None:
-        with writing(screen) as out:
-            out.write(png(terminal.frame(), terminal.width))
-
-    for chunk in read_chunks(file):
-        for start in range(0, len(chunk), _SCREEN_PART):
-            terminal.send(chunk[start : start + _SCREEN_PART])
-            show()
-    terminal.end()
-    show()
-
-
-_SCREEN_PART = 4096
-"""Bytes after which a frame is written."""
-
-TERMINALS = ("ulx3s", "icebreaker")
-"""The boards for which examples/terminal builds a terminal."""
 
 
 @contextmanager

@@ -141,7 +141,6 @@ MARKERS = {
     "fusesoc": "slow",
     "python examples/litex/soc.py": "slow",
     "python examples/tiny-tapeout/make.py": "slow",
-    "python examples/terminal/build.py": "build",
     "SIM=verilator LANES=1 python examples/cocotb/run.py": "build",
     "utf8fpga table --documents": "slow",
     "utf8fpga talk": "slow",
@@ -152,14 +151,10 @@ MARKERS = {
 EXTRAS = {
     "examples/cocotb": "cocotb",
     "examples/tiny-tapeout": "cocotb",
-    "examples/terminal": "amaranth_boards",
     "fusesoc ": "fusesoc",
     "examples/litex": "litex",
 }
 """The modules that commands with these words require, which the extra `test` does not install."""
-
-UNIFONT = Path("/usr/share/unifont/unifont.hex")
-"""The font of examples/terminal, a file of Debian's package `unifont`."""
 
 THEIRS = """
 module theirs(input clk, input rst_n, input enable, input valid, input [7:0] data,
@@ -307,8 +302,6 @@ def prepare(folder: Path, lines: list[str]) -> None:
     ):
         if any(re.search(words, line) for line in lines) and not shutil.which(program):
             pytest.skip(f"{program} is not installed")
-    if any("terminal" in line or "--screen" in line for line in lines) and not UNIFONT.exists():
-        pytest.skip("GNU Unifont is not installed")
     for words, module in EXTRAS.items():
         if any(words in line for line in lines):
             pytest.importorskip(module, reason=f"{module} is not installed")

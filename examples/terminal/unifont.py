@@ -7,8 +7,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model import ErrorKind, InvalidArgumentError
+from utf8fpga import ErrorKind
 
 ROWS = 16
 """The rows of a glyph, and the bytes of one of its columns of 8 pixels."""
@@ -38,16 +37,20 @@ STRIDE = 1 + 2 * ROWS
 
 
 def read_font() -> dict[int, bytes]:
-    """The font in the file that UNIFONT names, in the format of `unifont.hex`; default: that of Debian's package."""
+    """The font in the file that UNIFONT names, in the format of `unifont.hex`; default: that of Debian's package.
+
+    Raises:
+        ValueError: there is none.
+    """
     path = Path(os.environ.get("UNIFONT", "/usr/share/unifont/unifont.hex"))
     try:
         font = dict(map(_glyph, path.read_text(encoding="ascii").split()))
     except OSError as error:
-        raise ToolError(f"GNU Unifont: {path}: {error.strerror}: apt install unifont, or set UNIFONT") from None
+        raise ValueError(f"GNU Unifont: {path}: {error.strerror}: apt install unifont, or set UNIFONT") from None
     except ValueError:
         font = {}
     if not font.keys() >= set(range(0x20, 0x7F)):
-        raise ToolError(f"GNU Unifont: {path} is not a unifont.hex with the glyphs of ASCII: set UNIFONT to one")
+        raise ValueError(f"GNU Unifont: {path} is not a unifont.hex with the glyphs of ASCII: set UNIFONT to one")
     return font
 
 
@@ -57,7 +60,7 @@ def _glyph(line: str) -> tuple[int, bytes]:
     rows = bytes.fromhex(digits)
     width = {ROWS: 1, 2 * ROWS: 2}.get(len(rows))
     if width is None:
-        raise InvalidArgumentError(f"a glyph of {len(rows)} bytes")
+        raise ValueError(f"a glyph of {len(rows)} bytes")
     return int(code, 16), b"".join(rows[column::width] for column in range(width))
 
 

@@ -7,8 +7,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-
-from utf8fpga.boards.terminal.unifont import ROWS, STRIDE
+from unifont import ROWS, STRIDE
 
 GLYPH = data.StructLayout({"code": 16, "is_internal": 1})
 """A glyph: a code point in the flash, or a place in the block RAM."""

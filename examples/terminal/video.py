@@ -7,11 +7,9 @@ from typing import NamedTuple
 
 from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-
-from utf8fpga.boards.terminal.screen import BLANK, WORD, WRITE, view
-from utf8fpga.boards.terminal.unifont import ROWS
+from screen import BLANK, COLUMNS, LINES, VIEW, WORD, WRITE
+from unifont import ROWS
 
 PIXEL = data.StructLayout({"red": 4, "green": 4, "blue": 4, "hsync": 1, "vsync": 1, "enable": 1})
 """A pixel; its colours are defined while `enable` is 1. The synchronisation is low-active."""
@@ -39,41 +37,26 @@ HORIZONTAL, VERTICAL = Timing(640, 16, 96, 48), Timing(480, 10, 2, 33)
 
 
 class ScreenMemory(wiring.Component):
-    """A memory of words. A read has precedence over a write.
+    """The words of the screen, in three of the single-port memories of 16,384 words in an iCE40UP.
 
-    Args:
-        has_spram: use the single-port memories of 16,384 words in an iCE40UP, which are not cleared.
+    They are not cleared. A read has precedence over a write.
 
     Ports:
         writes: stream of `WRITE`.
         read: see `READ`.
     """
 
-    def __init__(self, depth: int, *, has_spram: bool = False) -> None:
-        self._depth, self._has_spram = depth, has_spram
-        super().__init__(
-            {
-                "writes": In(stream.Signature(WRITE)),
-                "read": In(READ),
-            }
-        )
+    def __init__(self) -> None:
+        super().__init__({"writes": In(stream.Signature(WRITE)), "read": In(READ)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         write = self.writes.payload
         m.d.comb += self.writes.ready.eq(~self.read.enable)
         enable = self.writes.valid & self.writes.ready
-        if not self._has_spram:
-            m.submodules.memory = memory = Memory(shape=16, depth=self._depth, init=[])
-            reader, writer = memory.read_port(), memory.write_port()
-            m.d.comb += [
-                *(reader.addr.eq(self.read.address), reader.en.eq(self.read.enable), self.read.word.eq(reader.data)),
-                *(writer.addr.eq(write.address), writer.data.eq(write.word), writer.en.eq(enable)),
-            ]
-            return m
         address, bank = Mux(self.read.enable, self.read.address, write.address), Signal(2)
         m.d.sync += bank.eq(address[14:])
-        for number in range(-(-self._depth >> 14)):
+        for number in range(3):
             word, selected = Signal(16), address[14:] == number
             m.submodules += Instance(
                 "SB_SPRAM256KA",
@@ -98,55 +81,46 @@ class Video(wiring.Component):
 
     A row of a cell is read while the one before it is sent.
 
-    Args:
-        horizontal, vertical: the timing; the visible part has whole cells.
-
-    Attributes:
-        columns, lines: the size of the screen in cells.
-
     Ports:
         read: to a `ScreenMemory`.
         view: to a `Screen`.
         pixel: a `PIXEL` in each cycle.
     """
 
-    def __init__(self, horizontal: Timing = HORIZONTAL, vertical: Timing = VERTICAL) -> None:
-        self._horizontal, self._vertical = horizontal, vertical
-        self.columns, self.lines = horizontal.visible // 8, vertical.visible // ROWS
-        super().__init__({"read": Out(READ), "view": In(view(self.columns, self.lines)), "pixel": Out(PIXEL)})
+    def __init__(self) -> None:
+        super().__init__({"read": Out(READ), "view": In(VIEW), "pixel": Out(PIXEL)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        horizontal, vertical = self._horizontal, self._vertical
-        x, y = Signal(range(horizontal.total)), Signal(range(vertical.total))
+        x, y = Signal(range(HORIZONTAL.total)), Signal(range(VERTICAL.total))
         column = x[3:]
         m.d.sync += x.eq(x + 1)
-        with m.If(x == horizontal.total - 1):
+        with m.If(x == HORIZONTAL.total - 1):
             m.d.sync += [x.eq(0), y.eq(y + 1)]
-            with m.If(y == vertical.total - 1):
+            with m.If(y == VERTICAL.total - 1):
                 m.d.sync += [y.eq(0), self.view.line.eq(self.view.top)]
             with m.Elif(y[:4] == ROWS - 1):
-                m.d.sync += self.view.line.eq(Mux(self.view.line == self.lines - 1, 0, self.view.line + 1))
-        is_cell = (x < horizontal.visible) & (y < vertical.visible)
-        word, start = Signal(WORD), Signal(range(self.columns * self.lines))
+                m.d.sync += self.view.line.eq(Mux(self.view.line == LINES - 1, 0, self.view.line + 1))
+        is_cell = (x < HORIZONTAL.visible) & (y < VERTICAL.visible)
+        word, start = Signal(WORD), Signal(range(COLUMNS * LINES))
         cell = Mux(column < self.view.length, self.read.word, BLANK)
         is_cursor = (self.view.line == self.view.cursor_line) & (column == self.view.cursor_column)
         m.d.comb += [
             self.read.address.eq(Cat(y[:4], start + column)),
             self.read.enable.eq(is_cell & (x[:3] == 6)),
         ]
-        m.d.sync += [start.eq(self.view.line * self.columns), word.pixels.eq(word.pixels << 1)]
+        m.d.sync += [start.eq(self.view.line * COLUMNS), word.pixels.eq(word.pixels << 1)]
         with m.If(x[:3] == 7):
             m.d.sync += word.eq(cell ^ Mux(is_cursor, 0xFF, 0))
         colour = Mux(word.pixels[-1], word.colours.ink, word.colours.paper)
-        first, after = 8 + horizontal.visible + horizontal.front, vertical.visible + vertical.front
+        first, after = 8 + HORIZONTAL.visible + HORIZONTAL.front, VERTICAL.visible + VERTICAL.front
         m.d.sync += [
             *(
                 self.pixel[name].eq(Cat(colour[3], bit, colour[3], bit))
                 for name, bit in zip(("red", "green", "blue"), colour, strict=False)
             ),
-            self.pixel.hsync.eq((x < first) | (x >= first + horizontal.pulse)),
-            self.pixel.vsync.eq((y < after) | (y >= after + vertical.pulse)),
-            self.pixel.enable.eq((x >= 8) & (x < 8 + horizontal.visible) & (y < vertical.visible)),
+            self.pixel.hsync.eq((x < first) | (x >= first + HORIZONTAL.pulse)),
+            self.pixel.vsync.eq((y < after) | (y >= after + VERTICAL.pulse)),
+            self.pixel.enable.eq((x >= 8) & (x < 8 + HORIZONTAL.visible) & (y < VERTICAL.visible)),
         ]
         return m

@@ -7,10 +7,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-
-from utf8fpga.boards.terminal.controls import COLOURS, COMMAND, GREY, Command
-from utf8fpga.boards.terminal.glyphs import GLYPH
-from utf8fpga.boards.terminal.unifont import ROWS
+from controls import COLOURS, COMMAND, GREY, Command
+from glyphs import GLYPH
+from unifont import ROWS
 
 WORD = data.StructLayout({"pixels": 8, "colours": COLOURS})
 """A row of a cell: 8 pixels, the left one in the high bit; those that are 1 have the colour of the ink."""
@@ -22,17 +21,24 @@ BLANK = GREY << 8
 WRITE = data.StructLayout({"address": 16, "word": WORD})
 
 
-def view(columns: int, lines: int) -> wiring.Signature:
-    """What the video needs of a screen of so many cells.
+COLUMNS, LINES = 80, 30
 
-    Members:
-        top: the uppermost line of the memory.
-        cursor_line, cursor_column: the place of the cursor, which is in no column after a glyph in the last one.
-        line, length: the number of a line of the memory, and one cycle later its length.
-    """
-    line, column = range(lines), range(columns + 1)
-    members = {"top": Out(line), "cursor_line": Out(line), "cursor_column": Out(column), "length": Out(column)}
-    return wiring.Signature({**members, "line": In(line)})
+VIEW = wiring.Signature(
+    {
+        "top": Out(range(LINES)),
+        "cursor_line": Out(range(LINES)),
+        "cursor_column": Out(range(COLUMNS + 1)),
+        "length": Out(range(COLUMNS + 1)),
+        "line": In(range(LINES)),
+    }
+)
+"""What the video needs of a screen.
+
+Members:
+    top: the uppermost line of the memory.
+    cursor_line, cursor_column: the place of the cursor, which is in no column after a glyph in the last one.
+    line, length: the number of a line of the memory, and one cycle later its length.
+"""
 
 
 class Screen(wiring.Component):
@@ -46,38 +52,37 @@ class Screen(wiring.Component):
         commands: stream of `COMMAND`.
         glyph, bytes: to a `GlyphReader`.
         writes: stream of `WRITE`.
-        view: see `view`.
+        view: see `VIEW`.
     """
 
-    def __init__(self, columns: int = 80, lines: int = 30) -> None:
-        self.columns, self.lines = columns, lines
+    def __init__(self) -> None:
         super().__init__(
             {
                 "commands": In(stream.Signature(COMMAND)),
                 "glyph": Out(stream.Signature(GLYPH)),
                 "bytes": In(stream.Signature(8)),
                 "writes": Out(stream.Signature(WRITE)),
-                "view": Out(view(columns, lines)),
+                "view": Out(VIEW),
             }
         )
 
     def _wrapped(self, line: Value) -> Value:
         """A line of the memory from a number that is below twice the number of lines."""
-        return Mux(line >= self.lines, line - self.lines, line)[: len(self.view.top)]
+        return Mux(line >= LINES, line - LINES, line)[: len(self.view.top)]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        command, column, last = self.commands.payload, self.view.cursor_column, self.columns - 1
-        row = Signal(range(self.lines))
+        command, column, last = self.commands.payload, self.view.cursor_column, COLUMNS - 1
+        row = Signal(range(LINES))
         """The line of the cursor on the screen."""
-        m.submodules.lengths = lengths = Memory(shape=len(self.view.length), depth=self.lines, init=[])
+        m.submodules.lengths = lengths = Memory(shape=len(self.view.length), depth=LINES, init=[])
         shown, own, store = lengths.read_port(), lengths.read_port(), lengths.write_port()
         columns, length, half = Signal(2), Signal.like(self.view.length), Signal()
         """The columns of the glyph, the cells of the line that are written, and the column of the glyph."""
         pixel_row = Signal(range(ROWS))
         is_filling = length < column
-        erased = Signal(range(self.lines + 1))
-        write, colours, start = self.writes.payload, Signal(COLOURS), Signal(range(self.columns * self.lines))
+        erased = Signal(range(LINES + 1))
+        write, colours, start = self.writes.payload, Signal(COLOURS), Signal(range(COLUMNS * LINES))
         end = column + columns
         m.d.comb += [
             self.view.cursor_line.eq(self._wrapped(row + self.view.top)),
@@ -87,11 +92,11 @@ class Screen(wiring.Component):
             write.address.eq(Cat(pixel_row, start + Mux(is_filling, length, column + half))),
             write.word.eq(Mux(is_filling, BLANK, Cat(self.bytes.payload, colours))),
         ]
-        m.d.sync += start.eq(self.view.cursor_line * self.columns)
+        m.d.sync += start.eq(self.view.cursor_line * COLUMNS)
 
         def new_line() -> None:
             m.d.sync += column.eq(0)
-            with m.If(row == self.lines - 1):
+            with m.If(row == LINES - 1):
                 m.d.sync += self.view.top.eq(self._wrapped(self.view.top + 1))
                 m.d.comb += [store.addr.eq(self.view.top), store.en.eq(1)]
             with m.Else():
@@ -119,7 +124,7 @@ class Screen(wiring.Component):
                         m.d.sync += column.eq(Mux(stop > last, last, stop))
                     with m.Case(Command.MOVE):
                         for place, number, count in (
-                            (row, command.line, self.lines),
+                            (row, command.line, LINES),
                             (column, command.column, last + 1),
                         ):
                             m.d.sync += place.eq(Mux(number > count, count - 1, number - (number != 0)))
@@ -133,9 +138,9 @@ class Screen(wiring.Component):
                             with m.If(command.all):
                                 m.d.sync += erased.eq(0)
             with m.State("ERASE"):  # The lines below the cursor, or all.
-                m.d.comb += [store.addr.eq(self._wrapped(erased + self.view.top)), store.en.eq(erased < self.lines)]
+                m.d.comb += [store.addr.eq(self._wrapped(erased + self.view.top)), store.en.eq(erased < LINES)]
                 m.d.sync += erased.eq(erased + 1)
-                with m.If(erased == self.lines):
+                with m.If(erased == LINES):
                     m.next = "COMMAND"
             with m.State("WIDTH"):
                 m.d.comb += self.bytes.ready.eq(1)
@@ -143,7 +148,7 @@ class Screen(wiring.Component):
                 with m.If(self.bytes.valid):
                     m.next = "PLACE"
             with m.State("PLACE"):
-                with m.If(end > self.columns):
+                with m.If(end > COLUMNS):
                     new_line()
                 with m.Else():
                     m.next = "LENGTH"

@@ -7,15 +7,20 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
+from controls import Controls
+from glyphs import FLASH, GlyphReader
+from screen import Screen
+from uart import UartReceiver
+from unifont import LOST
+from video import PIXEL, ScreenMemory, Video
 
-from utf8fpga.boards.forms import BOARD_PIPELINE
-from utf8fpga.boards.terminal.controls import Controls
-from utf8fpga.boards.terminal.glyphs import FLASH, GlyphReader
-from utf8fpga.boards.terminal.screen import Screen
-from utf8fpga.boards.terminal.unifont import LOST, ROWS
-from utf8fpga.boards.terminal.video import HORIZONTAL, PIXEL, VERTICAL, ScreenMemory, Timing, Video
 from utf8fpga.hdl import DecoderParameters
-from utf8fpga.hdl.uart import UartReceiver
+
+DIVISOR = 25
+"""The cycles of a bit of the UART: 1,000,000 baud at 25 MHz."""
+
+DEPTH = 1024
+"""The bytes that the buffer holds."""
 
 FLASH_BASE = 0x400000
 """The address of the font in the flash, behind the bitstreams."""
@@ -31,10 +36,7 @@ class Terminal(wiring.Component):
     while the buffer is full, end the text, too, and leave the sign of lost bytes.
 
     Args:
-        divisor: the cycles of a bit of the UART, see `UartReceiver`.
         memory: the glyphs in the block RAM, see `ascii_memory`.
-        horizontal, vertical: see `Video`.
-        has_spram: see `ScreenMemory`.
 
     Ports:
         rx: the line of the UART.
@@ -42,32 +44,20 @@ class Terminal(wiring.Component):
         pixel: see `Video`.
     """
 
-    def __init__(
-        self,
-        divisor: int,
-        memory: bytes,
-        *,
-        depth: int = 1024,
-        horizontal: Timing = HORIZONTAL,
-        vertical: Timing = VERTICAL,
-        has_spram: bool = False,
-    ) -> None:
-        self._video = Video(horizontal, vertical)
-        self._receiver = UartReceiver(divisor)
-        self._reader = GlyphReader(memory, FLASH_BASE)
-        self._depth, self._has_spram = depth, has_spram
+    def __init__(self, memory: bytes) -> None:
+        self._memory = memory
         super().__init__({"rx": In(1), "flash": Out(FLASH), "pixel": Out(PIXEL)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.receiver = self._receiver
-        m.submodules.reader = reader = self._reader
-        m.submodules.video = video = self._video
-        m.submodules.buffer = buffer = SyncFIFOBuffered(width=_ENTRY.size, depth=self._depth)
-        m.submodules.decoder = decoder = DecoderParameters(pipeline=BOARD_PIPELINE, kind=True).build()
+        m.submodules.receiver = receiver = UartReceiver(DIVISOR)
+        m.submodules.reader = reader = GlyphReader(self._memory, FLASH_BASE)
+        m.submodules.video = video = Video()
+        m.submodules.buffer = buffer = SyncFIFOBuffered(width=_ENTRY.size, depth=DEPTH)
+        m.submodules.decoder = decoder = DecoderParameters(pipeline=0, kind=True).build()
         m.submodules.controls = controls = Controls()
-        m.submodules.screen = screen = Screen(video.columns, video.lines)
-        m.submodules.memory = memory = ScreenMemory(video.columns * video.lines * ROWS, has_spram=self._has_spram)
+        m.submodules.screen = screen = Screen()
+        m.submodules.memory = memory = ScreenMemory()
         connect(m, controls.commands, screen.commands)
         connect(m, screen.glyph, reader.glyph)
         connect(m, reader.bytes, screen.bytes)
@@ -75,22 +65,22 @@ class Terminal(wiring.Component):
         connect(m, screen.writes, memory.writes)
         connect(m, screen.view, video.view)
         connect(m, video.read, memory.read)
-        m.d.comb += [self._receiver.rx.eq(self.rx), self.pixel.eq(video.pixel)]
-        self._fill(m, buffer)
+        m.d.comb += [receiver.rx.eq(self.rx), self.pixel.eq(video.pixel)]
+        self._fill(m, receiver, buffer)
         self._decode(m, buffer, decoder, controls)
         return m
 
-    def _fill(self, m: Module, buffer: SyncFIFOBuffered) -> None:
+    def _fill(self, m: Module, receiver: UartReceiver, buffer: SyncFIFOBuffered) -> None:
         """Write frames to the buffer. From a frame that is lost on, all are, until the buffer is half empty."""
-        frame, entry = self._receiver.frames, data.View(_ENTRY, buffer.w_data)
+        frame, entry = receiver, data.View(_ENTRY, buffer.w_data)
         is_losing = Signal()
         with m.If(is_losing):
-            m.d.comb += [entry.byte.eq(1), entry.ends.eq(1), buffer.w_en.eq(buffer.w_level <= self._depth // 2)]
+            m.d.comb += [entry.byte.eq(1), entry.ends.eq(1), buffer.w_en.eq(buffer.w_level <= DEPTH // 2)]
             m.d.sync += is_losing.eq(~buffer.w_en)
         with m.Elif(frame.valid):
-            ends = frame.payload.broken | frame.payload.damaged
+            ends = frame.broken | frame.damaged
             # A break condition has the byte 0, a damaged frame has another one.
-            m.d.comb += [entry.byte.eq(frame.payload.data), entry.ends.eq(ends), buffer.w_en.eq(1)]
+            m.d.comb += [entry.byte.eq(frame.data), entry.ends.eq(ends), buffer.w_en.eq(1)]
             m.d.sync += is_losing.eq(~buffer.w_rdy)
 
     def _decode(self, m: Module, buffer: SyncFIFOBuffered, decoder: wiring.Component, controls: Controls) -> None:

@@ -6,9 +6,8 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from utf8fpga.boards.terminal.glyphs import GLYPH
-from utf8fpga.boards.terminal.unifont import MISSING
+from glyphs import GLYPH
+from unifont import MISSING
 
 ITEM = data.StructLayout({"code_point": 21, "cause": 4})
 """An item: its code point, or if `cause` is not 0, the number of an `ErrorKind`, or LOST."""

