@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support.processes import run
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -21,13 +21,12 @@ def test_a_run_that_imports_another_copy_of_the_package_stops(tmp_path: Path) ->
     shutil.copytree(CHECKOUT / "model", copy / "model")
     for folder in ("hdl", "sim", "formal", "bench", "boards", "cli"):
         (copy / folder).symlink_to(CHECKOUT / folder)
-    run = subprocess.run(
+    done = run(
         [sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider", "tests/model/test_table.py"],
         cwd=CHECKOUT,
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
-        check=False,
     )
-    assert run.returncode == pytest.ExitCode.USAGE_ERROR
-    assert f"utf8fpga is imported from {copy}, not from {CHECKOUT}: pip install -e '.[test]'" in run.stderr
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert f"utf8fpga is imported from {copy}, not from {CHECKOUT}: pip install -e '.[test]'" in done.stderr

@@ -42,7 +42,6 @@ from utf8fpga.hdl import CORES, axi_signature, axi_verilog, decoder_core
 from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.foreign_ports import read_description
 from utf8fpga.hdl.toolchain import run_tool
-from utf8fpga.model import DFA, TABLE_3_7
 from utf8fpga.sim.engines import has_compiler
 
 CHECKOUT = Path(__file__).parents[2]
@@ -432,14 +431,6 @@ def test_the_tutorial_shows_what_its_commands_print(blocks: list[Block], run_lin
             assert without_times(ran.printed) == without_times(shown), block.name
 
 
-def test_each_output_in_the_tutorial_is_compared() -> None:
-    compared = {output_of(block) for block in blocks_in("sh", TUTORIAL)}
-    others = [block.text for block in blocks_in("text", TUTORIAL) if block.text not in compared]
-    assert [other.splitlines()[0][:29] for other in others] == ["# /etc/udev/rules.d/53-icebre"]
-    untested = (CHECKOUT / "docs" / TUTORIAL).read_text(encoding="utf-8").count("*untested")
-    assert untested >= len(THE_BOARD) + len(REPLACED)
-
-
 def commands() -> dict[str, list[str]]:
     """The words after `utf8fpga` of all command lines in blocks and in the text."""
     lines = [line for line in (*SHELL_LINES, *INLINE) if line.startswith("utf8fpga ")]
@@ -584,18 +575,6 @@ def test_check_of_the_page_prints_its_output(tmp_path: Path, monkeypatch: pytest
     assert done.stderr.decode() == "utf8fpga: surrogates differs from the model: SURROGATE\n"
 
 
-def test_the_drawing_in_the_readme_has_the_numbers_of_the_table() -> None:
-    # The generated text blocks are compared with the output of the demo in test_readme.py.
-    (block,) = blocks_in("text", "README.md")
-    dfa = DFA.of(TABLE_3_7)
-    for text in (f"({len(TABLE_3_7.rows)} rows)", f"{len(dfa.states)} states", f"{len(dfa.classes)} byte"):
-        assert text in block.text
-    for row in TABLE_3_7.rows[1:3]:
-        assert " ".join(f"{unit.first:02X}..{unit.last:02X}" for unit in row.units) in block.text.replace(
-            "E0 ", "E0..E0 "
-        )
-
-
 WRITTEN_BY_DOCS = {
     Path("docs", "conformance.md"): ("summary", "cores"),
 }
@@ -625,42 +604,6 @@ def test_commands_print_the_messages_of_the_page(
     monkeypatch.chdir(tmp_path)
     done = utf8fpga(*shlex.split(command)[2:])
     assert (done.returncode, done.stdout.decode(), done.stderr.decode()) == (2, "", f"{message}\n")
-
-
-def test_messages_of_the_page_are_in_the_source() -> None:
-    files = [file for name in ("boards", "cli", "hdl", "sim") for file in (CHECKOUT / name).rglob("*.py")]
-    texts = [file.read_text(encoding="utf-8") for file in [*files, CHECKOUT / "hdl" / "verilog" / "testbench.v"]]
-    source = re.sub(r'"\s*\n\s*f?"', "", "".join(texts))
-    for message in [line for command, line in messages() if not command.startswith("$ ")]:
-        # Without what another tool printed, and without values, such as numbers, paths and variables.
-        own = message.removeprefix("utf8fpga: ").partition("ERROR: ")[0]
-        parts = [part.split() for part in re.split(r"'.*?'|\S*[\d/]\S*|\b[A-Z]{4,}\b|[:,;] ", own)]
-        phrases = [part for part in parts if len(part) > 1]
-        assert phrases, message
-        for words in phrases:
-            # The name of a tool may be the first or the last word.
-            variants = [words, *([words[1:], words[:-1]] if len(words) > 2 else [])]
-            assert any(" ".join(each) in source for each in variants), message
-
-
-# Language.
-
-
-MAX_WORDS = 30
-MAX_COLUMNS = 7
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_sentences_are_short_and_tables_narrow(page: Path) -> None:
-    text = re.sub(r"<!-- (\w+): begin -->.*?<!-- \1: end -->", "", without_fences(page), flags=re.DOTALL)
-    wide = [line for line in text.splitlines() if line.startswith("|") and line.count("|") > MAX_COLUMNS + 1]
-    assert not wide
-    # A code span is a word, and the address of a link none.
-    text = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "x", text))
-    paragraphs = re.split(r"\n\s*\n|\n(?=\s*(?:- |\d+\. |\||#))", text)
-    sentences = [s for each in paragraphs if not each.lstrip().startswith("|") for s in re.split(r"[.?!]\S*\s", each)]
-    long = [sentence for sentence in sentences if len(re.findall(r"\S*\w\S*", sentence)) > MAX_WORDS]
-    assert not long
 
 
 # Links.

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from support import processes
-from support.engines import requires_compiler
 
 CHECKOUT = Path(__file__).parents[2]
 FOLDERS = ("model", "hdl", "sim", "formal", "bench", "boards", "cli")
@@ -85,24 +84,6 @@ def test_simulate_compares_it_with_its_golden_function(extended: Path) -> None:
     ]
 
 
-@requires_compiler
-def test_the_compiled_engine_simulates_it(extended: Path) -> None:
-    words = ("simulate", "pass-through", "--lanes", "4")
-    single, soak, (status, _, errors) = run(
-        extended,
-        (*words, "--engine", "compiled", "--hex", "C2 41 80 00 FF", "--null-beats", "10"),
-        (*words, "--soak", "40kB", "--json"),
-        (*words, "--fault", "--soak", "40kB"),
-    )
-    assert (single[0], single[1].splitlines()[-2]) == (0, "5 symbols in, 5 symbols out")
-    totals = json.loads(soak[1])
-    assert (soak[0], totals["core"], totals["engine"]) == (0, "pass-through-4", "compiled")
-    assert totals["symbols"] >= 40_000
-    assert status == 1
-    assert "  replay:    utf8fpga simulate pass-through --hex " in errors
-    assert "  its round: utf8fpga simulate pass-through --lanes 4 --fault --soak 1s --seed 0" in errors
-
-
 def test_generate_writes_it_as_verilog(extended: Path) -> None:
     [(status, output, _)] = run(extended, ("generate", "pass-through", "--lanes", "2", "-o", "-"))
     assert status == 0
@@ -130,28 +111,3 @@ def test_prove_refutes_a_wrong_circuit_with_a_regression_test(extended: Path) ->
     assert "pass-through-fault: equivalence fails" in errors
     (test,) = (extended / "found").glob("test_*.py")
     assert "from utf8fpga.hdl.pass_through import PassThroughParameters" in test.read_text()
-
-
-@pytest.mark.build
-def test_bench_measures_it(extended: Path, tmp_path: Path) -> None:
-    words = ("--lanes", "2", "--device", "hx8k", "--seeds", "1", "--cache", str(tmp_path), "--json")
-    [(status, output, errors)] = run(extended, ("bench", "pass-through", *words))
-    assert status == 0, errors
-    found = json.loads(output)
-    assert found["command"] == "utf8fpga bench pass-through --device hx8k --lanes 2 --seeds 1"
-    (row,) = found["figures"]
-    assert (row["title"], row["lanes"], row["bytes_per_clock"], row["error"]) == ("pass-through, 2 lanes", 2, 2, None)
-
-
-@requires_compiler
-def test_a_board_sends_its_output(extended: Path) -> None:
-    (extended / "text").write_bytes("Añ€😀".encode())
-    (extended / "A").write_bytes(b"A")
-    talk, core = ("talk", "virtual:icebreaker"), ("--core", "pass-through")
-    sent, checked, (status, _, errors) = run(
-        extended, (*talk, "text", *core), (*talk, "text", *core, "--check"), (*talk, "A", *core, "--fault", "--check")
-    )
-    assert sent[:2] == (0, "Añ€😀")
-    assert checked[1].startswith("10 bytes, 4 items, 0 ill-formed, all equal to the model"), checked[2]
-    message = "utf8fpga: the board differs from the model at item 0: U+0040 in place of U+0041"
-    assert (status, errors.splitlines()[-1]) == (1, message)
