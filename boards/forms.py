@@ -13,7 +13,7 @@ from utf8fpga.boards.text_form import TextForm
 from utf8fpga.boards.wording import ITEM_LINES, REPORT_LINES, Program, Step, Wording
 from utf8fpga.hdl import CORES, CoreParameters, TranscoderParameters, ValidatorParameters
 from utf8fpga.hdl.cores import is_default
-from utf8fpga.model import TABLE_3_7, UTF_16, UTF_32, InvalidArgumentError, Practice
+from utf8fpga.model import TABLE_3_7, UTF_16, UTF_32, InvalidArgumentError
 from utf8fpga.model.encodings import ENCODINGS
 
 BOARD_CORES = tuple(name for name, kind in CORES.items() if kind().board_forms())
@@ -24,9 +24,6 @@ TEXT_FORMS = tuple(name for name, each in ENCODINGS.items() if each.form in (TAB
 
 BOARD_PIPELINE = 0
 """The setting of the pipeline that suits the clocks of boards: the smallest."""
-
-COVERING_PRACTICES = (Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT)
-"""The practices under which the lengths of the items of a decoder add up to the text."""
 
 
 @dataclass(frozen=True)
@@ -48,18 +45,8 @@ class Form:
     has_code_points: bool = True
 
     def with_fields(self, core: CoreParameters) -> CoreParameters:
-        """The parameters of a core with the fields that this form needs, where it has options for them.
-
-        Raises:
-            InvalidArgumentError: the items of the core's practice do not cover the text.
-        """
-        chosen = {each.name: True for each in fields(core) if each.name in self.fields}
-        if chosen and (practice := getattr(core, "practice", COVERING_PRACTICES[0])) not in COVERING_PRACTICES:
-            raise InvalidArgumentError(
-                f"practice {practice} drops bytes, which the form {self.name} shows: use "
-                f"{' or '.join(COVERING_PRACTICES)}, or the form words"
-            )
-        return replace(core, **chosen)
+        """The parameters of a core with the fields that this form needs, where it has options for them."""
+        return replace(core, **{each.name: True for each in fields(core) if each.name in self.fields})
 
 
 def _text_form(name: str) -> Form:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from utf8fpga.cli.options import FILE, from_hex, hex_option, one_of, output_option, practice_option, replacement_option
+from utf8fpga.cli.options import FILE, from_hex, hex_option, one_of, output_option, practice_option
 from utf8fpga.cli.output import (
     CommandError,
     beginning,
@@ -22,7 +22,7 @@ from utf8fpga.cli.output import (
     writing,
 )
 from utf8fpga.cli.show import PlainOutput, Tally, decoder_of, item_table
-from utf8fpga.model import TABLE_3_7, Composition, EncodingTable, Practice, Replacement
+from utf8fpga.model import TABLE_3_7, Composition, EncodingTable, Practice
 from utf8fpga.model.encodings import ENCODINGS
 from utf8fpga.model.render import counted
 
@@ -45,7 +45,6 @@ _FORMS = {
 @click.option("--json", "form", flag_value="json", help="Write one JSON object per line for each item.")
 @click.option("--summary", "form", flag_value="summary", help="Write each ill-formed span with its cause, and counts.")
 @practice_option
-@replacement_option
 @click.option("--table", "name", default="utf-8", show_default=True, **one_of(_FORMS, "The encoding of the text."))
 @click.option("--strict", is_flag=True, help="Exit status 1 if the text is ill-formed.")
 def decode(
@@ -54,18 +53,15 @@ def decode(
     output: str,
     form: str | None,
     practice: str,
-    replace_with: str,
     name: str,
     strict: bool,
 ) -> None:
     """Decode FILE with the golden model: as text with U+FFFD, as JSON lines, or as a summary."""
     if file is not None and digits is not None:
         raise CommandError(f"give either FILE or --hex BYTES, not {file!r} and --hex {digits!r}")
-    how = Practice(practice), Replacement(replace_with), _FORMS[name]
+    how = Practice(practice), _FORMS[name]
     if digits is not None and form is None:
         tally = _decode_hex(from_hex(digits), output, *how)
-    elif form is None and replace_with == Replacement.SURROGATE_ESCAPE:
-        raise CommandError(f"{replace_with} has no text in UTF-8: use --json, or {Replacement.PRIVATE_USE_ESCAPE}")
     else:
         tally = _decode(file or "-", digits, output, form or "text", *how)
     if strict and tally.ill_formed:
@@ -73,11 +69,9 @@ def decode(
         raise CommandError(f"{text!r} is ill-formed: {tally.ill_formed} of {counted(tally.items, 'item')}", status=1)
 
 
-def _decode_hex(
-    units: bytes, output: str, practice: Practice, replace_with: Replacement, table: EncodingTable | Composition
-) -> Tally:
+def _decode_hex(units: bytes, output: str, practice: Practice, table: EncodingTable | Composition) -> Tally:
     """Write a table of the items of a short text."""
-    items = decoder_of(practice, table, replace_with).decode(units, final=True)
+    items = decoder_of(practice, table).decode(units, final=True)
     tally = Tally()
     tally.add(items)
     with writing(output) as out:
@@ -92,7 +86,6 @@ def _decode(
     output: str,
     form: str,
     practice: Practice,
-    replace_with: Replacement,
     table: EncodingTable | Composition,
 ) -> Tally:
     """Write a text in a form, while it is read."""
@@ -107,10 +100,10 @@ def _decode(
         # Nothing is read after the first error where only that counts.
         if size is None and practice is not Practice.FIRST_ERROR:
             is_long, chunks = beginning(chunks, _SHORT)
-        if table is TABLE_3_7 and replace_with is Replacement.REPLACEMENT_CHARACTER:
+        if table is TABLE_3_7:
             decoded = output_for(form, practice, is_long=is_long)
         else:
-            decoded = PlainOutput(form, practice, table, replace_with)
+            decoded = PlainOutput(form, practice, table)
         read = 0
         for chunk in chunks:
             out.writelines(decoded.pieces(chunk))

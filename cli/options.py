@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from utf8fpga.cli.output import CommandError, did_you_mean
-from utf8fpga.model import CATALOGUE, Practice, Replacement
+from utf8fpga.model import CATALOGUE, Practice
 from utf8fpga.model.encodings import encoding_word
 
 if TYPE_CHECKING:
@@ -111,12 +111,6 @@ practice_option: Callable[[Any], Any] = click.option(
     default=Practice.MAXIMAL_SUBPARTS.value,
     show_default=True,
     **one_of(Practice, "Which ill-formed bytes are replaced by one U+FFFD."),
-)
-replacement_option: Callable[[Any], Any] = click.option(
-    "--replace-with",
-    default=Replacement.REPLACEMENT_CHARACTER.value,
-    show_default=True,
-    **one_of(Replacement, "What ill-formed bytes are replaced by."),
 )
 output_option = click.option(
     "-o", "--output", type=FILE, default="-", help="File for the result; default: standard output."

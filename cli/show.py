@@ -15,9 +15,7 @@ from utf8fpga.cli.output import CommandError, coloured
 from utf8fpga.model import TABLE_3_7, Composition, EncodingTable, ErrorKind, IncrementalDecoder, Item, Practice
 from utf8fpga.model.decoder import ComposedDecoder
 from utf8fpga.model.golden import BulkSymbols
-from utf8fpga.model.practices import check_replacement
 from utf8fpga.model.render import columns, counted
-from utf8fpga.model.replacement import Replacement
 from utf8fpga.model.table import spell
 
 if TYPE_CHECKING:
@@ -138,15 +136,10 @@ def symbol_json(symbol: Any) -> str:
     return json.dumps(fields)
 
 
-def decoder_of(
-    practice: Practice,
-    table: EncodingTable | Composition,
-    replace_with: Replacement = Replacement.REPLACEMENT_CHARACTER,
-) -> IncrementalDecoder | ComposedDecoder:
+def decoder_of(practice: Practice, table: EncodingTable | Composition) -> IncrementalDecoder | ComposedDecoder:
     """The decoder of a text in chunks."""
-    check_replacement(practice, replace_with)
     if not isinstance(table, Composition):
-        return IncrementalDecoder(practice, table, replace_with=replace_with)
+        return IncrementalDecoder(practice, table)
     if practice is not Practice.MAXIMAL_SUBPARTS:
         raise CommandError(f"--practice {practice} is for tables only, and {table.name} is a composition: leave it out")
     return ComposedDecoder(table)
@@ -158,21 +151,14 @@ class PlainOutput:
     Args:
         form: ``text``, ``json`` or ``summary``. The counts at the end of a summary are in `tally`.
         table: the encoding of the text, whose code points are scalar values; default: UTF-8.
-        replace_with: what a mark becomes; for a text a scalar value.
 
     Attributes:
         tally: the counts of the items so far.
     """
 
-    def __init__(
-        self,
-        form: str,
-        practice: Practice,
-        table: EncodingTable | Composition = TABLE_3_7,
-        replace_with: Replacement = Replacement.REPLACEMENT_CHARACTER,
-    ) -> None:
+    def __init__(self, form: str, practice: Practice, table: EncodingTable | Composition = TABLE_3_7) -> None:
         self.tally = Tally()
-        self._decoder = decoder_of(practice, table, replace_with)
+        self._decoder = decoder_of(practice, table)
         self._form = {"text": self._text, "json": self._json, "summary": self._spans}[form]
         self._units = bytearray()
         """For a summary: the bytes after the last item."""

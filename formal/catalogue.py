@@ -23,12 +23,9 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.core import spelled
 from utf8fpga.hdl.decoder.pipeline import FASTEST, default_pipeline
-from utf8fpga.hdl.decoder.practice import MARK_PRACTICES
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
 from utf8fpga.model.encoder import ByteOrderMark
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
-from utf8fpga.model.practices import Practice
-from utf8fpga.model.replacement import Replacement
 from utf8fpga.model.table import Composition
 
 
@@ -62,7 +59,7 @@ class Configuration:
         """The configuration for a core's parameters.
 
         Raises:
-            InvalidArgumentError: the proofs have no reference for the core's practice.
+            InvalidArgumentError: the proofs have no reference for the core.
         """
         kind = _kind_of(parameters)
         if kind.reason:
@@ -109,11 +106,9 @@ def _kind_of(parameters: CoreParameters) -> _Kind:
 
 @_kind_of.register
 def _(parameters: DecoderParameters) -> _Kind:
-    is_repeated = parameters.practice is Practice.EACH_UNIT and parameters.has_plain_marks
-    reason = f"practice {parameters.practice}: use another replacement" if is_repeated else ""
     is_default = parameters.table is TABLE_3_7 and not (parameters.kind or parameters.length)
     is_small = parameters.lanes <= _NETLIST_LANES[parameters.packed] and not parameters.compact_input
-    return _Kind(_decoder_name(parameters), is_default and is_small, reason)
+    return _Kind(_decoder_name(parameters), is_default and is_small)
 
 
 @_kind_of.register
@@ -125,8 +120,6 @@ def _(parameters: ValidatorParameters) -> _Kind:
 def _(parameters: TranscoderParameters) -> _Kind:
     is_plain = parameters.packed and not parameters.narrow and parameters.bom is ByteOrderMark.KEEP
     is_plain = is_plain and not isinstance(parameters.given.form, Composition)
-    if parameters.works_in_place:
-        return _Kind(f"sanitizer-{parameters.from_}-{parameters.replace_with}", verilog=True)
     reason = ""
     if parameters.decoder is None or not (parameters.lanes == 1 or is_plain):
         reason = (
@@ -240,15 +233,7 @@ _ENCODERS = [
     EncoderParameters(to="utf-16-be", narrow=True),
     EncoderParameters(to="cesu-8"),
     EncoderParameters(to="modified-utf-8", items=True),
-    EncoderParameters(unescape=Replacement.SURROGATE_ESCAPE),
-    EncoderParameters(unescape=Replacement.PRIVATE_USE_ESCAPE),
 ]
-_EACH_UNIT = [
-    DecoderParameters(practice=Practice.EACH_UNIT, replace_with=replacement)
-    for replacement in Replacement
-    if replacement is not Replacement.REPLACEMENT_CHARACTER
-]
-_PRACTICES = [DecoderParameters(practice=practice, pipeline=0) for practice in MARK_PRACTICES[2:]]
 _TRANSCODERS = [
     TranscoderParameters(pipeline=0),
     TranscoderParameters(to="utf-16-le", pipeline=0),
@@ -257,9 +242,6 @@ _TRANSCODERS = [
     TranscoderParameters(from_="utf-16-le", to="utf-16-be", pipeline=0),
     TranscoderParameters(to="utf-16-le", bom=ByteOrderMark.REMOVE, pipeline=0),
     TranscoderParameters(from_="utf-16-be", to="utf-8", bom=ByteOrderMark.DETECT, pipeline=0),
-    TranscoderParameters(replace_with=Replacement.QUESTION_MARK),
-    TranscoderParameters(replace_with=Replacement.PRIVATE_USE_ESCAPE),
-    TranscoderParameters(unescape=Replacement.PRIVATE_USE_ESCAPE, pipeline=0),
 ]
 _WIDE_ENCODERS = [
     EncoderParameters(to="utf-16-le", lanes=2),
@@ -285,13 +267,11 @@ _ALL = (
     ),
     *(
         Configuration.of(parameters, on_request=True)
-        for parameters in (*_WIDE, *_WIDE_ENCODERS, *_EACH_UNIT[1:], *_REMOVERS[1:])
+        for parameters in (*_WIDE, *_WIDE_ENCODERS, *_REMOVERS[1:])
     ),
     *map(
         Configuration.of,
         (
-            _EACH_UNIT[0],
-            *_PRACTICES,
             *_ENCODERS,
             *_TRANSCODERS,
             _REMOVERS[0],

@@ -16,7 +16,6 @@ from amaranth.lib import data
 from utf8fpga.formal.reference import CoreReference, Event, Followed
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, Row
 from utf8fpga.model.encodings import Encoding
-from utf8fpga.model.replacement import Replacement
 
 
 class EncoderReference(CoreReference):
@@ -24,13 +23,10 @@ class EncoderReference(CoreReference):
 
     Args:
         table: the table; default: that of the encoding.
-        escape: the escape that is undone; default: none.
     """
 
-    def __init__(
-        self, encoding: Encoding, table: EncodingTable | None = None, escape: Replacement | None = None
-    ) -> None:
-        self._encoding, self._escape = encoding, escape
+    def __init__(self, encoding: Encoding, table: EncodingTable | None = None) -> None:
+        self._encoding = encoding
         self._table = table or encoding.table
         self.events_per_symbol = self._table.longest
         self.word = data.StructLayout({"end": 1, "unit": self._table.unit_width, "error": 1})
@@ -62,15 +58,6 @@ class EncoderReference(CoreReference):
                         event.word.unit.eq(unit),
                         event.word.error.eq(error | ~is_known),
                     ]
-        if self._escape:
-            block = self._escape.code_points
-            with m.If((code_point >= block.first) & (code_point <= block.last)):
-                m.d.comb += [event.valid.eq(0) for event in events[1:]]
-                m.d.comb += [
-                    events[0].valid.eq(keep),
-                    events[0].word.unit.eq(code_point[:8]),
-                    events[0].word.error.eq(error),
-                ]
         return events
 
     @staticmethod

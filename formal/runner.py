@@ -41,10 +41,8 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.chain import Chain
-from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
 from utf8fpga.hdl.jobs import run_each
 from utf8fpga.hdl.toolchain import ToolFailedError
-from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer
 from utf8fpga.model import InvalidArgumentError
 
 
@@ -173,15 +171,6 @@ def _(core: Chain, question: Question) -> list[Result]:
     *_, last = results
     depth = max(each.depth for each in results)
     return [replace(last, depth=depth, parts=tuple(parts), seconds=time.monotonic() - question.started)]
-
-
-@_prove.register(EachUnitDecoder)
-@_prove.register(InPlaceSanitizer)
-def _(core: Chain, question: Question) -> list[Result]:
-    """As a whole, since the second stage assumes what the first one guarantees."""
-    if question.wanted in (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.LATENCY):
-        return [_prove_by_drain(question, gapless=False)]
-    return _prove.dispatch(object)(core, question)
 
 
 @_prove.register

@@ -39,9 +39,6 @@ class ItemEncoder(wiring.Component):
         assert transcoder.lanes == 1
         self.encoder, self.encoding = transcoder.encoder, transcoder.parameters.target
         self.source = source_table(transcoder.parameters.given)
-        self.escape = transcoder.parameters.unescape
-        self.has_plain_marks = transcoder.parameters.has_plain_marks
-        self._mark = transcoder.parameters.replace_with.code_points.first
         self.latency, self.drain_cycles = self.encoder.latency, self.encoder.drain_cycles
         output = transcoder.output.payload.shape()
         super().__init__(
@@ -57,10 +54,7 @@ class ItemEncoder(wiring.Component):
 
     def given(self, item: Any) -> tuple[Value, Value]:
         """The code point and the flag `error` of an item that the decoder may output, made from any item."""
-        point = Value.cast(item.code_point)
-        if self.has_plain_marks:
-            return point, is_ill_formed(item, self.source)
-        return Mux(_is_known(item, self.source), point, self._mark), item.error
+        return Value.cast(item.code_point), is_ill_formed(item, self.source)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -81,13 +75,9 @@ class ItemEncoder(wiring.Component):
 
 def is_ill_formed(item: Any, table: EncodingTable) -> Value:
     """Whether an item is ill-formed, or its code point is in no row of a table."""
-    return item.error | ~_is_known(item, table)
-
-
-def _is_known(item: Any, table: EncodingTable) -> Value:
     point = item.code_point
     rows = [(point >= row.code_points.first) & (point <= row.code_points.last) for row in table.rows]
-    return Cat(*rows).any()
+    return item.error | ~Cat(*rows).any()
 
 
 class ItemReference(EncoderReference):
@@ -98,14 +88,12 @@ class ItemReference(EncoderReference):
     """
 
     def __init__(self, core: ItemEncoder, table: EncodingTable | None = None) -> None:
-        super().__init__(core.encoding, table, core.escape)
+        super().__init__(core.encoding, table)
         self._core, self._encoder = core, core.encoder
 
     def given(self, symbol: Any) -> tuple[Value, Value]:
         point, error = self._core.given(symbol)
-        if self._core.has_plain_marks:
-            point = Mux(error, Const(REPLACEMENT_CHARACTER, len(point)), point)
-        return point, error
+        return Mux(error, Const(REPLACEMENT_CHARACTER, len(point)), point), error
 
     def is_consistent(self) -> Value:
         return Const(1, 1) if isinstance(self._encoder, UnitQueue) else is_consistent(self._encoder)

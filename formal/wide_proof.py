@@ -120,6 +120,6 @@ def prove_units(
 
     def parts() -> tuple[EncoderStages, EncoderReference]:
         core = build()
-        return core.encoder.stages, EncoderReference(core.parameters.target, table, core.parameters.unescape)
+        return core.encoder.stages, EncoderReference(core.parameters.target, table)
 
     return prove_stages(parts, source, power_up=wanted is Property.POWER_UP, seconds=seconds)

@@ -23,7 +23,6 @@ from utf8fpga.hdl.decoder.parameters import (
     decoder_core,
 )
 from utf8fpga.hdl.decoder.pipeline import BUFFERS, PARALLEL_PIPELINES
-from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
 from utf8fpga.hdl.encoder.encoder import Encoder
 from utf8fpga.hdl.encoder.parameters import EncoderParameters
@@ -48,11 +47,9 @@ __all__ = [
     "BUFFERS",
     "CORES",
     "FLAGS",
-    "MARK_PRACTICES",
     "MAX_LANES",
     "MAX_REMOVER_LANES",
     "MAX_TAP_LANES",
-    "MERGING_PRACTICES",
     "MOST",
     "PARALLEL_PIPELINES",
     "PIPELINES",
@@ -72,7 +69,6 @@ __all__ = [
     "Packer",
     "ParallelDecoder",
     "PortOptions",
-    "PracticeDecoder",
     "Refresh",
     "RefreshedDecoder",
     "Remover",

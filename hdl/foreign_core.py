@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from utf8fpga.hdl.foreign_bus import MOST_RESENT, connect_bus
 from utf8fpga.hdl.foreign_ports import FORMS, OWN_PORTS, CheckedPorts, cycles_of
 from utf8fpga.hdl.port_expressions import ExpressionError, Pin, parse
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
-from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, Practice
+from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, IncrementalDecoder, Practice
+from utf8fpga.model.golden import BulkGolden
 
 PATIENCE = 2048
 """Cycles after which a byte that is not accepted, or an output without end, is an error."""
@@ -34,6 +36,21 @@ _RESENT, PARTIAL = 1, 2
 
 VIOLATIONS = ("", f"the same byte was requested again {MOST_RESENT} times", "keep selects a part of a word")
 """By value of `ForeignCore.violation` what it means."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PracticeParameters(DecoderParameters):
+    """A decoder whose golden function has another practice."""
+
+    practice: Practice = Practice.MAXIMAL_SUBPARTS
+
+    def golden(self) -> IncrementalDecoder:
+        """The golden decoder of the practice."""
+        return IncrementalDecoder(self.practice)
+
+    def bulk_golden(self) -> BulkGolden | None:
+        """A decoder of arrays, for maximal subparts."""
+        return super().bulk_golden() if self.practice is Practice.MAXIMAL_SUBPARTS else None
 
 
 class ForeignCore(wiring.Component):
@@ -123,7 +140,7 @@ class ForeignCore(wiring.Component):
         if self.ports.kind == "transcoder":
             form = self.ports.form if self.ports.form == "utf-8" else f"{self.ports.form}-le"
             return TranscoderParameters(to=form)
-        return DecoderParameters(practice=self._practice)
+        return _PracticeParameters(practice=self._practice)
 
     @property
     def sends_empty_texts(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from amaranth.lib import data, enum
 
-from utf8fpga.model import REPLACEMENT_CHARACTER, RFC_2279, EncodingTable, ErrorKind
+from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, ErrorKind
 
 
 class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclass takes the shape
@@ -23,9 +23,6 @@ class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclas
     INCOMPLETE = ErrorKind.INCOMPLETE.value
 
 
-LONGEST_ANNOUNCED = RFC_2279.longest
-"""Upper bound on the sequence lengths that a first byte announces, in any version of UTF-8."""
-
 
 def code_point_bits(table: EncodingTable) -> int:
     """The width of a code point: enough for the last one of a table, and for U+FFFD."""
@@ -37,7 +34,6 @@ def item_layout(
     *,
     kind: bool = False,
     length: bool = False,
-    announced: bool = False,
 ) -> data.StructLayout:
     """One item: a symbol of a decoder's output.
 
@@ -46,15 +42,12 @@ def item_layout(
         error: the item is ill-formed; 0 in a lane without an item.
         kind: the cause of the error, `Kind.NONE` without one (only with `kind`).
         length: the code units of the item (only with `length`).
-        announced: how many units the first unit of the item announces (only with `announced`).
     """
     fields: dict[str, object] = {"code_point": code_point_bits(table), "error": 1}
     if kind:
         fields["kind"] = Kind
     if length:
         fields["length"] = table.longest.bit_length()
-    if announced:
-        fields["announced"] = LONGEST_ANNOUNCED.bit_length()
     return data.StructLayout(fields)
 
 

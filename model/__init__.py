@@ -29,7 +29,6 @@ from utf8fpga.model.history.differences import compare_documents, comparison_tex
 from utf8fpga.model.history.rules import Answer, BrownRule, Conversion, brown, hopwood, table_3_1b
 from utf8fpga.model.partition import Subsequence, partition
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
-from utf8fpga.model.replacement import ESCAPES, Replacement, encode_escaped
 from utf8fpga.model.table import (
     BitPattern,
     Composition,
@@ -47,7 +46,6 @@ __all__ = [
     "CESU_8_CODE_UNITS",
     "COMPOSITIONS",
     "DFA",
-    "ESCAPES",
     "GENERALISED_UTF_8",
     "MODIFIED_UTF_8",
     "MODIFIED_UTF_8_CODE_UNITS",
@@ -71,7 +69,6 @@ __all__ = [
     "Item",
     "Practice",
     "Range",
-    "Replacement",
     "Row",
     "State",
     "Subsequence",
@@ -86,7 +83,6 @@ __all__ = [
     "decode",
     "decode_with",
     "encode",
-    "encode_escaped",
     "encode_units",
     "hopwood",
     "is_well_formed",

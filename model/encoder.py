@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item
 from utf8fpga.model.encodings import Encoding
 from utf8fpga.model.golden import GoldenDecoder
-from utf8fpga.model.replacement import Replacement
 
 BYTE_ORDER_MARK = 0xFEFF
 """The code point of a byte order mark at the beginning of a text; elsewhere it is a zero width no-break space."""
@@ -43,11 +42,7 @@ class CodeUnit(NamedTuple):
     error: bool
 
 
-def _encoded(
-    encoding: Encoding, code_point: int, length: int, error: bool, escaped: Container[int] = ()
-) -> list[CodeUnit]:
-    if code_point in escaped:
-        return [CodeUnit(length, code_point % 256, error)]
+def _encoded(encoding: Encoding, code_point: int, length: int, error: bool) -> list[CodeUnit]:
     try:
         units = encoding.form.encode(code_point)
     except ValueError:
@@ -65,7 +60,6 @@ class GoldenEncoder:
         source: that of the words; default: a word is a code point.
         flag: the number of the bit of a symbol above the word that is set for a mark, whose units have the flag
             `error`; default: none.
-        unescape: the escape whose code points become bytes again; default: none.
 
     >>> from utf8fpga.model.encodings import ENCODINGS
     >>> GoldenEncoder(ENCODINGS["utf-8"]).process([0xE9])
@@ -74,25 +68,16 @@ class GoldenEncoder:
     'efbfbd'
     """
 
-    def __init__(
-        self,
-        encoding: Encoding,
-        source: Encoding | None = None,
-        flag: int | None = None,
-        unescape: Replacement | None = None,
-    ) -> None:
+    def __init__(self, encoding: Encoding, source: Encoding | None = None, flag: int | None = None) -> None:
         self._encoding, self._source = encoding, source
         self._flag = 0 if flag is None else 1 << flag
-        self._escaped = unescape.code_points if unescape else ()
 
     def process(self, symbols: Iterable[int], final: bool = False) -> list[CodeUnit]:
         """See `Golden.process`."""
         source = self._source
         words = symbols if source is None else map(source.swapped, symbols)
-        flag, escaped = self._flag, self._escaped
-        return [
-            unit for word in words for unit in _encoded(self._encoding, word & ~flag, 1, bool(word & flag), escaped)
-        ]
+        flag = self._flag
+        return [unit for word in words for unit in _encoded(self._encoding, word & ~flag, 1, bool(word & flag))]
 
     def getstate(self) -> None:
         """There is one state."""
@@ -107,7 +92,6 @@ class GoldenTranscoder:
     Args:
         decoder: the golden decoder of the input, at the beginning of a text.
         mark: what becomes of a byte order mark. The first code unit with a length also stands for a removed mark.
-        unescape: the escape whose code points become bytes again; default: none.
 
     >>> from utf8fpga.model import IncrementalDecoder
     >>> from utf8fpga.model.encodings import ENCODINGS
@@ -123,9 +107,7 @@ class GoldenTranscoder:
         source: Encoding,
         target: Encoding,
         mark: ByteOrderMark = ByteOrderMark.KEEP,
-        unescape: Replacement | None = None,
     ) -> None:
-        self._escaped = unescape.code_points if unescape else ()
         self._decoder, self._source, self._target, self._mark = decoder, source, target, mark
         self._begin()
 
@@ -144,7 +126,7 @@ class GoldenTranscoder:
                 self._removed = item.length
             else:
                 length = item.length + self._removed
-                found += _encoded(self._target, item.code_point, length, item.error is not None, self._escaped)
+                found += _encoded(self._target, item.code_point, length, item.error is not None)
                 self._removed = 0
             self._is_first = False
         if final:

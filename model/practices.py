@@ -16,13 +16,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from functools import partial
 from itertools import chain, islice, tee
 
-from utf8fpga.model.decoder import Decoder, Item, code_units, new_item
+from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Decoder, Item, code_units, new_item
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import RFC_2279, TABLE_3_7
-from utf8fpga.model.replacement import ESCAPES, Replacement
 from utf8fpga.model.table import EncodingTable, Range, checked_table
 
 
@@ -68,13 +66,7 @@ class Practice(StrEnum):
         raise InvalidArgumentError(f"{value!r} is not one of {', '.join(cls)}")
 
 
-def decode_with(
-    data: Iterable[int],
-    practice: Practice | str,
-    table: EncodingTable = TABLE_3_7,
-    *,
-    replace_with: Replacement | str = Replacement.REPLACEMENT_CHARACTER,
-) -> Iterator[Item]:
+def decode_with(data: Iterable[int], practice: Practice | str, table: EncodingTable = TABLE_3_7) -> Iterator[Item]:
     """Decode a whole text with a replacement practice.
 
     `data` is read on demand, so it may be a stream. A mark that merges maximal subparts may be
@@ -86,15 +78,13 @@ def decode_with(
         data: the code units of one text; for UTF-8 any bytes-like object.
         practice: the replacement practice, or its name such as ``each-unit``.
         table: the encoding form; default: UTF-8.
-        replace_with: what a mark becomes, or its name; see `Replacement`.
 
     Returns:
         The items, in order.
 
     Raises:
         TypeError: `data` is a string or not iterable.
-        ValueError: `practice` or `replace_with` is unknown, or does not support the table or the other one; or a code
-            unit is outside the table's width.
+        ValueError: `practice` is unknown, or does not support the table; or a code unit is outside the table's width.
 
     >>> for practice in Practice:
     ...     print(" ".join(f"{item.code_point:04X}" for item in decode_with(b"\\xf0\\x80\\x80A\\xe1\\x80", practice)))
@@ -104,10 +94,8 @@ def decode_with(
     FFFD 0041 FFFD
     FFFD 0041 FFFD
     FFFD
-    >>> [hex(item.code_point) for item in decode_with(b"A\\xe1\\x80", "each-unit", replace_with="surrogate-escape")]
-    ['0x41', '0xdce1', '0xdc80']
     """
-    return _filter(practice, table, replace_with).items(code_units(data, table, 0), final=True)
+    return _filter(practice, table).items(code_units(data, table, 0), final=True)
 
 
 class IncrementalDecoder:
@@ -122,11 +110,10 @@ class IncrementalDecoder:
     Args:
         practice: the replacement practice, or its name; default: `MAXIMAL_SUBPARTS`.
         table: the encoding form; default: UTF-8.
-        replace_with: what a mark becomes, or its name; see `Replacement`.
 
     Raises:
         TypeError: `table` is not an `EncodingTable`.
-        ValueError: `practice` or `replace_with` is unknown, or does not support the table or the other one.
+        ValueError: `practice` is unknown, or does not support the table.
 
     >>> decoder = IncrementalDecoder(Practice.WHOLE_SUBSEQUENCE)
     >>> decoder.decode(b"\\xf0\\x80")
@@ -136,20 +123,15 @@ class IncrementalDecoder:
     """
 
     def __init__(
-        self,
-        practice: Practice | str = Practice.MAXIMAL_SUBPARTS,
-        table: EncodingTable = TABLE_3_7,
-        *,
-        replace_with: Replacement | str = Replacement.REPLACEMENT_CHARACTER,
+        self, practice: Practice | str = Practice.MAXIMAL_SUBPARTS, table: EncodingTable = TABLE_3_7
     ) -> None:
         self.practice = Practice(practice)
-        self._new_filter = partial(_filter, practice, table, replace_with)
         self.table = table
         self.reset()
 
     def reset(self) -> None:
         """Discard the open sequence and the pending mark, and restart offsets at 0."""
-        self._marks = self._new_filter()
+        self._marks = _filter(self.practice, self.table)
         self._taken = 0
 
     def decode(self, units: Iterable[int], final: bool = False) -> list[Item]:
@@ -196,32 +178,13 @@ class _Subparts:
 
 
 class _EachUnit(_Subparts):
-    """With the same code point for each mark."""
-
-    def __init__(self, table: EncodingTable, replacement: Replacement = Replacement.REPLACEMENT_CHARACTER) -> None:
-        super().__init__(replacement.without_escapes(table))
-        self._replacement = replacement
-
     def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
-        code_point = self._replacement.code_points.first
         for item in super().items(units, final):
             if item.error is None:
                 yield item
             else:
                 for offset in range(item.offset, item.offset + item.length):
-                    yield new_item((offset, 1, code_point, item.error))
-
-
-class _Escapes(_EachUnit):
-    """With the code point of each unit."""
-
-    def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
-        open_units, _ = self._decoder.getstate()
-        units, same_units = tee(units)
-        source = chain(open_units, same_units)
-        for item in super().items(units, final):
-            *_, last = islice(source, item.length)
-            yield item if item.error is None else item._replace(code_point=self._replacement.code_point(last))
+                    yield new_item((offset, 1, REPLACEMENT_CHARACTER, item.error))
 
 
 class _FirstError(_Subparts):
@@ -298,21 +261,10 @@ _PRACTICES: Mapping[Practice, Callable[[EncodingTable], _Subparts]] = {
 }
 
 
-def _filter(practice: Practice | str, table: EncodingTable, replace_with: Replacement | str) -> _Subparts:
+def _filter(practice: Practice | str, table: EncodingTable) -> _Subparts:
     """The filter of a new text."""
-    chosen, replacement = Practice(practice), Replacement(replace_with)
-    if replacement is Replacement.REPLACEMENT_CHARACTER:
-        return _PRACTICES[chosen](checked_for(chosen, table))
-    check_replacement(chosen, replacement)
-    return (_Escapes if replacement in ESCAPES else _EachUnit)(checked_table(table), replacement)
-
-
-def check_replacement(practice: Practice, replacement: Replacement) -> None:
-    """Check that a replacement is possible under a practice."""
-    if replacement is not Replacement.REPLACEMENT_CHARACTER and practice is not Practice.EACH_UNIT:
-        raise InvalidArgumentError(
-            f"{replacement} replaces single code units: use practice {Practice.EACH_UNIT}, not {practice}"
-        )
+    chosen = Practice(practice)
+    return _PRACTICES[chosen](checked_for(chosen, table))
 
 
 def checked_for(practice: Practice, table: EncodingTable) -> EncodingTable:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The decoders: serial, parallel, with other practices; and the function that chooses one by its parameters."""
+"""The decoders, serial and parallel, and the function that chooses one by its parameters."""

@@ -10,13 +10,11 @@ from typing import Any, ClassVar, NamedTuple, ParamSpec
 from amaranth.lib import data
 
 from utf8fpga.hdl.beats import stage_ports
-from utf8fpga.hdl.core import Core, Option, TableParameters, option, written
+from utf8fpga.hdl.core import Core, Option, TableParameters, option
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
-from utf8fpga.hdl.decoder.each_unit import EachUnitDecoder
 from utf8fpga.hdl.decoder.packed import CompactDecoder, PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.pipeline import BUFFERS, FASTEST, IN_PACKER, PipelineStages, default_pipeline
-from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
 from utf8fpga.hdl.payloads import item_layout, slots_layout
 from utf8fpga.hdl.periodic_reset import MAX_EVERY, RefreshedDecoder
@@ -29,14 +27,11 @@ from utf8fpga.model import (
     IncrementalDecoder,
     InvalidArgumentError,
     Item,
-    Practice,
     TableError,
     encode,
 )
 from utf8fpga.model.golden import BulkGolden, Golden
-from utf8fpga.model.practices import check_replacement
 from utf8fpga.model.render import counted
-from utf8fpga.model.replacement import Replacement, encode_escaped
 
 MAX_LANES = 256
 """Upper bound on the number of lanes of a parallel decoder."""
@@ -72,7 +67,7 @@ class DecoderParameters(TableParameters):
         pipeline: register stages, 0 is the smallest; serial 0 to 2, parallel 0 to 6; default: the fewest with which the
             clock network of an ECP5 of speed grade 6 is the limit of plain decoders: 2, but 5 with more than 16 sparse
             or 8 packed lanes, and in parallel decoders with `refresh`, or with a buffer in registers where there may
-            be one in memory; 0 with `replace_with`.
+            be one in memory.
         packed: the words of an output beat are contiguous from word 0 (default); otherwise they are in order and may
             have gaps between them (sparse). With one lane there is nothing to pack, and the value is False.
         buffer: the buffer behind the window of a parallel decoder, ``registers``, ``memory``, ``slices``, a memory with
@@ -80,9 +75,6 @@ class DecoderParameters(TableParameters):
             packer; default: memory if there are at least as many lanes as the longest sequence has units, slices from
             32 lanes on, and packer in packed decoders of UTF-8 with 4 to 8 and with 16 lanes; None in a serial decoder.
         replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
-        practice: which ill-formed code units are replaced by one U+FFFD.
-        replace_with: what they are replaced by. Others than U+FFFD are for the practice `Practice.EACH_UNIT`, and have
-            neither a pipeline, nor `kind` and `length`.
         kind: items have the cause of their error.
         length: items have their number of code units.
         refresh: lower bound on the cycles from one periodic reset to the next; None: no periodic reset.
@@ -95,8 +87,8 @@ class DecoderParameters(TableParameters):
 
     >>> DecoderParameters(lanes=16, packed=False).arguments()
     ['--lanes', '16', '--sparse']
-    >>> DecoderParameters(practice=Practice.EACH_UNIT, pipeline=1, replacement=False).name
-    'decoder-pipeline-1-no-replacement-each-unit'
+    >>> DecoderParameters(pipeline=1, replacement=False).name
+    'decoder-pipeline-1-no-replacement'
     >>> DecoderParameters(lanes=16).buffer, DecoderParameters(lanes=16, packed=False).buffer
     ('packer', 'memory')
     """
@@ -136,16 +128,6 @@ class DecoderParameters(TableParameters):
         "Leave the data of ill-formed items undefined, which is smaller; default: U+FFFD.",
         flags=("", "--no-replacement"),
     )
-    practice: Practice = option(
-        Practice.MAXIMAL_SUBPARTS,
-        "Which ill-formed bytes are replaced by one U+FFFD.",
-        choices=tuple(practice.value for practice in MARK_PRACTICES),
-    )
-    replace_with: Replacement = option(
-        Replacement.REPLACEMENT_CHARACTER,
-        "What ill-formed bytes are replaced by; others than U+FFFD with --practice each-unit.",
-        choices=tuple(each.value for each in Replacement),
-    )
     refresh: int | None = option(
         None,
         "Reset the decoder periodically, between packets, at least this many cycles apart, which ends the effect of"
@@ -165,39 +147,12 @@ class DecoderParameters(TableParameters):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set("architecture", self.architecture or ("serial" if self.lanes == 1 else "parallel"))
-        self._check_practice()
         self._check_serial() if self.architecture == "serial" else self._check_parallel()
-        self._check_replacement()
         self._set("compact_input", self.compact_input and self.lanes > 1)
         if self.compact_input and self.refresh is not None:
             raise InvalidArgumentError(
                 f"refresh {self.refresh} would not reset the remover of compact_input: leave out one of them"
             )
-
-    def _check_practice(self) -> None:
-        if self.practice is not Practice.MAXIMAL_SUBPARTS and self.architecture != "serial":
-            raise InvalidArgumentError(f"practice {self.practice} is for the serial decoder: use one lane")
-        if self.practice in MERGING_PRACTICES and self.length:
-            raise InvalidArgumentError(
-                f"practice {self.practice} outputs a mark before its length is known: leave out length"
-            )
-
-    def _check_replacement(self) -> None:
-        chosen = self.replace_with
-        if self.has_plain_marks:
-            return
-        check_replacement(self.practice, chosen)
-        chosen.without_escapes(self.table)
-        for name in ("pipeline", "kind", "length"):
-            if value := getattr(self, name):
-                raise InvalidArgumentError(f"replace_with {chosen} has no {name}: leave out {name} {written(value)}")
-        if not self.replacement:
-            raise InvalidArgumentError(f"replace_with {chosen} defines the data of marks: leave out --no-replacement")
-
-    @property
-    def has_plain_marks(self) -> bool:
-        """Whether marks are U+FFFD, or undefined."""
-        return self.replace_with is Replacement.REPLACEMENT_CHARACTER
 
     def _check_serial(self) -> None:
         if self.lanes != 1:
@@ -206,8 +161,7 @@ class DecoderParameters(TableParameters):
             )
         if self.buffer is not None:
             raise InvalidArgumentError(f"a serial decoder has no buffer: leave out buffer {self.buffer}")
-        fastest = PIPELINES[-1] if self.has_plain_marks else 0
-        self._set("pipeline", fastest if self.pipeline is None else self.pipeline)
+        self._set("pipeline", PIPELINES[-1] if self.pipeline is None else self.pipeline)
         if self.pipeline not in PIPELINES:
             raise InvalidArgumentError(f"pipeline {self.pipeline} is not in 0..{PIPELINES[-1]}")
         self._set("packed", False)
@@ -243,10 +197,6 @@ class DecoderParameters(TableParameters):
             return CompactDecoder(self)
         if self.refresh is not None:
             return RefreshedDecoder(replace(self, refresh=None).build(), self.refresh)
-        if not self.has_plain_marks:
-            return EachUnitDecoder(self)
-        if self.practice is not Practice.MAXIMAL_SUBPARTS:
-            return PracticeDecoder(self)
         if self.architecture == "serial":
             return SerialDecoder(self)
         if self.buffer == IN_PACKER:
@@ -277,15 +227,13 @@ class DecoderParameters(TableParameters):
     output_noun = "code point"
 
     def golden(self) -> Golden:
-        """The golden decoder of this table and practice."""
-        return IncrementalDecoder(self.practice, self.table, replace_with=self.replace_with)
+        """The golden decoder of this table."""
+        return IncrementalDecoder(table=self.table)
 
     def bulk_golden(self) -> BulkGolden | None:
-        """A decoder of arrays, for tables of bytes and maximal subparts."""
+        """A decoder of arrays, for tables of bytes."""
         from utf8fpga.model.arrays import PacketDecoder
 
-        if self.practice is not Practice.MAXIMAL_SUBPARTS:
-            return None
         try:
             return PacketDecoder(self.table, causes=self.kind or self.length, replacement=self.replacement)
         except TableError:
@@ -320,10 +268,8 @@ class DecoderParameters(TableParameters):
         return Item(previous.offset + previous.length if previous else 0, fields["length"], code_point, kind)
 
     def observable(self) -> DecoderParameters:
-        """With `kind`, and with `length` if the practice allows it; with marks other than U+FFFD without both."""
-        if not self.has_plain_marks:
-            return self
-        return replace(self, kind=True, length=self.practice not in MERGING_PRACTICES)
+        """With `kind` and `length`."""
+        return replace(self, kind=True, length=True)
 
     def label(self, symbol: Item | Word) -> str:
         """The code point; of an ill-formed item the cause of its error, or ``error`` if the item has no cause."""
@@ -332,10 +278,8 @@ class DecoderParameters(TableParameters):
         return f"U+{symbol.code_point:04X}"
 
     def as_bytes(self, symbols: Iterable[Item]) -> bytes:
-        """The decoded text in UTF-8, with U+FFFD or what replaces it; surrogates of an escape are the escaped bytes."""
-        points = [item.code_point for item in symbols]
-        is_escape = self.replace_with is Replacement.SURROGATE_ESCAPE
-        return encode_escaped(points, self.replace_with) if is_escape else encode(points)
+        """The decoded text in UTF-8, with U+FFFD."""
+        return encode([item.code_point for item in symbols])
 
     @property
     def title(self) -> str:
@@ -353,9 +297,9 @@ class DecoderParameters(TableParameters):
     def description(self) -> list[str]:
         """The table, the architecture and the other parameters."""
         units = counted(self.lanes, "code unit")
-        mark = self.replace_with.shown if self.replacement else "undefined"
+        mark = "U+FFFD" if self.replacement else "undefined"
         return [
-            f"{self.table.name} decoder, {self.architecture}, {units} per cycle, {self.practice};",
+            f"{self.table.name} decoder, {self.architecture}, {units} per cycle;",
             f"pipeline {self.pipeline}, buffer {self.buffer or 'none'}, refresh {self.refresh or 'none'}.",
             f"Words are UTF-32; for an ill-formed item {mark}.",
             f"Generated from: {self.table.source}.",
@@ -374,9 +318,7 @@ class DecoderParameters(TableParameters):
 
     def board_forms(self) -> tuple[str, ...]:
         """A word or a line for each item, or the text."""
-        if self.has_plain_marks:
-            return ("words", "lines", "utf-8")
-        return ("words",) if self.replace_with is Replacement.SURROGATE_ESCAPE else ("words", "utf-8")
+        return ("words", "lines", "utf-8")
 
 
 _Arguments = ParamSpec("_Arguments")

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 
-from utf8fpga.hdl.beats import is_effective, stage_ports
+from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.commented import commented, named
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
-from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind, item_layout
+from utf8fpga.hdl.payloads import Kind
 from utf8fpga.hdl.pipeline import loaded
 from utf8fpga.model import REPLACEMENT_CHARACTER
-from utf8fpga.model.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.decoder.parameters import DecoderParameters
@@ -54,8 +53,6 @@ class SerialDecoder(wiring.Component):
         parameters: the parameters. Without `replacement` the multiplexer of its data is saved. The stages of
             `pipeline` are in addition to the slot: 0 is the smallest; 1 registers the output; 2 also registers the
             class of a unit and whether it may follow the unit before it.
-        announced: add the field `announced`, the bytes that the first byte of an item announces by
-            the bit distribution of RFC 2279; for tables of bytes.
 
     Ports:
         input: stream of `beat_layout`, code units, one lane.
@@ -71,24 +68,14 @@ class SerialDecoder(wiring.Component):
     reset_cycles = 0
     stall_cycles = 0
 
-    def __init__(self, parameters: DecoderParameters, *, announced: bool = False) -> None:
+    def __init__(self, parameters: DecoderParameters) -> None:
         table = parameters.table
-        if announced and table.unit_width != 8:
-            raise InvalidArgumentError(
-                f"{table.name} has units of {table.unit_width} bits, but only bytes announce a length"
-            )
-        self.parameters, self.announced, self.pipeline = parameters, announced, parameters.pipeline or 0
+        self.parameters, self.pipeline = parameters, parameters.pipeline or 0
         self.control = SerialControl.of(table)
         if parameters.kind:
             self.control.check_kinds()
-        item = item_layout(
-            table,
-            kind=parameters.kind,
-            length=parameters.length,
-            announced=announced,
-        )
         self.latency = self.drain_cycles = 1 + self.pipeline
-        super().__init__(stage_ports(table.unit_width, item, 1))
+        super().__init__(parameters.ports)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -304,7 +291,6 @@ class _Slot:
         )
         self.kind = Signal(Kind, reset_less=True)
         self.length = Signal(range(decoder.parameters.table.longest + 1), reset_less=True)
-        self.announced = Signal(range(LONGEST_ANNOUNCED + 1), reset_less=True)
 
     @property
     def open(self) -> Value:
@@ -373,8 +359,6 @@ class _Slot:
                 )
             if self._parameters.length:
                 m.d.sync += self.length.eq(Mux(continued & self.open, self.length + 1, 1))
-            if self._decoder.announced:
-                m.d.sync += self.announced.eq(Mux(continued & self.open, self.announced, control.announced(unit)))
             with m.If(closes):
                 m.d.sync += self.remaining.eq(0)
 
@@ -387,6 +371,4 @@ class _Slot:
             fields.append(Mux(self.open, ended, self.kind))
         if self._parameters.length:
             fields.append(self.length)
-        if self._decoder.announced:
-            fields.append(self.announced)
         return Cat(*fields, self.keep, self.last)

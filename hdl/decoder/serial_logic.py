@@ -18,7 +18,6 @@ from utf8fpga.hdl.minimise import Function, Word, minimise, minimised, minimised
 from utf8fpga.hdl.payloads import code_point_bits
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
 from utf8fpga.model.errors import representatives
-from utf8fpga.model.forms import RFC_2279
 from utf8fpga.model.table import spell
 
 _KIND_BITS = max(ErrorKind).bit_length()
@@ -255,14 +254,6 @@ class SerialControl:
         strays = self.units - self.allowed[START]
         kinds = {unit: cause(self.table, [unit], None) for unit in strays}
         return minimised_word(kinds, _KIND_BITS, self.table.unit_width)
-
-    @cached_property
-    def announced(self) -> Word:
-        """How many bytes a first byte announces by the bit distribution of RFC 2279; 1 for any other byte."""
-        patterns = RFC_2279.patterns.items()
-        announced = {unit: length for length, pattern in patterns for unit in pattern.blocks[0]}
-        lengths = {unit: announced.get(unit, 1) for unit in self.units}
-        return minimised_word(lengths, RFC_2279.longest.bit_length(), self.table.unit_width)
 
     # Functions of the context.
 

@@ -33,7 +33,6 @@ def swapped_bytes(unit: Value) -> Value:
 class Encoder(Chain):
     """Words in, code units out (D79); what is no code point of the form becomes U+FFFD, with a flag.
 
-    With `unescape` the code points of an escape are the bytes that they stand for, without a flag.
 
     Throughput: a beat per cycle; with `narrow` a unit per cycle with one lane, and as many as lanes with more.
 
@@ -51,7 +50,7 @@ class Encoder(Chain):
         lanes, target = parameters.lanes, parameters.target
         # As wide as the words that a decoder has at its ports, which may be changed on their way.
         symbol: Any = data.StructLayout({"code_point": WORD_BITS, "error": 1}) if parameters.items else WORD_BITS
-        logic = EncoderLogic.of_bits(target.table, WORD_BITS, parameters.unescape)
+        logic = EncoderLogic.of_bits(target.table, WORD_BITS)
         self.slots = slots_for(logic)
         self.encoder: UnitQueue | ParallelEncoder
         if parameters.narrow and lanes == 1:

@@ -13,7 +13,7 @@ from amaranth.hdl import Cat, Const, Mux, Value
 
 from utf8fpga.hdl.commented import Namer, unnamed
 from utf8fpga.hdl.minimise import Function, minimised
-from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, InvalidArgumentError, Range, Replacement
+from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, InvalidArgumentError, Range
 from utf8fpga.model.table import joined, outside
 
 WORD_BITS = 32
@@ -23,9 +23,6 @@ _LAST_WORD = (1 << WORD_BITS) - 1
 
 REPLACED = 0
 """The class of a code point that has no sequence: it is encoded as U+FFFD."""
-
-ESCAPED = -1
-"""The class of a code point that stands for an ill-formed byte."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class UnitSlot:
 class EncoderLogic:
     """The functions from a code point to its code units.
 
-    The *class* of a code point is the number of its code units, `REPLACED` if no row has it, or `ESCAPED`. Within a
+    The *class* of a code point is the number of its code units, or `REPLACED` if no row has it. Within a
     class the units are the fixed and the payload bits of its `BitPattern` (Tables 3-5 and 3-6), which is derived from
     the rows.
 
@@ -57,7 +54,6 @@ class EncoderLogic:
         table: the encoding form; of a composition its `flattened` table.
         given: the code points that occur, ascending.
         marks: the code point of an ill-formed item is undefined; otherwise it is U+FFFD.
-        escape: the escape that is undone, for units of 8 bits; default: none.
 
     Raises:
         InvalidArgumentError: the table has no U+FFFD, but must replace a code point.
@@ -67,26 +63,23 @@ class EncoderLogic:
     table: EncodingTable
     given: tuple[Range, ...]
     marks: bool = False
-    escape: Replacement | None = None
 
     @staticmethod
     @lru_cache(maxsize=32)
-    def behind(
-        source: EncodingTable, table: EncodingTable, *, marks: bool = False, escape: Replacement | None = None
-    ) -> EncoderLogic:
+    def behind(source: EncodingTable, table: EncodingTable, *, marks: bool = False) -> EncoderLogic:
         """The functions for a table behind a decoder.
 
         Args:
             source: the form that is decoded: its code points occur, and U+FFFD.
         """
         points = [*(row.code_points for row in source.rows), Range(REPLACEMENT_CHARACTER, REPLACEMENT_CHARACTER)]
-        return EncoderLogic(table, tuple(joined(points)), marks, escape)
+        return EncoderLogic(table, tuple(joined(points)), marks)
 
     @staticmethod
     @lru_cache(maxsize=32)
-    def of_bits(table: EncodingTable, bits: int, escape: Replacement | None = None) -> EncoderLogic:
+    def of_bits(table: EncodingTable, bits: int) -> EncoderLogic:
         """The functions for a table where all numbers of some bits occur."""
-        return EncoderLogic(table, (Range(0, (1 << bits) - 1),), escape=escape)
+        return EncoderLogic(table, (Range(0, (1 << bits) - 1),))
 
     def __post_init__(self) -> None:
         assert self.table.patterns
@@ -110,22 +103,18 @@ class EncoderLogic:
 
     def units_of(self, length: int) -> int:
         """The units of a code point of a class."""
-        return {REPLACED: len(self.replacement), ESCAPED: 1}.get(length, length)
+        return len(self.replacement) if length == REPLACED else length
 
     @cached_property
     def ranges(self) -> Mapping[int, tuple[Range, ...]]:
         """Per class the code points that occur."""
-        escaped = [self.escape.code_points] if self.escape else []
-        others = _intersection(self.given, outside(escaped, _LAST_WORD))
         found = {}
         for length in self.table.patterns:
             rows = [row.code_points for row in self.table.rows if len(row.units) == length]
-            if common := _intersection(others, rows):
+            if common := _intersection(self.given, rows):
                 found[length] = common
-        if escaped:
-            found[ESCAPED] = tuple(escaped)
         known = [row.code_points for row in self.table.rows]
-        if rest := _intersection(others, outside(known, _LAST_WORD)):
+        if rest := _intersection(self.given, outside(known, _LAST_WORD)):
             found[REPLACED] = rest
         return found
 
@@ -231,8 +220,6 @@ class EncoderLogic:
         """
         if each == REPLACED:
             return "constant", self.replacement[-1 - place] >> bit & 1, 0
-        if each == ESCAPED:
-            return ("payload", bit, 0) if bit < 7 else ("constant", 1, 0)
         pattern = self.table.patterns[each]
         sizes = pattern.payload_bits
         at = len(sizes) - 1 - place

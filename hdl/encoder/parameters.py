@@ -11,7 +11,7 @@ from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.encoder.encoder import Encoder
 from utf8fpga.hdl.encoder.logic import WORD_BITS
 from utf8fpga.hdl.payloads import OutputUnit
-from utf8fpga.model import ESCAPES, UTF_32, Composition, InvalidArgumentError, Replacement, spell
+from utf8fpga.model import UTF_32, InvalidArgumentError, spell
 from utf8fpga.model.encoder import CodeUnit, GoldenEncoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.render import counted
@@ -29,7 +29,6 @@ class UnitParameters(CoreParameters):
         packed: the units of an output beat are contiguous from lane 0 (default), or in order with gaps (sparse).
         narrow: an output beat has as many lanes as an input beat, and the input waits while more units than these are
             made of it; otherwise there are lanes for all units that a beat may become.
-        unescape: the escape that is undone, one of `ESCAPES`; for encodings of bytes. Default: none.
     """
 
     to: str = option("utf-8", "The encoding of the output.", choices=tuple(ENCODINGS))
@@ -44,13 +43,6 @@ class UnitParameters(CoreParameters):
         "As many units per output beat as input symbols: the input waits where the text grows. Default: room for"
         " all units that an input beat may become; a transcoder with one lane is always narrow.",
         flags=("--narrow", "--wide"),
-    )
-
-    unescape: Replacement | None = option(
-        None,
-        "Code points of this escape, of a decoder with --replace-with, become bytes again. Default: none.",
-        choices=tuple(each.value for each in ESCAPES),
-        named=True,
     )
 
     output_noun = "code unit"
@@ -72,15 +64,6 @@ class UnitParameters(CoreParameters):
     def _check_narrow(self, lanes: int) -> None:
         if lanes > 1 and self.narrow and not self.packed:
             raise InvalidArgumentError("narrow output beats are packed: leave out --sparse, or use --wide")
-
-    def _check_unescape(self) -> None:
-        if (escape := self.unescape) is not None:
-            if self.target.unit_bytes > 1 or isinstance(self.target.form, Composition):
-                raise InvalidArgumentError(f"unescape {escape} is for bytes of one table, not {self.to}: use utf-8")
-            escape.without_escapes(self.target.form)
-
-    def _unescape_notes(self) -> list[str]:
-        return [f"{self.unescape.shown} are output as the bytes 80..FF."] if self.unescape else []
 
     def comparable(self, symbol: CodeUnit) -> OutputUnit:
         """The unit without the number of input symbols."""
@@ -130,7 +113,6 @@ class EncoderParameters(UnitParameters):
         super().__post_init__()
         self._check_narrow(self.lanes)
         self._set("packed", self.packed or self.lanes == 1)
-        self._check_unescape()
 
     def build(self) -> Encoder:
         """The circuit."""
@@ -138,7 +120,7 @@ class EncoderParameters(UnitParameters):
 
     def golden(self) -> GoldenEncoder:
         """The golden encoder."""
-        return GoldenEncoder(self.target, flag=WORD_BITS if self.items else None, unescape=self.unescape)
+        return GoldenEncoder(self.target, flag=WORD_BITS if self.items else None)
 
     input_table = UTF_32
 

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.commented import Namer, commented, named, unnamed
-from utf8fpga.hdl.encoder.logic import ESCAPED, REPLACED, EncoderLogic, chosen
+from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic, chosen
 from utf8fpga.hdl.fan_out import FanOut
 from utf8fpga.hdl.payloads import unit_layout
 
@@ -109,8 +109,7 @@ class EncoderStages(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         collision = Signal()
-        named_classes = {REPLACED: "U+FFFD", ESCAPED: "byte"}
-        which = ", ".join(named_classes.get(each, f"{each}") for each in self.logic.names)
+        which = ", ".join("U+FFFD" if each == REPLACED else f"{each}" for each in self.logic.names)
         comment = f"A beat with the class of each code point, one bit for each number of units: {which}."
         taken, shown = (
             Signal(self._stage, name=name, reset_less=True, attrs={"doc": comment})

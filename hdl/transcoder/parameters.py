@@ -12,19 +12,15 @@ from utf8fpga.hdl.core import option
 from utf8fpga.hdl.decoder.parameters import MAX_LANES, DecoderParameters
 from utf8fpga.hdl.decoder.pipeline import FASTEST
 from utf8fpga.hdl.encoder.parameters import UnitParameters
-from utf8fpga.hdl.transcoder.transcoder import InPlaceSanitizer, Transcoder, source_table
-from utf8fpga.model import IncrementalDecoder, Practice
+from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
+from utf8fpga.model import IncrementalDecoder
 from utf8fpga.model.decoder import ComposedDecoder
 from utf8fpga.model.encoder import ByteOrderMark, GoldenTranscoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.golden import GoldenDecoder
 from utf8fpga.model.render import counted
-from utf8fpga.model.replacement import ESCAPES, Replacement
 from utf8fpga.model.table import Composition, EncodingTable, spell
-
-_REPLACEMENTS = tuple(each.value for each in Replacement if each is not Replacement.SURROGATE_ESCAPE)
-"""Those that have sequences in all encodings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +37,6 @@ class TranscoderParameters(UnitParameters):
         pipeline: register stages of the decoder, see `DecoderParameters`; default: 2, with several lanes 5;
             None for UTF-32, which needs none, so that only 0 may be given. With one lane and 2 the encoder has register
             stages, too.
-        replace_with: what each ill-formed code unit is replaced by; default: one U+FFFD for each maximal subpart.
-            Others are for one lane, and have no pipeline.
         bom: what becomes of a byte order mark, U+FEFF, at the beginning of a packet: a value of `ByteOrderMark`.
 
     Raises:
@@ -67,11 +61,6 @@ class TranscoderParameters(UnitParameters):
         range=(0, None),
     )
 
-    replace_with: Replacement = option(
-        Replacement.REPLACEMENT_CHARACTER,
-        "What each ill-formed code unit is replaced by, with one lane. Default: one U+FFFD for each maximal subpart.",
-        choices=_REPLACEMENTS,
-    )
     bom: ByteOrderMark = option(
         ByteOrderMark.KEEP,
         "What becomes of a byte order mark at the beginning of a packet: it is kept as a character (default),"
@@ -88,50 +77,14 @@ class TranscoderParameters(UnitParameters):
         if self.lanes == 1:
             self._set("packed", True)
             self._set("narrow", True)
-        self._check_replacement()
-        self._check_unescape()
         decoder = self.decoder
         if decoder is None and self.pipeline:
             raise InvalidArgumentError(f"{self.from_} needs no decoder: leave out pipeline {self.pipeline}")
         self._set("pipeline", decoder and decoder.pipeline)
 
-    def _check_replacement(self) -> None:
-        chosen = self.replace_with
-        if self.has_plain_marks:
-            return
-        if self.lanes != 1:
-            raise InvalidArgumentError(f"replace_with {chosen} is for one lane, not {self.lanes}")
-        if isinstance(self.given.form, Composition) or source_table(self.given).longest == 1:
-            raise InvalidArgumentError(f"replace_with {chosen} is for a source of one decoder, not {self.from_}")
-
-    def _check_unescape(self) -> None:
-        super()._check_unescape()
-        if (escape := self.unescape) is None:
-            return
-        if not self.has_plain_marks:
-            raise InvalidArgumentError(f"unescape undoes what replace_with {self.replace_with} does: leave out one")
-        if not any(row.code_points.overlaps(escape.code_points) for row in self.given.table.rows):
-            raise InvalidArgumentError(f"unescape {escape} has no effect, since {self.from_} has no {escape.shown}")
-
-    @property
-    def has_plain_marks(self) -> bool:
-        """Whether there is U+FFFD for each maximal subpart."""
-        return self.replace_with is Replacement.REPLACEMENT_CHARACTER
-
-    @property
-    def _practice(self) -> Practice:
-        return Practice.MAXIMAL_SUBPARTS if self.has_plain_marks else Practice.EACH_UNIT
-
-    @property
-    def works_in_place(self) -> bool:
-        """Whether the output has one unit for each unit of the input, without a decoder."""
-        if self.has_plain_marks or self.from_ != self.to or self.bom is not ByteOrderMark.KEEP:
-            return False
-        return self.replace_with not in ESCAPES and len(self.target.form.encode(self.replace_with.code_point(0))) == 1
-
-    def build(self) -> Transcoder | InPlaceSanitizer:
+    def build(self) -> Transcoder:
         """The circuit."""
-        return InPlaceSanitizer(self) if self.works_in_place else Transcoder(self)
+        return Transcoder(self)
 
     @property
     def decoder(self) -> DecoderParameters | None:
@@ -147,8 +100,6 @@ class TranscoderParameters(UnitParameters):
             lanes=self.lanes,
             packed=False,
             pipeline=pipeline,
-            practice=self._practice,
-            replace_with=self.replace_with,
         )
 
     @property
@@ -167,8 +118,8 @@ class TranscoderParameters(UnitParameters):
         if isinstance(form, Composition):
             decoder: GoldenDecoder = ComposedDecoder(form)
         else:
-            decoder = IncrementalDecoder(self._practice, form, replace_with=self.replace_with)
-        return GoldenTranscoder(decoder, self.given, self.target, self.bom, self.unescape)
+            decoder = IncrementalDecoder(table=form)
+        return GoldenTranscoder(decoder, self.given, self.target, self.bom)
 
     @property
     def input_table(self) -> EncodingTable | None:
@@ -196,9 +147,6 @@ class TranscoderParameters(UnitParameters):
     def notes(self) -> list[str]:
         """What becomes of ill-formed text."""
         lines = ["There is one U+FFFD for each maximal subpart of an ill-formed subsequence (D93b)."]
-        if not self.has_plain_marks:
-            lines = [f"Each code unit of an ill-formed subsequence becomes {self.replace_with.shown}."]
-        lines += self._unescape_notes()
         if self.bom is ByteOrderMark.DETECT:
             lines.append("U+FEFF at the beginning of a packet selects the byte order of the packet, and is removed;")
             lines.append(f"without it the order is that of {self.from_}.")
@@ -217,5 +165,5 @@ class TranscoderParameters(UnitParameters):
         return (self.to,)
 
     def counted(self, circuit: Any) -> stream.Interface | None:
-        """The items, which may have several code units at the output; in place the units."""
-        return None if self.works_in_place else circuit.decoder.output
+        """The items, which may have several code units at the output."""
+        return circuit.decoder.output

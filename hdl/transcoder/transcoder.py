@@ -11,7 +11,6 @@ from amaranth.hdl import Value
 from utf8fpga.hdl.beats import lanes_of, stage_ports
 from utf8fpga.hdl.chain import Chain, Join
 from utf8fpga.hdl.core import Stage
-from utf8fpga.hdl.decoder.each_unit import UnitMarker
 from utf8fpga.hdl.decoder.serial import PIPELINES
 from utf8fpga.hdl.encoder.encoder import in_byte_order, units_in_order
 from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic
@@ -33,45 +32,14 @@ def source_table(encoding: Encoding) -> EncodingTable:
     return encoding.form.unit_table if isinstance(encoding.form, Composition) else encoding.form
 
 
-class InPlaceSanitizer(Chain):
-    """A sanitizer that replaces each ill-formed code unit by one unit, so that a text keeps its length.
-
-    Throughput: one unit per cycle on any input.
-
-    Args:
-        parameters: the parameters, of a transcoder that `works_in_place`.
-
-    Attributes:
-        slots: output units per input unit.
-
-    Ports:
-        input: stream of `beat_layout`, one lane of code units whose bytes are in the order of the encoding.
-        output: stream of `beat_layout` with symbols of `unit_layout`, in the same order.
-    """
-
-    packed = True
-    slots = 1
-
-    def __init__(self, parameters: TranscoderParameters) -> None:
-        table, encoding = source_table(parameters.given), parameters.given
-        width = table.unit_width
-        super().__init__(
-            parameters,
-            {"marker": UnitMarker(table, parameters.replace_with)},
-            stage_ports(width, unit_layout(width), 1),
-            {"marker": _from_order(encoding), "output": units_in_order(encoding)},
-        )
-
-
 def _from_order(encoding: Encoding, *, drops_null_beats: bool = False) -> Join:
     """Code units whose bytes are in the order of an encoding."""
     return Join(lambda unit, given: [Value.cast(unit).eq(in_byte_order(Value.cast(given), encoding))], drops_null_beats)
 
 
 class Transcoder(Chain):
-    """A decoder and an encoder, joined: one U+FFFD per maximal subpart (D93b), or per ill-formed unit what the
-    parameters say, and one for each code point without a sequence in the form of the output. With `unescape` the code
-    points of an escape are the bytes that they stand for.
+    """A decoder and an encoder, joined: one U+FFFD per maximal subpart (D93b), and one for each code point without
+    a sequence in the form of the output.
 
     An item whose sequence has several units in the input occupies as many lanes, of which all but the last are empty.
     So its units get the output lanes of its last lane and of the lane before that, and an output beat has as many lanes
@@ -99,10 +67,10 @@ class Transcoder(Chain):
         self.packed = parameters.packed
         self.decoder: Any = None
         # With one lane it is smaller to make U+FFFD of ill-formed items in the encoder.
-        replacement, table = lanes > 1 or not parameters.has_plain_marks, source_table(source)
+        replacement, table = lanes > 1, source_table(source)
         symbol: Any = WORD_BITS
         if (decoder := parameters.decoder) is None:
-            logic = EncoderLogic.of_bits(target.table, table.unit_width, parameters.unescape)
+            logic = EncoderLogic.of_bits(target.table, table.unit_width)
         else:
             if isinstance(source.form, Composition):
                 # The units of an item are those of the second decoder.
@@ -111,7 +79,7 @@ class Transcoder(Chain):
             else:
                 self.decoder = replace(decoder, replacement=replacement).build()
             symbol = item_layout(table)
-            logic = EncoderLogic.behind(table, target.table, marks=not replacement, escape=parameters.unescape)
+            logic = EncoderLogic.behind(table, target.table, marks=not replacement)
         self.slots = slots = slots_for(logic, table if self.decoder else None)
         self.encoder: UnitQueue | ParallelEncoder
         if lanes == 1 and parameters.pipeline != PIPELINES[-1]:

@@ -16,7 +16,7 @@ from utf8fpga.hdl.cores import parameters_of
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.encoder.parameters import UnitParameters
 from utf8fpga.hdl.statistics import BUSES, REGISTERS
-from utf8fpga.model import ErrorKind, Practice
+from utf8fpga.model import ErrorKind
 from utf8fpga.model.render import counted
 
 
@@ -256,13 +256,8 @@ def _timing_lines(core: Core, options: PortOptions, parameters: CoreParameters) 
 
 
 def _only_stalled(parameters: CoreParameters) -> bool:
-    """Whether the input stalls only after a reset or a stall of the output: a decoder that neither resets itself nor
-    resends units."""
-    return (
-        isinstance(parameters, DecoderParameters)
-        and parameters.refresh is None
-        and parameters.practice is not Practice.EACH_UNIT
-    )
+    """Whether the input stalls only after a reset or a stall of the output: a decoder that does not reset itself."""
+    return isinstance(parameters, DecoderParameters) and parameters.refresh is None
 
 
 def _wrapped(text: str, indent: int = 0) -> list[str]:

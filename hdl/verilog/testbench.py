@@ -16,7 +16,7 @@ from utf8fpga.hdl.cores import parameters_of
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors, data_bits, report_fields
 from utf8fpga.hdl.verilog.writer import WrittenModule
-from utf8fpga.model import TABLE_3_7, InvalidArgumentError, Practice
+from utf8fpga.model import TABLE_3_7, InvalidArgumentError
 from utf8fpga.model.render import counted
 
 
@@ -74,7 +74,6 @@ def axi_testbench(
         bits=given.bits,
         user=max(1, given.user_size),
         gaps=int(parameters.accepts_gaps),
-        late_ends=int(getattr(parameters, "practice", None) is Practice.FIRST_ERROR),
         tap=int(is_tap),
         out_lanes=1 if is_tap else lanes_of(core.output),
         out_size=1 if made is None else made.size,
@@ -102,12 +101,10 @@ def _in_string(text: str) -> str:
 
 
 def _vectors_command(parameters: Any, path: str) -> list[str] | None:
-    """The command that writes the vectors of a decoder of UTF-8, which are those of its practice; else None."""
+    """The command that writes the vectors of a decoder of UTF-8, else None."""
     if not isinstance(parameters, DecoderParameters) or parameters.table is not TABLE_3_7:
         return None
-    practice = parameters.practice
-    other = [] if practice is Practice.MAXIMAL_SUBPARTS else ["--practice", practice.value]
-    return ["utf8fpga", "vectors", "--format", "readmemh", *other, "-o", path]
+    return ["utf8fpga", "vectors", "--format", "readmemh", "-o", path]
 
 
 def _connections(ports: Any, report: Any) -> Iterator[tuple[str, str]]:

@@ -23,7 +23,7 @@ from utf8fpga.boards.protocol import MARKS, Mark, escaped
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.hdl import DecoderParameters, EncoderParameters, TranscoderParameters, ValidatorParameters
-from utf8fpga.model import GENERALISED_UTF_8, ErrorKind, InvalidArgumentError, Practice, ValidatorReport
+from utf8fpga.model import GENERALISED_UTF_8, ErrorKind, InvalidArgumentError, ValidatorReport
 from utf8fpga.model.forms import RFC_2279
 
 BAUD = 3e6
@@ -176,7 +176,7 @@ def test_a_form_of_another_core_selects_it() -> None:
     assert form_of(other, "utf-16-le")[0] == TranscoderParameters(from_="generalised-utf-8", to="utf-16-le")
 
 
-TO_UTF_16, EACH_UNIT = TranscoderParameters(to="utf-16-le"), DecoderParameters(practice=Practice.EACH_UNIT)
+TO_UTF_16, PARALLEL = TranscoderParameters(to="utf-16-le"), DecoderParameters(architecture="parallel")
 ENCODINGS = "utf-8, utf-16-le, utf-16-be, utf-32-le, utf-32-be"
 OF_16_BITS = "UTF-16 has code units of 16 bits: a UART transfers 8"
 OF_A_TRANSCODER = "form utf-16-le is that of the core transcoder, which has no options of"
@@ -195,7 +195,7 @@ OF_A_TRANSCODER = "form utf-16-le is that of the core transcoder, which has no o
         (TranscoderParameters(from_="utf-16-le"), None, OF_16_BITS),
         (TranscoderParameters(from_="utf-16-be"), None, OF_16_BITS),
         (ValidatorParameters(lanes=4), None, "lanes is 4, but a UART transfers one byte at a time: use 1"),
-        (EACH_UNIT, "utf-16-le", f"{OF_A_TRANSCODER} decoder-each-unit: leave them out"),
+        (PARALLEL, "utf-16-le", f"{OF_A_TRANSCODER} decoder-parallel: leave them out"),
         (DecoderParameters(), "morse", f"form 'morse' is not one of words, lines, {ENCODINGS}, report"),
     ],
 )

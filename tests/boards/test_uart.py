@@ -26,7 +26,7 @@ from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.uart import UartReceiver, UartTransmitter, uart_divisor
 from utf8fpga.model import EncodingTable, Range, Row
-from utf8fpga.model.practices import IncrementalDecoder, Practice
+from utf8fpga.model.practices import IncrementalDecoder
 
 Segment = tuple[int, float]
 """A level of the line and its duration in bits."""
@@ -208,9 +208,9 @@ def run(segments: Iterable[Segment], *, idle: int = 8 * WORD_CYCLES, **parameter
     return Run(words, [clock for clock, _ in sent[::4]], *leds)
 
 
-def words_of(data: bytes, final: bool = True, practice: Practice = Practice.MAXIMAL_SUBPARTS) -> list[int]:
+def words_of(data: bytes, final: bool = True) -> list[int]:
     """The words of a text, computed by the golden model."""
-    items = IncrementalDecoder(practice).decode(data, final=final)
+    items = IncrementalDecoder().decode(data, final=final)
     return [item.code_point | (WordFlag.ERROR if item.error else 0) for item in items]
 
 
@@ -231,18 +231,16 @@ CORES = {
     "pipeline_0": DecoderParameters(pipeline=0),
     "pipeline_2": DecoderParameters(pipeline=2),
     "parallel": DecoderParameters(architecture="parallel"),
-    "each_unit": DecoderParameters(practice=Practice.EACH_UNIT, pipeline=0),
-    "first_error": DecoderParameters(practice=Practice.FIRST_ERROR, pipeline=1),
     "no_replacement": DecoderParameters(replacement=False, pipeline=0),
     "refreshed": DecoderParameters(refresh=100),
 }
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("core", tiered(CORES, ["pipeline_0", "parallel", "each_unit", "refreshed"]))
+@pytest.mark.parametrize("core", tiered(CORES, ["pipeline_0", "parallel", "refreshed"]))
 def test_texts_are_decoded_as_in_the_model(core: DecoderParameters) -> None:
     segments = [segment for text in TEXTS.values() for segment in [*frames(escaped(text)), *BREAK]]
-    expected = [word for text in TEXTS.values() for word in words_of(text, practice=core.practice) + END]
+    expected = [word for text in TEXTS.values() for word in words_of(text) + END]
     found = run(segments, idle=60 * WORD_CYCLES, core=core).words
     if not core.replacement:
         # Without replacement the code point of an ill-formed item is unspecified.

@@ -31,7 +31,7 @@ from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort, speed_of
 from utf8fpga.cli.demo import show_virtual_board
 from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl import DecoderParameters
-from utf8fpga.model import ErrorKind, InvalidArgumentError, Practice
+from utf8fpga.model import ErrorKind, InvalidArgumentError
 
 pytestmark = requires_compiler
 
@@ -181,7 +181,6 @@ def test_a_later_conversation_ends_what_an_interrupted_one_left() -> None:
 @pytest.mark.parametrize(
     ("core", "first"),
     [
-        (DecoderParameters(practice=Practice.EACH_UNIT, pipeline=0), b"\xe2"),
         (DecoderParameters(architecture="parallel", pipeline=0), b"\xe2\x82"),
         (DecoderParameters(refresh=100, pipeline=0), b"\xe2\x82"),
     ],
@@ -190,16 +189,6 @@ def test_boards_with_other_decoders(core: DecoderParameters, first: bytes) -> No
     events = conversation(VirtualBoard("icebreaker", form="lines", core=core, baud=3e6), DAMAGED)
     assert events[:-1] == Expected(core, "lines").feed(DAMAGED, final=True)
     assert next(event for event in events if event.error) == Received(0xFFFD, True, first, ErrorKind.TRUNCATED)
-
-
-@pytest.mark.parametrize("practice", [Practice.FIRST_ERROR, Practice.WHOLE_SUBSEQUENCE])
-def test_practices_that_drop_bytes_have_no_lines(practice: Practice) -> None:
-    message = (
-        f"practice {practice} drops bytes, which the form lines shows: use maximal-subparts or each-unit, "
-        "or the form words"
-    )
-    core = DecoderParameters(practice=practice)
-    assert refusal(InvalidArgumentError, lambda: VirtualBoard("icebreaker", form="lines", core=core)) == message
 
 
 # Faults of the line

@@ -80,18 +80,6 @@ def test_table_prints_rows_and_dfa() -> None:
     assert "8 states that are not reject, 12 unit classes" in text
 
 
-def test_decode_with_other_characters(damaged: Path) -> None:
-    each = ("decode", "--practice", "each-unit", "--replace-with")
-    text = utf8fpga(*each, "question-mark", damaged).stdout
-    assert text == DAMAGED.decode("utf-8", "surrogateescape").encode("utf-8", "replace")
-    assert len(text) == len(DAMAGED)
-    lines = utf8fpga(*each, "surrogate-escape", "--json", damaged).stdout.decode().splitlines()
-    points = "".join(chr(json.loads(line)["code_point"]) for line in lines)
-    assert points == DAMAGED.decode("utf-8", "surrogateescape")
-    done = utf8fpga(*each, "surrogate-escape", damaged)
-    assert_rejected(done, "surrogate-escape has no text in UTF-8: use --json, or private-use-escape")
-    wanted = "substitute replaces single code units: use practice each-unit, not maximal-subparts"
-    assert_rejected(utf8fpga("decode", "--replace-with", "substitute", damaged), wanted)
 
 
 @pytest.mark.parametrize("name", ["cesu-8", "modified-utf-8"])
@@ -386,9 +374,6 @@ INCORRECT_USE = """
     generate --lanes 0 | Invalid value for '--lanes': 0 is not in the range 1<=x<=256
     generate --lanes 257 | Invalid value for '--lanes': 257 is not in the range 1<=x<=256
     generate --lanes x | Invalid value for '--lanes': 'x' is not a valid integer range
-    generate --practice start-of-a-sequence | \
-Invalid value for '--practice': 'start-of-a-sequence' is not one of 'maximal-subparts', 'each-unit', \
-'whole-subsequence', 'malformed-sequence', 'first-error'
     table UTF-7 | \
 unknown table 'UTF-7' (known: utf-8, utf-16, utf-32, utf-8-of-rfc-2279, generalised-utf-8, cesu-8-code-units, \
 modified-utf-8-code-units); did you mean utf-8 or utf-32?
@@ -512,7 +497,6 @@ code unit 16 at offset 1 of text 0 is not an integer of 4 bits: give one in 0..0
 statistics wishbone is for symbols with an error flag, which these do not have
     generate validator --counters 3 | Invalid value for '--counters': 3 is not in the range 4<=x<=64
     prove validator --lanes 2 | the proofs have no reference for a validator: it is simulated
-    prove --practice each-unit | the proofs have no reference for practice each-unit: use another replacement
     prove serial-0 --pipeline 1 | configuration 'serial-0' is a whole decoder: leave out the options that choose one
 """
 

@@ -79,7 +79,7 @@ def test_options_of_hardware_are_in_sections() -> None:
     }
     assert list(sections) == ["Core", "Ports", "Files", "Advanced"]
     assert text.splitlines()[-1].startswith("  -h, --help ")
-    assert {"--table", "--lanes", "--packed", "--practice"} <= sections["Core"]
+    assert {"--table", "--lanes", "--packed"} <= sections["Core"]
     assert {"--tid", "--flags", "--registered", "--statistics", "--name"} <= sections["Ports"]
     assert {"--output", "--testbench", "--sva"} <= sections["Files"]
     assert {"--pipeline", "--buffer", "--refresh"} <= sections["Advanced"]

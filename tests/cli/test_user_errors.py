@@ -20,7 +20,7 @@ from utf8fpga import hdl, model
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.cli import process
 from utf8fpga.hdl import DecoderParameters
-from utf8fpga.model import CESU_8, DFA, EncodingTable, Practice, Range, Row, TableError
+from utf8fpga.model import CESU_8, DFA, EncodingTable, Range, Row, TableError
 from utf8fpga.model.arrays import ArrayDecoder, decode_array
 from utf8fpga.model.render import render
 
@@ -119,7 +119,6 @@ TABLES_ONLY = {
     "decode_array": lambda table: decode_array(b"A", table),
     "render": render,
     "serial": lambda table: hdl.decoder_core(table, pipeline=1),
-    "practice": lambda table: hdl.decoder_core(table, practice=Practice.EACH_UNIT),
     "parallel": lambda table: hdl.decoder_core(table, lanes=4, packed=False),
     "packed": lambda table: hdl.decoder_core(table, lanes=4, buffer="memory"),
     "any lanes": hdl.decoder_core,

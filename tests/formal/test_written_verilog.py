@@ -31,21 +31,14 @@ CORES = {
     "sparse-4-registers": DecoderParameters(lanes=4, packed=False, buffer="registers"),
     "packed-2": DecoderParameters(lanes=2),
     "packed-4": DecoderParameters(lanes=4),
-    "each-unit": DecoderParameters(practice="each-unit", pipeline=0),
-    "first-error": DecoderParameters(practice="first-error", pipeline=0),
-    "whole-subsequence": DecoderParameters(practice="whole-subsequence", pipeline=0),
-    "malformed-sequence": DecoderParameters(practice="malformed-sequence", pipeline=0),
     "compact-input-2": DecoderParameters(lanes=2, compact_input=True),
     "compact-input-4-sparse": DecoderParameters(lanes=4, packed=False, compact_input=True),
-    "private-use-escape": DecoderParameters(practice="each-unit", replace_with="private-use-escape"),
     "refresh": DecoderParameters(refresh=100, pipeline=0),
     "encoder-narrow": EncoderParameters(narrow=True),
-    "encoder-unescape": EncoderParameters(unescape="surrogate-escape"),
     "encoder-2": EncoderParameters(to="utf-16-le", lanes=2),
     "to-utf-16-le": TranscoderParameters(to="utf-16-le"),
     "to-utf-16-le-pipeline-0": TranscoderParameters(to="utf-16-le", pipeline=0),
     "from-cesu-8": TranscoderParameters(from_="cesu-8", pipeline=0),
-    "question-mark": TranscoderParameters(replace_with="question-mark"),
     "no-mark": TranscoderParameters(to="utf-16-le", bom="remove", pipeline=0),
     "sanitizer-2": TranscoderParameters(lanes=2),
     "remover-1": RemoverParameters(lanes=1, width=20, user=3),
@@ -54,7 +47,7 @@ CORES = {
 }
 
 
-@pytest.mark.parametrize("parameters", tiered(CORES, ["sparse-4", "refresh", "whole-subsequence", "remover-1"]))
+@pytest.mark.parametrize("parameters", tiered(CORES, ["sparse-4", "refresh", "remover-1"]))
 def test_the_verilog_is_equal_to_its_design(parameters: CoreParameters) -> None:
     core = parameters.build()
     assert equal_verilog(axi_rtlil(core), axi_verilog(core), module_name(core)).proved is True

@@ -17,9 +17,7 @@ from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.fan_out import LateReset
 from utf8fpga.hdl.memory_buffer import MemoryBuffer, RowBuffer
 from utf8fpga.hdl.sliced_buffer import SlicedBuffer
-from utf8fpga.model import Practice
 from utf8fpga.model.forms import RFC_2279
-from utf8fpga.model.replacement import Replacement
 
 
 def run(component: Any, bench: Any) -> None:
@@ -128,5 +126,3 @@ def test_the_stages_that_a_decoder_has_by_default() -> None:
     assert sparse(lanes=3, buffer="registers").pipeline == 2
     assert sparse(lanes=4, refresh=9).pipeline == DecoderParameters(lanes=4, refresh=9).pipeline == 5
     assert DecoderParameters().pipeline == DecoderParameters(refresh=9).pipeline == 2
-    each_unit = DecoderParameters(practice=Practice.EACH_UNIT, replace_with=Replacement.QUESTION_MARK)
-    assert each_unit.pipeline == 0

@@ -36,11 +36,9 @@ from utf8fpga.sim import Simulation
 
 DECODERS = [
     DecoderParameters(),
-    DecoderParameters(practice="each-unit", pipeline=1),
     DecoderParameters(architecture="parallel"),
     DecoderParameters(lanes=4),
     DecoderParameters(lanes=4, refresh=1000, packed=False),
-    DecoderParameters(practice="whole-subsequence"),
     DecoderParameters(lanes=2, pipeline=0, packed=False),
     DecoderParameters(lanes=5, pipeline=3, packed=False),
     DecoderParameters(lanes=4, buffer="registers", packed=False),
@@ -161,16 +159,6 @@ PATHS: list[tuple[CoreParameters, dict[str, str]]] = [
     (DecoderParameters(pipeline=0), {"s_axis_tready": f"{PAYLOAD}, m_axis_tready", "m_axis_tvalid": PAYLOAD}),
     (DecoderParameters(pipeline=1), MOVES),
     (DecoderParameters(pipeline=2), MOVES),
-    (DecoderParameters(practice="each-unit", pipeline=0), {"s_axis_tready": PAYLOAD}),
-    (
-        DecoderParameters(practice="malformed-sequence", pipeline=0),
-        {
-            "s_axis_tready": f"{PAYLOAD}, m_axis_tready",
-            "m_axis_tvalid": PAYLOAD,
-            **dict.fromkeys(("m_axis_tkeep", "m_axis_tuser"), "s_axis_tdata, s_axis_tkeep"),
-        },
-    ),
-    (DecoderParameters(practice="first-error", pipeline=1), MOVES),
     (DecoderParameters(architecture="parallel"), {}),
     (DecoderParameters(lanes=2), {}),
     (EncoderParameters(), MOVES),

@@ -15,7 +15,6 @@ from support.tiers import tiered
 from support.variants import variants
 
 from utf8fpga.hdl import (
-    MARK_PRACTICES,
     PARALLEL_PIPELINES,
     PIPELINES,
     CoreParameters,
@@ -32,8 +31,8 @@ from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 def combinations() -> Iterator[CoreParameters]:
     """Cores whose options have an effect together."""
-    for practice, pipeline, replacement in product(MARK_PRACTICES, PIPELINES, (True, False)):
-        yield DecoderParameters(practice=practice, pipeline=pipeline, replacement=replacement)
+    for pipeline, replacement in product(PIPELINES, (True, False)):
+        yield DecoderParameters(pipeline=pipeline, replacement=replacement)
     for lanes, pipeline in product((1, 2, 3), PARALLEL_PIPELINES):
         yield DecoderParameters(lanes=lanes, pipeline=pipeline, packed=False, architecture="parallel")
     for buffer, pipeline in product(BUFFERS, PARALLEL_PIPELINES):

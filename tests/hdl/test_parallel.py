@@ -19,8 +19,6 @@ from support.tiers import tiered
 from support.verilog_ports import declared_ports
 
 from utf8fpga.hdl import (
-    MARK_PRACTICES,
-    MERGING_PRACTICES,
     PIPELINES,
     DecoderParameters,
     DirectPackedDecoder,
@@ -32,7 +30,6 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.model import EncodingTable, Item
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
-from utf8fpga.model.practices import Practice
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_units
 from utf8fpga.sim.strategies import stream_patterns, texts
@@ -67,7 +64,6 @@ SERIAL = {f"serial-pipeline{n}": {"architecture": "serial", "lanes": 1, "pipelin
 VARIANTS: dict[str, dict[str, Any]] = {
     "bare": {"kind": False, "length": False},
     "no-replacement": {"kind": False, "length": False, "replacement": False},
-    **{each: {"practice": each, "length": each not in MERGING_PRACTICES} for each in MARK_PRACTICES[1:]},
 }
 SERIAL_VARIANTS = {
     f"{name}-{variant}": shape | options
@@ -299,40 +295,6 @@ def test_words_of_every_number_follow_every_fill_level(full: Simulation) -> None
     for patterns in ({}, {"input_pauses": [False, False, True], "output_pauses": [True, False, False]}):
         run = full.run(several, **patterns)
         assert run.texts == [full.expected(text) for text in several]
-
-
-PRACTICES = {name: shape for name, shape in SHAPES.items() if name in SERIAL or "practice" in shape}
-PRACTICES_IN_EVERY_RUN = {
-    "serial-pipeline0",
-    *(f"serial-pipeline{n % len(PIPELINES)}-{each}" for n, each in enumerate(MARK_PRACTICES) if n),
-    *(f"{name}-{MARK_PRACTICES[1]}" for name in SERIAL),
-}
-"""Each practice with one pipeline, and one practice with each."""
-
-
-@pytest.mark.smoke
-@pytest.mark.parametrize("full", tiered(PRACTICES, PRACTICES_IN_EVERY_RUN), indirect=True)
-def test_expected_is_the_practice_and_not_the_default(full: Simulation) -> None:
-    text = b"\xf0\x90\x80\xff\xffA\xff"
-    marks = {
-        Practice.MAXIMAL_SUBPARTS: [1, 1, 1, 0, 1],
-        Practice.EACH_UNIT: [1, 1, 1, 1, 1, 0, 1],
-        Practice.WHOLE_SUBSEQUENCE: [1, 0, 1],
-        Practice.MALFORMED_SEQUENCE: [1, 1, 1, 0, 1],
-        Practice.FIRST_ERROR: [1],
-    }
-    for items in (full.run([text]).texts[0], full.expected(text)):
-        assert [bool(item.error) for item in items] == marks[full.core.parameters.practice]
-
-
-def test_malformed_sequences_of_up_to_six_bytes() -> None:
-    simulation = Simulation(decoder_core(practice=Practice.MALFORMED_SEQUENCE))
-    pieces = ["FC 80 80 80 80 80", "F8 80 80 80 80", "F7 BF BF BF", "F0 80 80 80", "ED A0 80", "C0 80", "FE FF"]
-    for piece, marks in zip(pieces, [1, 1, 1, 1, 1, 1, 2], strict=True):
-        for text in (bytes.fromhex(piece), bytes.fromhex(piece) + b"\x80", b"A" + bytes.fromhex(piece) * 2 + b"Z"):
-            run = simulation.run([text, text])
-            assert run.texts == [simulation.expected(text)] * 2
-        assert len(simulation.expected(bytes.fromhex(piece))) == marks
 
 
 def test_without_marks_in_the_data_and_without_extra_fields() -> None:

@@ -19,7 +19,6 @@ from utf8fpga import hdl, model
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.hdl import (
     BUFFERS,
-    MARK_PRACTICES,
     DecoderParameters,
     RemoverParameters,
     TranscoderParameters,
@@ -28,10 +27,8 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.decoder.pipeline import IN_PACKER
-from utf8fpga.model import CATALOGUE, RFC_2279, TABLE_3_7, UTF_16, InvalidArgumentError, TableError
+from utf8fpga.model import CATALOGUE, RFC_2279, TABLE_3_7, InvalidArgumentError, TableError
 from utf8fpga.model.encodings import ENCODINGS
-from utf8fpga.model.practices import Practice
-from utf8fpga.model.replacement import Replacement
 
 VALUES: dict[str, list[Any]] = {
     "table": [TABLE_3_7, RFC_2279],
@@ -41,8 +38,6 @@ VALUES: dict[str, list[Any]] = {
     "packed": [False, True],
     "buffer": [None, *BUFFERS, IN_PACKER],
     "replacement": [True, False],
-    "practice": list(MARK_PRACTICES[:2]),
-    "replace_with": list(Replacement)[::2],
     "refresh": [None, 1000],
     "compact_input": [False, True],
 }
@@ -136,8 +131,6 @@ def test_the_dictionary_is_json() -> None:
         "packed": True,
         "buffer": "packer",
         "replacement": True,
-        "practice": "maximal-subparts",
-        "replace_with": "replacement-character",
         "refresh": 9,
         "compact_input": False,
         "kind": False,
@@ -160,8 +153,8 @@ TYPES = {
     "user": int,
     **dict.fromkeys(("packed", "narrow", "items", "replacement", "compact_input", "kind", "length"), bool),
     "flush": bool,
-    **dict.fromkeys(("to", "from_", "bom", "practice", "replace_with"), str),
-    **dict.fromkeys(("architecture", "buffer", "unescape"), str | None),
+    **dict.fromkeys(("to", "from_", "bom"), str),
+    **dict.fromkeys(("architecture", "buffer"), str | None),
 }
 """The fields of all cores with these types; the other is `table`."""
 
@@ -202,12 +195,6 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
             "buffer packer is for packed decoders of several lanes: leave it out",
         ),
         ({"lanes": 4, "buffer": "x"}, "buffer 'x' is not one of registers, memory, slices, packer"),
-        ({"lanes": 2, "practice": Practice.EACH_UNIT}, "practice each-unit is for the serial decoder: use one lane"),
-        (
-            {"practice": Practice.START_OF_A_SEQUENCE},
-            "practice 'start-of-a-sequence' is not one of maximal-subparts, each-unit, whole-subsequence,"
-            " malformed-sequence, first-error",
-        ),
         (
             {"lanes": 2, "architecture": "serial"},
             "a serial decoder accepts one code unit per cycle, not 2: use architecture parallel",
@@ -217,32 +204,6 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
             "refresh 9 would not reset the remover of compact_input: leave out one of them",
         ),
         ({"refresh": 0}, "refresh 0 is not in 1..281474976710655"),
-        *(
-            (
-                {"practice": practice, "length": True},
-                f"practice {practice} outputs a mark before its length is known: leave out length",
-            )
-            for practice in (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
-        ),
-        (
-            {"replace_with": "question-mark"},
-            "question-mark replaces single code units: use practice each-unit, not maximal-subparts",
-        ),
-        *(
-            (
-                {"practice": "each-unit", "replace_with": "substitute", name: value},
-                f"replace_with substitute has no {name}: leave out {name} {shown}",
-            )
-            for name, value, shown in (("pipeline", 1, "1"), ("kind", True, "True"))
-        ),
-        (
-            {"practice": "each-unit", "replace_with": "substitute", "replacement": False},
-            "replace_with substitute defines the data of marks: leave out --no-replacement",
-        ),
-        (
-            {"practice": "each-unit", "replace_with": "surrogate-escape", "table": UTF_16},
-            "surrogate-escape is for ill-formed bytes 80..FF, but not all of UTF-16 are",
-        ),
     ],
     "encoder": [
         ({"lanes": 0}, "lanes 0 is not in 1..64"),
@@ -251,14 +212,6 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
         (
             {"lanes": 2, "narrow": True, "packed": False},
             "narrow output beats are packed: leave out --sparse, or use --wide",
-        ),
-        ({"unescape": "substitute"}, "unescape 'substitute' is not one of surrogate-escape, private-use-escape"),
-        *(
-            (
-                {"unescape": "surrogate-escape", "to": to},
-                f"unescape surrogate-escape is for bytes of one table, not {to}: use utf-8",
-            )
-            for to in ("utf-16-le", "cesu-8")
         ),
     ],
     "transcoder": [
@@ -271,31 +224,6 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
             {"from_": "utf-7"},
             "from_ 'utf-7' is not one of utf-8, utf-16-le, utf-16-be, utf-32-le, utf-32-be, utf-8-of-rfc-2279,"
             " generalised-utf-8, cesu-8, modified-utf-8",
-        ),
-        (
-            {"replace_with": "surrogate-escape"},
-            "replace_with 'surrogate-escape' is not one of replacement-character, question-mark, substitute,"
-            " private-use-escape",
-        ),
-        (
-            {"replace_with": "substitute", "unescape": "private-use-escape"},
-            "unescape undoes what replace_with substitute does: leave out one",
-        ),
-        (
-            {"unescape": "surrogate-escape"},
-            "unescape surrogate-escape has no effect, since utf-8 has no U+DC80..U+DCFF",
-        ),
-        ({"replace_with": "substitute", "lanes": 4}, "replace_with substitute is for one lane, not 4"),
-        (
-            {"replace_with": "substitute", "pipeline": 2},
-            "replace_with substitute has no pipeline: leave out pipeline 2",
-        ),
-        *(
-            (
-                {"replace_with": "substitute", "from_": source},
-                f"replace_with substitute is for a source of one decoder, not {source}",
-            )
-            for source in ("cesu-8", "utf-32-le")
         ),
     ],
     "validator": [
@@ -329,7 +257,7 @@ def candidates(how: core.Option) -> list[Any]:
 
 
 BASES: dict[str, list[dict[str, Any]]] = {
-    "decoder": [{}, {"lanes": 4}, {"practice": "each-unit"}],
+    "decoder": [{}, {"lanes": 4}],
 }
 """By kind of core other fields, with one of which each field has an effect; default: the defaults, and two lanes."""
 

@@ -22,7 +22,7 @@ from utf8fpga.model.practices import Practice
 from utf8fpga.model.vectors import render_vectors, vectors
 
 CONFIGURATIONS = ["--pipeline 0", "--lanes 4", "--lanes 2 --sparse --flags word --reset-low"]
-CONFIGURATIONS += ["--pipeline 0 --practice each-unit", "--pipeline 2"]
+CONFIGURATIONS += ["--pipeline 2"]
 SMOKE = CONFIGURATIONS[:2]
 LONGER = [
     *(
@@ -38,7 +38,6 @@ LONGER = [
     "--lanes 4 --buffer registers",
     "--pipeline 1",
     "--refresh 100",
-    "--practice first-error",
 ]
 
 
@@ -92,9 +91,8 @@ def test_every_decoder_passes_with_and_without_pauses(options: str, tmp_path: Pa
         assert_no_warnings(tmp_path)
 
 
-def test_vectors_of_a_decoder_are_those_of_its_practice() -> None:
-    for practice in (Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT):
-        assert bench_vectors(DecoderParameters(practice=practice).build()) == render_vectors("readmemh", practice)
+def test_vectors_of_a_decoder_are_those_of_the_command() -> None:
+    assert bench_vectors(DecoderParameters().build()) == render_vectors("readmemh")
 
 
 def entries_of(units: Iterable[tuple[int, bool]]) -> list[tuple[int, int]]:
@@ -217,7 +215,7 @@ def test_a_difference_is_reported(entry: str, wrong: str, tmp_path: Path) -> Non
 
 @requires_icarus
 def test_another_practice_fails(tmp_path: Path) -> None:
-    printed = run_bench("--practice each-unit", tmp_path, vectors=render_vectors("readmemh"))
+    printed = run_bench("--pipeline 0", tmp_path, vectors=render_vectors("readmemh", Practice.EACH_UNIT))
     assert re.search("^FAIL: ", printed, re.M)
 
 

@@ -17,7 +17,7 @@ import pytest
 from support import oracle
 from support.oracle import BOUNDARY, items_of, plain, refusal
 
-from utf8fpga.model import EncodingTable, InvalidArgumentError, encode_escaped, partition
+from utf8fpga.model import EncodingTable, InvalidArgumentError, partition
 from utf8fpga.model.decoder import Decoder, Item, decode, encode, encode_units, is_well_formed
 from utf8fpga.model.forms import UTF_16, UTF_32
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
@@ -277,7 +277,6 @@ NO_TABLE: dict[str, Callable[[Any], object]] = {
     "is_well_formed": lambda table: is_well_formed(b"A", table),
     "encode": lambda table: encode("A", table),
     "encode_units": lambda table: encode_units("", table),
-    "encode_escaped": lambda table: encode_escaped("A", "private-use-escape", table),
 }
 
 

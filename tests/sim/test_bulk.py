@@ -18,7 +18,7 @@ from support.faulty_cores import FaultyCore, PortFault, output_is_endless, valid
 from support.tiers import tiered
 
 from utf8fpga.hdl import DecoderParameters
-from utf8fpga.model import RFC_2279, TABLE_3_7, Practice
+from utf8fpga.model import RFC_2279, TABLE_3_7
 from utf8fpga.sim import Simulation, bulk, check, compare
 from utf8fpga.sim import soak as soak_module
 from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
@@ -100,7 +100,6 @@ CORRECT = {
     "packed, many stages": DecoderParameters(lanes=4, pipeline=5),
     "packed, many lanes": DecoderParameters(lanes=17),
     "another table": DecoderParameters(table=RFC_2279),
-    "another practice": DecoderParameters(practice=Practice.EACH_UNIT),
 }
 
 
@@ -113,7 +112,7 @@ def simulation_of(parameters: DecoderParameters) -> Simulation:
 def test_soak_of_correct_cores_finds_no_difference(parameters: DecoderParameters) -> None:
     simulation = simulation_of(parameters)
     fast = bulk_golden(simulation) is not None
-    assert fast == (parameters.practice is Practice.MAXIMAL_SUBPARTS)
+    assert fast
     seen: list[int] = []
     totals, mismatch = soak(
         simulation,
@@ -260,9 +259,8 @@ def test_a_difference_that_needs_pauses_is_reduced_with_them() -> None:
     assert "--output-pauses" in found.replay
 
 
-@pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT])
-def test_a_difference_that_depends_on_another_packet_has_no_replay(practice: Practice) -> None:
-    simulation = with_port_fault(wrong_after_another_packet, practice=practice)
+def test_a_difference_that_depends_on_another_packet_has_no_replay() -> None:
+    simulation = with_port_fault(wrong_after_another_packet)
     _, found = soak(simulation, symbols=10_000_000, corpus=CORPUS)
     assert (found.replay, found.no_replay) == ((), DEPENDS_ON_EARLIER)
 
@@ -293,20 +291,16 @@ LATE: dict[str, tuple[PortFault, int]] = {
 }
 
 
-@pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT])
 @pytest.mark.parametrize(("fault", "many"), LATE.values(), ids=LATE)
-def test_soak_ends_with_a_fault_after_many_beats(fault: PortFault, many: int, practice: Practice) -> None:
+def test_soak_ends_with_a_fault_after_many_beats(fault: PortFault, many: int) -> None:
     for seed in (1, 4):
-        _, found = soak(
-            with_port_fault(after_many(fault, many), practice=practice), seed=seed, symbols=1, corpus=CORPUS
-        )
+        _, found = soak(with_port_fault(after_many(fault, many)), seed=seed, symbols=1, corpus=CORPUS)
         assert (found.replay, found.no_replay) == ((), DEPENDS_ON_EARLIER)
         assert found.units or found.reason
 
 
-@pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT])
-def test_the_search_for_a_shorter_input_ends(practice: Practice, monkeypatch: pytest.MonkeyPatch) -> None:
-    simulation = with_port_fault(wrong_after_another_packet, practice=practice)
+def test_the_search_for_a_shorter_input_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulation = with_port_fault(wrong_after_another_packet)
     clock = iter(range(0, 10**9, 40))
     for module in (check, bulk, soak_module):
         monkeypatch.setattr(module, "monotonic", lambda: next(clock))

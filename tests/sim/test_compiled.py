@@ -31,7 +31,6 @@ from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, SerialDecoder
 from utf8fpga.hdl.decoder.parameters import Word
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, decode
-from utf8fpga.model.practices import Practice
 from utf8fpga.sim import ContractError, Simulation, compare, simulate
 from utf8fpga.sim.beats import BeatEncoder, StreamOptions, output_fields, patience_of, text_beats, with_null_beats
 from utf8fpga.sim.engines import gates, native
@@ -57,8 +56,6 @@ DECODERS = [
     DecoderParameters(lanes=4, packed=False, buffer="memory"),
     DecoderParameters(lanes=4, packed=False, buffer="registers", replacement=False),
     DecoderParameters(lanes=4, packed=True),
-    DecoderParameters(practice=Practice.EACH_UNIT),
-    DecoderParameters(practice=Practice.WHOLE_SUBSEQUENCE),
     DecoderParameters(table=NINE_BITS, lanes=2, packed=False),
     DecoderParameters(lanes=4, kind=True, length=True),
 ]

@@ -16,7 +16,6 @@ from support.tiers import tiered
 
 from utf8fpga.hdl import DecoderParameters, SerialDecoder, decoder_core, parameters_of
 from utf8fpga.hdl.decoder import parameters as decoders
-from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES
 from utf8fpga.model import EncodingTable, decode
 from utf8fpga.sim import Mismatch, Simulation, compare
 
@@ -25,7 +24,6 @@ TEXT = b"A sentence, and nothing but. \xe2\x82" + "Then é€😀 and so on; no 
 CHOICES: dict[str, dict[str, Any]] = {
     "serial": {},
     "serial-pipeline-2-without-replacement": {"pipeline": 2, "replacement": False},
-    **{f"practice-{practice}": {"practice": practice, "pipeline": 1} for practice in MARK_PRACTICES[1:]},
     "one-lane": {"architecture": "parallel", "pipeline": 0},
     "sparse-memory": {"lanes": 4, "packed": False},
     "sparse-registers": {"lanes": 4, "buffer": "registers", "pipeline": 2, "replacement": False, "packed": False},
@@ -34,7 +32,7 @@ CHOICES: dict[str, dict[str, Any]] = {
 
 
 def build(choice: dict[str, Any]) -> Any:
-    return decoder_core(**choice, kind=True, length=choice.get("practice") not in MERGING_PRACTICES)
+    return decoder_core(**choice, kind=True, length=True)
 
 
 # Decoders with faults.

@@ -9,7 +9,6 @@ from typing import Any
 
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model import CATALOGUE, InvalidArgumentError
-from utf8fpga.model.practices import Practice
 
 
 def variants(kind: type[CoreParameters]) -> Iterator[CoreParameters]:
@@ -22,7 +21,7 @@ def variants(kind: type[CoreParameters]) -> Iterator[CoreParameters]:
         else:
             values = list(how.choices) or [True, False]
         for value in values:
-            for others in ({}, {"lanes": 2}, {"lanes": 4}, {"practice": Practice.EACH_UNIT}):
+            for others in ({}, {"lanes": 2}, {"lanes": 4}):
                 with suppress(InvalidArgumentError, TypeError):
                     chosen = CATALOGUE[value] if name == "table" else value
                     found = kind(**{**others, name: chosen})
