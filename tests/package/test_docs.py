@@ -66,7 +66,6 @@ pip install '.[boards,compiled,diagrams,serial]'
 pip install '.[boards,compiled,serial]'
 pip install '.[boards,gowin,machxo2,nexus,gatemate]'
 pip install 'utf8fpga[hdl]'
-pip install 'utf8fpga[hdl,cocotb]'
 # it installs hooks into a checkout
 pip install pre-commit && pre-commit install
 # the test run itself; .ci/run runs these checks
@@ -132,14 +131,12 @@ MARKERS = {
     "utf8fpga check decoder.v --prove": "proof",
     "utf8fpga check validator.v": "slow",
     "utf8fpga check encoder.v": "slow",
-    "utf8fpga check tile/src/project.v": "slow",
     "utf8fpga prove": "proof",
     "utf8fpga simulate --soak": "slow",
     'utf8fpga simulate --hex "C3 A9 FF" --engine netlist': "slow",
     "LANES=16 python examples/cocotb/run.py": "slow",
     "fusesoc": "slow",
     "python examples/litex/soc.py": "slow",
-    "python examples/tiny-tapeout/make.py": "slow",
     "SIM=verilator LANES=1 python examples/cocotb/run.py": "build",
     "utf8fpga table --documents": "slow",
     "utf8fpga talk": "slow",
@@ -149,7 +146,6 @@ MARKERS = {
 
 EXTRAS = {
     "examples/cocotb": "cocotb",
-    "examples/tiny-tapeout": "cocotb",
     "fusesoc ": "fusesoc",
     "examples/litex": "litex",
 }
@@ -295,9 +291,8 @@ def prepare(folder: Path, lines: list[str]) -> None:
     if any("theirs.v" in line for line in lines):
         write_theirs(folder)
     for program, words in (
-        ("iverilog", "iverilog|cocotb|fusesoc|tile"),
+        ("iverilog", "iverilog|cocotb|fusesoc"),
         ("ghdl", "ghdl"),
-        ("sta", "gates.py"),
     ):
         if any(re.search(words, line) for line in lines) and not shutil.which(program):
             pytest.skip(f"{program} is not installed")
