@@ -25,6 +25,9 @@ MAY_IMPORT = {
 }
 """For each folder the other folders that it may import."""
 
+PUBLIC = {"utf8fpga", "utf8fpga.hdl", "utf8fpga.litex", "utf8fpga.model", "utf8fpga.sim.cocotb"}
+"""The modules that examples may import."""
+
 SOURCES = sorted(path for folder in MAY_IMPORT for path in (CHECKOUT / folder).glob("**/*.py"))
 
 
@@ -61,6 +64,15 @@ def test_imports_follow_the_layers() -> None:
     assert not wrong
 
 
+def test_examples_use_public_modules_and_nothing_imports_them() -> None:
+    examples = list((CHECKOUT / "examples").glob("**/*.py"))
+    imported = {(relative(path), module) for path in examples for module in imported_modules(path)}
+    assert not [each for each in imported if each[1].partition(".")[0] == "utf8fpga" and each[1] not in PUBLIC]
+    names = {"examples", *(path.stem for path in examples)}
+    users = [path for path in SOURCES if names & {module.partition(".")[0] for module in imported_modules(path)}]
+    assert not users
+
+
 def test_model_needs_only_the_standard_library() -> None:
     known = {*sys.stdlib_module_names, "utf8fpga"}
     sources = [path for path in SOURCES if relative(path).startswith("model/")]
@@ -85,6 +97,6 @@ def test_no_byte_range_of_table_3_7_outside_the_model(folder: str) -> None:
 
 
 def test_every_source_file_has_its_licence_line() -> None:
-    sources = [*SOURCES, *(CHECKOUT / "tests").glob("**/*.py")]
+    sources = [*SOURCES, *(CHECKOUT / "tests").glob("**/*.py"), *(CHECKOUT / "examples").glob("**/*.py")]
     licence = "# SPDX-License-Identifier: BSD-2-Clause\n"
     assert not [relative(path) for path in sources if not path.read_text(encoding="utf-8").startswith(licence)]
