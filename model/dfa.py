@@ -112,11 +112,6 @@ class DFA:
         """
         return self.states[state].transitions[self.class_of(unit)]
 
-    def __str__(self) -> str:
-        from utf8fpga.model.render import dfa_text
-
-        return "\n".join(dfa_text(self))
-
 
 def _first(piece: tuple[Range, int]) -> int:
     return piece[0].first

@@ -55,7 +55,7 @@ def _counts(dfa: DFA) -> str:
     return f"{len(dfa.states)} states that are not reject, {len(dfa.classes)} unit classes"
 
 
-def dfa_text(dfa: DFA) -> list[str]:
+def _dfa_text(dfa: DFA) -> list[str]:
     """The states of a DFA with the units that each awaits, and the transition table, as lines."""
     names = {REJECT: "", START: "done"}
     states = [[str(number), state.name] for number, state in enumerate(dfa.states)]
@@ -65,7 +65,7 @@ def dfa_text(dfa: DFA) -> list[str]:
 
 
 def _as_text(table: EncodingTable) -> str:
-    return "\n".join([f"{table.name}: {table.source}", "", *table_text(table), "", *dfa_text(DFA.of(table)), ""])
+    return "\n".join([f"{table.name}: {table.source}", "", *table_text(table), "", *_dfa_text(DFA.of(table)), ""])
 
 
 def _bounds(span: Range) -> list[int]:

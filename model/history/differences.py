@@ -173,9 +173,6 @@ class Word:
         """The number of sequences."""
         return prod(map(len, self.pieces))
 
-    def __str__(self) -> str:
-        return " ".join(map(str, self.pieces))
-
 
 def pieces_of(rule: Rule) -> tuple[Range, ...]:
     """The bytes 00..FF divided into pieces that are equivalent for both the rule and Table 3-7, ascending.
