@@ -22,7 +22,7 @@ from functools import cached_property, lru_cache
 from time import process_time
 from typing import Any, NamedTuple, TypeAlias
 
-from utf8fpga.model.decoder import LAST_OFFSET, REPLACEMENT_CHARACTER, Decoder, Item, decode, mapping_of, not_code_units
+from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item, decode, mapping_of, not_code_units
 from utf8fpga.model.dfa import checked_unit
 from utf8fpga.model.errors import ErrorKind, cause, outlook, unit_pieces
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -150,21 +150,6 @@ class ArrayDecoder:
         self._open: tuple[int, ...] = ()
         self._offset = 0
 
-    def getstate(self) -> tuple[tuple[int, ...], int]:
-        """The code units of the open sequence, and the offset of the first of them, as `Decoder.getstate`."""
-        return self._open, self._offset
-
-    def setstate(self, state: tuple[Iterable[int], int]) -> None:
-        """Continue from a state that `getstate` of an `ArrayDecoder` or a `Decoder` returned.
-
-        Raises:
-            ValueError: the units do not start a sequence of the table, or the offset is negative or
-                does not fit in 63 bits.
-        """
-        checked = Decoder(self.table)
-        checked.setstate(state)
-        self._open, self._offset = checked.getstate()
-
     def decode(self, data: Iterable[int], final: bool = False) -> ItemArrays:
         """Decode one chunk of a text.
 
@@ -178,15 +163,10 @@ class ArrayDecoder:
 
         Raises:
             TypeError: `data` is a string, not iterable, or an array of another type than integers.
-            ValueError: a code unit is outside the table's width, an array is not one-dimensional, or
-                the text reaches an offset that does not fit in 63 bits. The decoder's state is
-                unchanged.
+            ValueError: a code unit is outside the table's width, or an array is not one-dimensional. The
+                decoder's state is unchanged.
         """
         units = _code_units(data, self.table, self._offset + len(self._open))
-        if (last := self._offset + len(self._open) + len(units) - 1) > LAST_OFFSET:
-            raise InvalidArgumentError(
-                f"the text reaches offset {last}, above {LAST_OFFSET}, the largest offset in an array"
-            )
         if self._open:
             units = np.concatenate([np.array(self._open, units.dtype), units])
         size = len(units)  # A text has at most as many items as units.

@@ -122,9 +122,7 @@ class IncrementalDecoder:
     ['0+3 U+FFFD OVERLONG', '3+1 U+0041']
     """
 
-    def __init__(
-        self, practice: Practice | str = Practice.MAXIMAL_SUBPARTS, table: EncodingTable = TABLE_3_7
-    ) -> None:
+    def __init__(self, practice: Practice | str = Practice.MAXIMAL_SUBPARTS, table: EncodingTable = TABLE_3_7) -> None:
         self.practice = Practice(practice)
         self.table = table
         self.reset()
