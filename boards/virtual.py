@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import os
-import random
 import select
 import sys
 import threading
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +21,6 @@ from utf8fpga.boards.top import BoardTop
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.sim.engines.gates import CLOCK, UnknownCellError
 from utf8fpga.sim.engines.native import Circuit, Rtlil, rtlil_of
 from utf8fpga.sim.engines.netlist import FAMILIES as NETLIST_FAMILIES
@@ -37,40 +34,6 @@ _CHUNK = 64
 
 _PENDING = 1 << 20
 """Bytes that the host has not read, at which the simulation waits."""
-
-
-@dataclass(frozen=True)
-class Faults:
-    """Faults of the line from the host to the board.
-
-    Attributes:
-        noise: the probability that a bit is inverted, in each bit of a frame.
-        framing: the probability that the stop bit of a byte is low.
-        breaks: the probability of a break condition after a byte.
-        drift: by which part the host's bits are longer than they should be; negative: shorter.
-        disconnect: the number of bytes from the host after which the port disappears; None: it remains.
-        seed: the seed of the random numbers.
-
-    Raises:
-        InvalidArgumentError: a probability is not in 0..1, or the drift is not in -0.5..0.5.
-    """
-
-    noise: float = 0
-    framing: float = 0
-    breaks: float = 0
-    drift: float = 0
-    disconnect: int | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("noise", "framing", "breaks"):
-            if not 0 <= (value := getattr(self, name)) <= 1:
-                raise InvalidArgumentError(f"{name} {value!r} is not a probability: it must be in 0..1")
-        if not -0.5 <= self.drift <= 0.5:
-            raise InvalidArgumentError(f"drift {self.drift!r} is not in -0.5..0.5")
-
-
-_NO_FAULTS = Faults()
 
 
 class SimulatedPlatform:
@@ -100,8 +63,8 @@ class HostLine:
         cycles: the cycles simulated so far.
     """
 
-    def __init__(self, line: Line, clock_hz: float, baud: float, faults: Faults = _NO_FAULTS) -> None:
-        self._line, self.clock_hz, self.baud, self.faults = line, clock_hz, baud, faults
+    def __init__(self, line: Line, clock_hz: float, baud: float) -> None:
+        self._line, self.clock_hz, self.baud = line, clock_hz, baud
         self.cycles = 0
         self._settle = round(4 * _FRAME_BITS * clock_hz / baud) + 256
         """Cycles in which TX is high, after which the board has nothing more to send."""
@@ -110,7 +73,6 @@ class HostLine:
     def reset(self) -> None:
         """Configure the board again: all flip-flops and memories have their initial values."""
         self._line.reset()
-        self._random = random.Random(self.faults.seed)
         self._sent = b""
         """The levels of the TX pin that are not decoded yet."""
         self._quiet = 0
@@ -130,7 +92,7 @@ class HostLine:
         """
         baud = self.baud if baud is None else baud
         bit = self.clock_hz / baud
-        levels = self._levels(data, bit * (1 + self.faults.drift)) if data else b"\1" * round(4 * _FRAME_BITS * bit)
+        levels = _levels(data, bit) if data else b"\1" * round(4 * _FRAME_BITS * bit)
         return self._run(levels, baud)
 
     def send_break(self) -> bytes:
@@ -144,25 +106,6 @@ class HostLine:
         while not self.is_idle:
             found += self.exchange(b"", baud=baud)
         return bytes(found)
-
-    def _levels(self, data: bytes, bit: float) -> bytes:
-        """The level of the line in each cycle."""
-        chance = self._random.random
-        faults = self.faults
-        levels = bytearray()
-        end = 0.0
-        for byte in data:
-            bits = [0, *(byte >> n & 1 for n in range(8)), int(not (faults.framing and chance() < faults.framing))]
-            if faults.noise:
-                bits = [level ^ (chance() < faults.noise) for level in bits]
-            if not bits[-1]:
-                bits.append(1)  # The line is high before the next start bit.
-            if faults.breaks and chance() < faults.breaks:
-                bits += [0] * _BREAK_BITS + [1]
-            for level in bits:
-                end += bit
-                levels += bytes([level]) * (round(end) - len(levels))
-        return bytes(levels)
 
     def _run(self, levels: bytes, baud: float) -> bytes:
         sent = self._line.run(levels)
@@ -188,6 +131,17 @@ class HostLine:
         return bytes(found)
 
 
+def _levels(data: bytes, bit: float) -> bytes:
+    """The level of the line in each cycle, while a host sends these bytes."""
+    levels = bytearray()
+    end = 0.0
+    for byte in data:
+        for level in (0, *(byte >> n & 1 for n in range(8)), 1):
+            end += bit
+            levels += bytes([level]) * (round(end) - len(levels))
+    return bytes(levels)
+
+
 class VirtualBoard(HostLine):
     """The top module of a board as machine code, with a UART of a host at its pins.
 
@@ -196,7 +150,6 @@ class VirtualBoard(HostLine):
         baud: bits per second of the board's UART.
         netlist: simulate what Yosys makes of it for the family of the board, if all its cells have models; otherwise
             the circuit before synthesis, which is compiled faster.
-        faults: faults of the line; default: none.
 
     Attributes:
         is_netlist: whether the netlist is simulated.
@@ -213,7 +166,6 @@ class VirtualBoard(HostLine):
         core: CoreParameters | None = None,
         form: str | None = None,
         netlist: bool = False,
-        faults: Faults = _NO_FAULTS,
     ) -> None:
         self.board = find_board(board) if isinstance(board, str) else board
         platform = self.board.create_platform()
@@ -230,7 +182,7 @@ class VirtualBoard(HostLine):
             self.is_netlist = False
             line = Line(Rtlil(text), leds=len(leds))
         self._leds = leds
-        super().__init__(line, clock_hz, baud, faults)
+        super().__init__(line, clock_hz, baud)
 
     @property
     def leds(self) -> dict[str, bool]:
@@ -301,13 +253,12 @@ class VirtualPort:
         os.set_blocking(self._host, False)
         self.name = os.ttyname(self._device)
         self._stop, self._stopped = os.pipe()
-        self._bytes = 0
         self._is_open = True
 
     def serve(self) -> None:
-        """Simulate the board until `stop` is called or the port is disconnected."""
+        """Simulate the board until `stop` is called."""
         waiting, pending = b"", b""
-        while self._is_open:
+        while True:
             has_room = len(pending) < _PENDING
             has_work = bool(waiting) or not self.board.is_idle
             inputs = [self._stop, self._host] if has_room and not waiting else [self._stop]
@@ -322,12 +273,9 @@ class VirtualPort:
             if waiting or not self.board.is_idle:
                 pending += self._simulate(waiting[:_CHUNK])
                 waiting = waiting[_CHUNK:]
-            if self.board.faults.disconnect is not None and self._bytes >= self.board.faults.disconnect:
-                self.close()
 
     def _simulate(self, data: bytes) -> bytes:
         """Send bytes of the host to the board at the speed that the host has set; returns what the board sends."""
-        self._bytes += len(data)
         return self.board.exchange(data, baud=speed_of(self._device) or self.board.baud)
 
     def _write(self, data: bytes) -> int:

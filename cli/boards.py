@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from typing import Any
+from contextlib import closing
 
 import click
 
 from utf8fpga.boards.build import facts_of, obstacle
 from utf8fpga.boards.catalog import BOARDS
 from utf8fpga.cli.board_options import board_core_command, form_option
-from utf8fpga.cli.options import FILE, completion, json_option, reject_others
+from utf8fpga.cli.options import completion, json_option, reject_others
 from utf8fpga.cli.output import CommandError, did_you_mean, echo, near, say
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.render import columns
@@ -53,62 +50,28 @@ def boards(context: click.Context, as_json: bool) -> None:
     echo("\n".join(columns(rows, headings)), known, as_json=as_json)
 
 
-_PROBABILITY = click.FloatRange(0, 1)
-
-
 @board_core_command
 @click.argument("board", shell_complete=completion(lambda: BOARDS))
 @click.option("--baud", type=click.FloatRange(min=1), default=1_000_000, show_default=True, help="Bits per second.")
 @form_option
-@click.option("--link", type=FILE, help="Also make a symbolic link of this name to the port.")
 @click.option("--rtl", is_flag=True, help="Simulate the circuit before synthesis, which is compiled faster.")
-@click.option("--noise", type=_PROBABILITY, default=0.0, help="Probability that a bit from the host is inverted.")
-@click.option("--framing", type=_PROBABILITY, default=0.0, help="Probability that the stop bit of a byte is low.")
-@click.option("--breaks", type=_PROBABILITY, default=0.0, help="Probability of a break condition after a byte.")
-@click.option("--drift", type=click.FloatRange(-0.5, 0.5), default=0.0, help="Relative error of the host's bit time.")
-@click.option("--disconnect", type=click.IntRange(min=0), help="Unplug the cable after this number of bytes.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the faults of the line.")
 def run(
     board: str,
     parameters: CoreParameters,
     baud: float,
     form: str | None,
-    link: str | None,
     rtl: bool,
-    **faults: Any,
 ) -> None:
     """Simulate BOARD behind a pseudo-terminal, and print the name of its port; Ctrl-C ends it."""
-    from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort
+    from utf8fpga.boards.virtual import VirtualBoard, VirtualPort
 
-    options: Any = {"baud": baud, "core": parameters, "form": form, "faults": Faults(**faults)}
-    virtual = VirtualBoard(board, netlist=not rtl, **options)
+    virtual = VirtualBoard(board, baud=baud, core=parameters, form=form, netlist=not rtl)
     if not rtl and not virtual.is_netlist:
         say(f"{board}: there are no models of all cells of its netlist: simulating the circuit before synthesis")
-    with ExitStack() as stack:
-        port = VirtualPort(virtual)
-        stack.callback(port.close)
-        if link:
-            stack.enter_context(_linked(link, port.name))
+    with closing(VirtualPort(virtual)) as port:
         click.echo(port.name)
         port.serve()
-        say(f"{port.name}: disconnected")
 
 
 run.short_help = "Simulate a board behind a pseudo-terminal."
 boards.add_command(run)
-
-
-@contextmanager
-def _linked(link: str, name: str) -> Iterator[None]:
-    """A symbolic link during the block."""
-    try:
-        if os.path.islink(link):
-            os.unlink(link)
-        os.symlink(name, link)
-    except OSError as error:
-        raise CommandError(f"cannot make the link {link!r}: {error.strerror}") from None
-    try:
-        yield
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(link)

@@ -47,10 +47,9 @@ _SECTIONS = {
     "Options": (),
     "Ports": (*("name", "kind", "length", "flags", "registered", "reset_low", "tid", "tdest", "tuser", "statistics"),),
     "Streams": ("input_pauses", "output_pauses", "null_beats", "gaps", "separate_end"),
-    "Faults of the line": ("noise", "framing", "breaks", "drift", "disconnect"),
     "Files": (
         *("output", "testbench", "vectors", "sva", "vcd", "wave", "wave_cycles"),
-        *("plot", "record", "directory", "cache", "link"),
+        *("plot", "record", "directory", "cache"),
     ),
     "Another board": ("platform", "family", "leds"),
     "Advanced": (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The virtual board and the host's side: texts at line rate, faults of the line, and ports.
+"""The virtual board and the host's side: texts at line rate, and ports.
 
 Expected items are those of CPython, or are written out.
 """
@@ -12,6 +12,7 @@ import math
 import os
 import random
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +28,7 @@ from utf8fpga.boards.events import Counters, Received, line_of
 from utf8fpga.boards.forms import Expected, parser_of
 from utf8fpga.boards.host import Conversation, PortError, SerialPort, TalkError, find_port
 from utf8fpga.boards.protocol import Mark, WordFlag, escaped
-from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort, speed_of
+from utf8fpga.boards.virtual import VirtualBoard, VirtualPort, speed_of
 from utf8fpga.cli.demo import show_virtual_board
 from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl import DecoderParameters
@@ -70,14 +71,12 @@ class Wire:
 _boards: dict[tuple[str, float], VirtualBoard] = {}
 
 
-def board(form: str = "words", *, faults: Faults | None = None, baud: float = 3e6) -> VirtualBoard:
+def board(form: str = "words", *, baud: float = 3e6) -> VirtualBoard:
     """A board without a history, which is built once; its text has ended."""
     found = _boards.get((form, baud))
     if found is None:
         found = _boards[form, baud] = VirtualBoard("icebreaker", form=form, baud=baud)
-    found.faults = Faults()
     found.reset()
-    found.faults = faults or Faults()
     return found
 
 
@@ -151,9 +150,6 @@ def test_an_overflow_is_lit_until_reset(name: str, baud: float, led: str) -> Non
         return lit_long_after(of)
 
     assert lit_by(b"A" * 2048 + b"\xff\x05") == [], "as many as the buffer holds"
-    of.faults = Faults(framing=1)
-    assert lit_by(b"A") == [], "a damaged frame is lost, but not for want of room"
-    of.faults = Faults()
     assert lit_by(b"A" * 6000) == [led]
     assert lit_by(b"A\x05") == [led]
     of.reset()
@@ -191,19 +187,7 @@ def test_boards_with_other_decoders(core: DecoderParameters, first: bytes) -> No
     assert next(event for event in events if event.error) == Received(0xFFFD, True, first, ErrorKind.TRUNCATED)
 
 
-# Faults of the line
-
-
-def test_a_framing_error_is_marked_at_its_place() -> None:
-    of = board()
-    sent = of.exchange(b"A\xe2\x82")
-    of.faults = Faults(framing=1)
-    sent += of.exchange(b"\xac")
-    of.faults = Faults()
-    sent += of.exchange(b"\xacB\x04") + of.drain()
-    words = [int.from_bytes(sent[place : place + 4], "little") for place in range(0, len(sent), 4)]
-    wrong = 1 << 31 | 0xFFFD
-    assert words == [ord("A"), wrong, 1 << 30, wrong, ord("B"), 1 << 29]
+# Damage and silence
 
 
 def test_a_break_condition_ends_the_text() -> None:
@@ -212,26 +196,6 @@ def test_a_break_condition_ends_the_text() -> None:
     assert sent.decode().splitlines() == [
         *("U+0041", "ill-formed E2 82: incomplete", "end of text", "ill-formed 82: unexpected continuation")
     ]
-
-
-@pytest.mark.parametrize("drift", [-0.02, 0.02])
-def test_a_difference_of_two_per_cent_has_no_effect(drift: float) -> None:
-    of = board(faults=Faults(drift=drift), baud=1e6)
-    assert characters(conversation(of, DAMAGED * 20)) == (DAMAGED * 20).decode("utf-8", "replace")
-
-
-@pytest.mark.parametrize("faults", [Faults(noise=0.001, seed=3), Faults(framing=0.01), Faults(breaks=0.01)])
-def test_a_board_recovers_from_faults(faults: Faults) -> None:
-    of = board("lines")
-    wire = Wire(of)
-    talk = Conversation(wire)
-    of.faults = faults
-    text = b"Each line of this text is plain ASCII.\n" * 40
-    events = [event for some in talk.exchange([text]) for event in some]
-    marks = [event for event in events if isinstance(event, Mark)]
-    assert len(marks) > 1, "the faults end texts"
-    of.faults = Faults()
-    assert conversation(of, DAMAGED) == [*Expected(DecoderParameters(), "lines").feed(DAMAGED, final=True), Mark.END]
 
 
 def test_a_lost_request_is_repeated() -> None:
@@ -372,12 +336,6 @@ def test_output_that_no_board_sends_is_reported(word: int) -> None:
     assert refusal(TalkError, talk.receive) == message
 
 
-def test_faults_are_checked() -> None:
-    message = "noise 2 is not a probability: it must be in 0..1"
-    assert refusal(InvalidArgumentError, lambda: Faults(noise=2)) == message
-    assert refusal(InvalidArgumentError, lambda: Faults(drift=1)) == "drift 1 is not in -0.5..0.5"
-
-
 # Ports
 
 
@@ -397,12 +355,15 @@ def test_a_virtual_port_has_the_speed_of_the_host(baud: float, port: str) -> Non
 def test_an_unplugged_cable_is_reported() -> None:
     of = board(baud=1e6)
     virtual = VirtualPort(of)
-    with virtual.running() as name:
-        connection = SerialPort(name, 1e6)
-        talk = Conversation(connection, PATIENCE)
-        of.faults = Faults(disconnect=500)
-        message = refusal(TalkError, lambda: list(talk.exchange([b"A" * 50_000])))
-    assert message.startswith(f"{name}: the connection was lost: ")
+    serving = threading.Thread(target=virtual.serve)
+    serving.start()
+    events = Conversation(SerialPort(virtual.name, 1e6), PATIENCE).exchange([b"A" * 50_000])
+    next(events)
+    virtual.stop()
+    serving.join()
+    virtual.close()
+    message = refusal(TalkError, lambda: list(events))
+    assert message.startswith(f"{virtual.name}: the connection was lost: ")
 
 
 def test_ports_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, port: str) -> None:

@@ -13,7 +13,6 @@ import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -22,7 +21,7 @@ from support.engines import requires_compiler
 from support.processes import run, started, wait_until
 from support.tiers import tiered
 
-from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort
+from utf8fpga.boards.virtual import VirtualBoard, VirtualPort
 from utf8fpga.hdl import CoreParameters, TranscoderParameters, ValidatorParameters
 
 pytestmark = requires_compiler
@@ -101,17 +100,17 @@ def test_a_check_without_difference(form: str, file: Path) -> None:
 
 
 @contextmanager
-def running(core: CoreParameters | None = None, form: str | None = None, **faults: Any) -> Iterator[str]:
+def running(core: CoreParameters | None = None, form: str | None = None) -> Iterator[str]:
     """The port of a virtual board in another thread."""
-    board = VirtualBoard("icebreaker", baud=SPEED, core=core, form=form, faults=Faults(**faults))
+    board = VirtualBoard("icebreaker", baud=SPEED, core=core, form=form)
     with VirtualPort(board).running() as port:
         yield port
 
 
 @contextmanager
-def board_process(*options: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def board_process() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """The port of a virtual board in another process, and the process."""
-    command = [*COMMAND, "boards", "run", "icebreaker", "--rtl", *BAUD, *options]
+    command = [*COMMAND, "boards", "run", "icebreaker", "--rtl", *BAUD]
     with started(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         yield process.stdout.readline().decode().strip(), process
 
@@ -123,18 +122,11 @@ def failure(port: str, *words: str | Path, status: int = 1) -> str:
     return line.removeprefix("utf8fpga: ")
 
 
-def test_differences_and_faults_are_one_line(file: Path) -> None:
+def test_a_wrong_speed_is_one_line(file: Path) -> None:
     with running() as port:
         # No time is long enough for an answer.
         message = failure(port, file, "--baud", "115200", "--timeout", "0.5")
         assert re.fullmatch(f"{port}: (no answer within 0.5 s|the answer '.*' is not that of a board).*--baud", message)
-    file.write_bytes(b"A" * 3000)
-    with running(framing=0.01) as port:
-        assert re.search(
-            "the board lost bytes, at \\d+ places, the first after \\d+ items", failure(port, file, "-o", file)
-        )
-    with running(disconnect=1000) as port:
-        assert failure(port, file, "--check") == f"{port}: the connection was lost: the cable may be unplugged"
 
 
 @pytest.mark.smoke
@@ -143,20 +135,6 @@ def test_a_difference_from_the_model(file: Path) -> None:
     with running() as port:
         message = "the board differs from the model at item 2: U+0042 in place of U+FFFD ill-formed"
         assert failure(port, file, "--check", "--practice", "each-unit") == message
-
-
-@pytest.mark.parametrize("is_removed", tiered({"kept": False, "removed": True}, ["kept"]))
-def test_a_link_to_the_port(is_removed: bool, tmp_path: Path, file: Path) -> None:
-    link = tmp_path / "board"
-    link.symlink_to("of a board that was killed")
-    with board_process("--link", str(link)) as (port, process):
-        assert os.readlink(link) == port
-        assert talk(link, file).stdout.decode() == TEXT.decode("utf-8", "replace")
-        if is_removed:
-            link.unlink()
-        process.terminate()
-        assert process.wait() == -signal.SIGTERM
-        assert not link.is_symlink()
 
 
 # The interactive mode
