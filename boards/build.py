@@ -21,11 +21,11 @@ from filelock import FileLock
 
 from utf8fpga.boards.catalog import Board, find_board
 from utf8fpga.boards.check import CHECKED_FAMILIES, check_design, read_back
-from utf8fpga.boards.forms import BOARD_PIPELINE
+from utf8fpga.boards.forms import FORMS
 from utf8fpga.boards.programming import programming_command
 from utf8fpga.boards.top import DIVIDED_CLOCK, BoardTop
 from utf8fpga.boards.uart_core import UartCore
-from utf8fpga.hdl import CoreParameters, DecoderParameters
+from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.toolchain import ToolError, find_tool, present_version, run_tool
 from utf8fpga.hdl.uart import uart_divisor
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -214,7 +214,6 @@ def build_board(
     *,
     baud: float | None = None,
     core: CoreParameters | None = None,
-    form: str | None = None,
     uart: tuple[str, str] | None = None,
     divide: int | None = None,
     seed: int = 1,
@@ -257,10 +256,10 @@ def build_board(
         raise InvalidArgumentError(f"divide {divide} is not one of {', '.join(map(str, DIVISORS))}")
     if check:
         _require_checkable(board, divide or board.divide)
-    core = core or DecoderParameters(pipeline=BOARD_PIPELINE)
+    core = core or FORMS["words"].core
     first = board.divide if divide is None else divide
     while True:
-        job = _Job(board, flow, directory, baud, core, form, uart, first, seed, say, check)
+        job = _Job(board, flow, directory, baud, core, uart, first, seed, say, check)
         try:
             return job.build()
         except _TimingError as error:
@@ -301,7 +300,6 @@ class _Job:
     directory: Path
     baud: float | None
     core: CoreParameters
-    form: str | None
     uart: tuple[str, str] | None
     divide: int
     seed: int
@@ -324,7 +322,7 @@ class _Job:
         platform = _platform(board)
         clock_hz = _clock_hz(board, platform) / self.divide
         baud = self.baud if self.baud is not None else _fastest(clock_hz)
-        core = UartCore(clock_hz, baud, self.core, form=self.form)
+        core = UartCore(clock_hz, baud, self.core)
         pins = self.uart or board.uart
         resource = _add_uart(platform, board, pins, flow.attributes) if pins else ("uart", 0)
         top = BoardTop(core, board, uart=resource, divide=self.divide)

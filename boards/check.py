@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from utf8fpga.boards.events import Event, GarbledError, line_of
-from utf8fpga.boards.forms import Expected, parser_of
+from utf8fpga.boards.forms import Expected
 from utf8fpga.boards.protocol import Mark, escaped
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.boards.virtual import HostLine
@@ -54,12 +54,12 @@ def _run(program: str, *arguments: str | Path) -> str:
 def check_design(circuit: LineCircuit, core: UartCore, what: str) -> int:
     """Send texts to a design by its UART and compare what it sends with the model.
 
-    The design, which messages name as `what`, was made from `core`. Returned is the number of items or reports, and
-    markers, compared.
+    The design, which messages name as `what`, was made from `core`. Returned is the number of items and markers
+    compared.
     """
     torture = resources.files("utf8fpga").joinpath("texts/torture.txt").read_bytes()
     texts = [torture, b"\xf0\x9f", b"", b"\xc3\xa9Z"]
-    model = Expected(core.core, core.form.name)
+    model = Expected(core.core)
     expected: list[Event] = []
     for text in texts:
         expected += [*model.feed(text, final=True), Mark.END]
@@ -73,7 +73,7 @@ def check_design(circuit: LineCircuit, core: UartCore, what: str) -> int:
             break
         received += host.exchange(b"")
     try:
-        found = parser_of(core.form.name).feed(received)
+        found = core.form.parser().feed(received)
     except GarbledError as error:
         raise ToolError(f"{what} differs from the model: it sends {error}") from None
     for number, (event, sent) in enumerate(zip_longest(expected, found)):

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, Protocol
 
 from utf8fpga.boards.events import Counters, Event, GarbledError
-from utf8fpga.boards.forms import answer_in, parser_of
+from utf8fpga.boards.forms import FORMS, answer_in
 from utf8fpga.boards.protocol import ENQ, EOT, WINDOW, escaped
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError, UserError
@@ -91,7 +91,7 @@ class Conversation:
             raise InvalidArgumentError(f"the timeout of {seconds:.10g} s is not above 0 and at most {_DAY_SECONDS}")
         self._port, self._seconds = port, seconds
         self.form, self.counters = self._greet()
-        self._parser = parser_of(self.form)
+        self._parser = FORMS[self.form].parser()
         self._waiting: deque[int] = deque()
         """For each request without an answer the entries of the board's buffer that it and the bytes before it need."""
         self._sent = 0

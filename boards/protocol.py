@@ -23,24 +23,15 @@ EOT, ENQ, DLE = 0x04, 0x05, 0x10
 WINDOW = 1024
 """Upper bound on the bytes, without each DLE that precedes a byte, and commands that a host sends without an answer."""
 
-ITEM_COUNTERS = ("bytes", "scalar values", "ill-formed items")
-"""The counters of an answer, in its order; each counts from reset, modulo 2**32."""
+COUNTERS = 3
+"""The number of counters of an answer: bytes, scalar values and ill-formed items since reset, modulo 2**32."""
 
-REPORT_COUNTERS = ("bytes", "well-formed texts", "ill-formed texts")
-"""Those of a validator."""
-
-COUNTERS = len(ITEM_COUNTERS)
-"""The number of counters."""
-
-MARKS = {8: 0xFF, 16: 0xDFFF, 32: 0xFFFFFFFF}
-"""The code unit before a marker in a text of Unicode, by its width: one that does not occur there.
-
-FF is in no sequence of UTF-8, FFFFFFFF is no code point, and DFFF follows a high surrogate in UTF-16, or is ill-formed.
-"""
+MARK = 0xFF
+"""The byte before a marker in UTF-8, in no sequence of which it is."""
 
 
 class Mark(Enum):
-    """A marker from the board; the value is its line in the forms of text."""
+    """A marker from the board; the value is how the host shows it."""
 
     END = "end of text"
     LOST = "bytes lost"

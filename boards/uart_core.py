@@ -11,10 +11,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.boards.forms import BOARD_PIPELINE, form_of
+from utf8fpga.boards.forms import FORMS, form_of
 from utf8fpga.boards.protocol import DLE, ENQ, EOT, WINDOW
-from utf8fpga.boards.record import COUNTERS_LAYOUT, Record, RecordForm, is_error
-from utf8fpga.hdl import CoreParameters, DecoderParameters
+from utf8fpga.boards.record import COUNTERS_LAYOUT, Record, RecordForm
+from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.uart import UartReceiver, UartTransmitter, uart_divisor
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -26,9 +26,6 @@ _LED_TICKS = 8
 """Ticks of the LEDs' common timer in that time, including the one during which the event occurs."""
 
 _MINIMUM_DEPTH = 4
-
-_UNITS_DEPTH = 64
-"""The bytes in the decoder, and of one item, that a form with units stores: more than any decoder of one lane has."""
 
 
 class _Mark(IntEnum):
@@ -45,7 +42,7 @@ _ENTRY_LAYOUT = data.StructLayout({"data": 8, "is_mark": 1})
 
 
 class UartCore(wiring.Component):
-    """A core with UART input and output: UTF-8 in, 8N1; what the core outputs, out, in one of the forms of `FORMS`.
+    """A core with UART input and output: UTF-8 in, 8N1; what the core outputs, out, in its form, see `FORMS`.
 
     `utf8fpga.boards.protocol` describes the commands in the input: EOT or a break condition ends the text, ENQ requests
     the counters, and DLE makes a byte of them. Answers, ends of texts and lost bytes are sent in order with what the
@@ -56,7 +53,7 @@ class UartCore(wiring.Component):
       at this point, so that no sequence extends across the gap, and LOST is sent instead of END.
     - A request is answered when everything that the bytes before it determine has been sent.
 
-    The counters are those of bytes, and of well-formed and ill-formed items; of a validator, of texts.
+    The counters are those of bytes, and of well-formed and ill-formed items.
 
     Throughput: the output may be longer than the input. Input without pauses then fills the buffer, unless the host
     waits for answers as the protocol says. Bytes are then lost until the buffer is half empty, which gives one LOST. An
@@ -68,10 +65,9 @@ class UartCore(wiring.Component):
 
     Args:
         baud: bits per second of both lines; see `uart_divisor` for the limits.
-        core: the parameters of a decoder, transcoder or validator: one lane and code units of 8 bits; default: the
+        core: the parameters of a decoder, or a transcoder to UTF-8: one lane and code units of 8 bits; default: the
             smallest decoder of UTF-8.
         depth: the number of entries in the buffer, at least 4; each byte or marker needs one. The protocol needs 1024.
-        form: the form of the output, one of `FORMS`; default: see `form_of`.
 
     Ports:
         rx: the input line; high while idle.
@@ -86,21 +82,16 @@ class UartCore(wiring.Component):
     """
 
     def __init__(
-        self,
-        clock_hz: float,
-        baud: float,
-        core: CoreParameters | None = None,
-        *,
-        depth: int = 2 * WINDOW,
-        form: str | None = None,
+        self, clock_hz: float, baud: float, core: CoreParameters | None = None, *, depth: int = 2 * WINDOW
     ) -> None:
         self.divisor = uart_divisor(clock_hz, baud)
         if depth < _MINIMUM_DEPTH:
             raise InvalidArgumentError(f"buffer depth {depth} is less than {_MINIMUM_DEPTH} entries")
-        self.core, self.form = form_of(core or DecoderParameters(pipeline=BOARD_PIPELINE), form)
+        self.core = core or FORMS["words"].core
+        self.form = form_of(self.core)
         self.depth = depth
         self._tick_clocks = max(1, round(clock_hz * _LED_SECONDS / _LED_TICKS))
-        self._circuit: Any = self.form.with_fields(self.core).build()
+        self._circuit: Any = self.core.build()
         super().__init__({"rx": In(1), "tx": Out(1, init=1), "activity": Out(1), "error": Out(1), "overflow": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
@@ -118,7 +109,7 @@ class UartCore(wiring.Component):
 
         frame = receiver.frames
         output = core.output
-        ill_formed = output.valid & output.ready & output.payload.keep & is_error(output.payload.symbols[0])
+        ill_formed = output.valid & output.ready & output.payload.keep & output.payload.symbols[0].error
         timer = Signal(range(self._tick_clocks))
         tick = timer == 0
         m.d.sync += timer.eq(Mux(tick, self._tick_clocks - 1, timer - 1))
@@ -187,8 +178,7 @@ class UartCore(wiring.Component):
         lost = Signal()
         """Whether that marker is LOST, else END."""
         is_request = entry.is_mark & (entry.data == _Mark.REQUEST)
-        room = self._keep_units(m, source, form) if form.uses_units else True
-        go = ~ending & ~is_request & room
+        go = ~ending & ~is_request
         m.d.comb += [
             source.payload.symbols[0].eq(entry.data),
             source.payload.keep.eq(~entry.is_mark),
@@ -228,28 +218,16 @@ class UartCore(wiring.Component):
             with m.If(last & ~sends_symbol):
                 m.d.sync += ending.eq(0)
 
-        counted = self.core.counted(core)
-        if counted is None:
+        if self.form.name == "words":
             counted = output
             sent = records.valid & records.ready & (records.payload.record == Record.SYMBOL)
         else:
+            # An item may be several bytes of UTF-8.
+            counted = core.decoder.output
             sent = counted.valid & counted.ready & counted.payload.keep
-        error = is_error(counted.payload.symbols[0])
+        error = counted.payload.symbols[0].error
         events = (transferred & ~entry.is_mark, sent & ~error, sent & error)
         for number, event in enumerate(events):
             count = Signal(COUNTERS_LAYOUT.elem_shape, name=f"count_{number}")
             m.d.sync += count.eq(count + event)
             m.d.comb += form.counters[number].eq(count)
-
-    def _keep_units(self, m: Module, source: Any, form: RecordForm) -> Signal:
-        """Store the units that the core receives until the form transfers them; returns whether there is room."""
-        m.submodules.units = units = SyncFIFOBuffered(width=8, depth=_UNITS_DEPTH)
-        m.d.comb += [
-            units.w_data.eq(source.payload.symbols[0]),
-            units.w_en.eq(source.valid & source.ready & source.payload.keep),
-            form.units.payload.eq(units.r_data),
-            form.units.valid.eq(units.r_rdy),
-            units.r_en.eq(form.units.ready),
-        ]
-        room: Signal = units.w_rdy
-        return room

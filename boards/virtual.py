@@ -21,7 +21,7 @@ from utf8fpga.boards.top import BoardTop
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.sim.engines.gates import CLOCK, UnknownCellError
+from utf8fpga.sim.engines.gates import CLOCK
 from utf8fpga.sim.engines.native import Circuit, Rtlil, rtlil_of
 from utf8fpga.sim.engines.netlist import FAMILIES as NETLIST_FAMILIES
 from utf8fpga.sim.engines.netlist import Line, Netlist
@@ -148,8 +148,8 @@ class VirtualBoard(HostLine):
     Args:
         board: a name in the catalogue, or a board that is not in it.
         baud: bits per second of the board's UART.
-        netlist: simulate what Yosys makes of it for the family of the board, if all its cells have models; otherwise
-            the circuit before synthesis, which is compiled faster.
+        netlist: simulate what Yosys makes of it for the family of the board, if its cells have models; otherwise the
+            circuit before synthesis, which is compiled faster.
 
     Attributes:
         is_netlist: whether the netlist is simulated.
@@ -164,25 +164,17 @@ class VirtualBoard(HostLine):
         *,
         baud: float = 1_000_000,
         core: CoreParameters | None = None,
-        form: str | None = None,
         netlist: bool = False,
     ) -> None:
         self.board = find_board(board) if isinstance(board, str) else board
         platform = self.board.create_platform()
         clock_hz = float(platform.default_clk_frequency)
         leds = tuple(name for number, name in enumerate(self.board.leds) if ("led", number) in platform.resources)
-        text = _rtlil(UartCore(clock_hz, baud, core, form=form), self.board, len(leds))
+        text = _rtlil(UartCore(clock_hz, baud, core), self.board, len(leds))
         self.is_netlist = netlist and self.board.family in NETLIST_FAMILIES
         circuit: Circuit = Netlist(self.board.family).circuit(text) if self.is_netlist else Rtlil(text)
-        try:
-            line = Line(circuit, leds=len(leds))
-        except UnknownCellError:
-            if not self.is_netlist:
-                raise
-            self.is_netlist = False
-            line = Line(Rtlil(text), leds=len(leds))
         self._leds = leds
-        super().__init__(line, clock_hz, baud)
+        super().__init__(Line(circuit, leds=len(leds)), clock_hz, baud)
 
     @property
     def leds(self) -> dict[str, bool]:

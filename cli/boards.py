@@ -9,10 +9,10 @@ import click
 
 from utf8fpga.boards.build import facts_of, obstacle
 from utf8fpga.boards.catalog import BOARDS
-from utf8fpga.cli.board_options import board_core_command, form_option
+from utf8fpga.boards.forms import FORMS
+from utf8fpga.cli.board_options import form_option
 from utf8fpga.cli.options import completion, json_option, reject_others
 from utf8fpga.cli.output import CommandError, did_you_mean, echo, near, say
-from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.render import columns
 
 
@@ -50,22 +50,21 @@ def boards(context: click.Context, as_json: bool) -> None:
     echo("\n".join(columns(rows, headings)), known, as_json=as_json)
 
 
-@board_core_command
+@click.command()
 @click.argument("board", shell_complete=completion(lambda: BOARDS))
 @click.option("--baud", type=click.FloatRange(min=1), default=1_000_000, show_default=True, help="Bits per second.")
 @form_option
 @click.option("--rtl", is_flag=True, help="Simulate the circuit before synthesis, which is compiled faster.")
 def run(
     board: str,
-    parameters: CoreParameters,
     baud: float,
-    form: str | None,
+    form: str,
     rtl: bool,
 ) -> None:
     """Simulate BOARD behind a pseudo-terminal, and print the name of its port; Ctrl-C ends it."""
     from utf8fpga.boards.virtual import VirtualBoard, VirtualPort
 
-    virtual = VirtualBoard(board, baud=baud, core=parameters, form=form, netlist=not rtl)
+    virtual = VirtualBoard(board, baud=baud, core=FORMS[form].core, netlist=not rtl)
     if not rtl and not virtual.is_netlist:
         say(f"{board}: there are no models of all cells of its netlist: simulating the circuit before synthesis")
     with closing(VirtualPort(virtual)) as port:

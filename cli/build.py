@@ -13,14 +13,14 @@ import click
 
 from utf8fpga.boards.build import DIVISORS, FAMILIES, build_board
 from utf8fpga.boards.catalog import BOARDS, SIGNALS, Board, find_board
+from utf8fpga.boards.forms import FORMS
 from utf8fpga.boards.programming import program_board
-from utf8fpga.cli.board_options import board_core_command, form_option
+from utf8fpga.cli.board_options import form_option
 from utf8fpga.cli.options import FOLDER, SEED, Word, completion, json_option
 from utf8fpga.cli.output import CommandError, echo, say
-from utf8fpga.hdl import CoreParameters
 
 
-@board_core_command
+@click.command()
 @click.argument("board", shell_complete=completion(lambda: BOARDS))
 @click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the files.")
 @click.option(
@@ -42,8 +42,8 @@ from utf8fpga.hdl import CoreParameters
 @json_option
 def build(
     board: str,
-    parameters: CoreParameters,
     directory: str,
+    form: str,
     uart: str | None,
     divide: str | None,
     platform: str | None,
@@ -58,7 +58,7 @@ def build(
     report = build_board(
         chosen,
         Path(directory),
-        core=parameters,
+        core=FORMS[form].core,
         uart=None if uart is None else _pins(uart),
         divide=int(divide) if divide else None,
         say=say,

@@ -7,15 +7,14 @@ import functools
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import cleandoc
 from itertools import product
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from utf8fpga.cli.options import CORE_NAMES, TABLES, Word, core_names, one_of
+from utf8fpga.cli.options import CORE_NAMES, TABLES, core_names, one_of
 from utf8fpga.cli.output import CommandError, did_you_mean
 from utf8fpga.hdl import CORES, CoreParameters, Option
 from utf8fpga.hdl.core import option_word
@@ -51,7 +50,6 @@ _SECTIONS = {
         *("output", "testbench", "vectors", "sva", "vcd", "wave", "wave_cycles"),
         *("plot", "record", "directory", "cache"),
     ),
-    "Another board": ("platform", "family", "leds"),
     "Advanced": (
         *("architecture", "pipeline", "buffer", "replacement", "refresh", "compact_input"),
         *("routed", "dask", "divide"),
@@ -99,35 +97,31 @@ class CoreCommand(click.Command):
 
     Args:
         commands: for each core the command with its options; the first core is the default.
-        has_option: the option ``--core`` may also name it.
     """
 
-    def __init__(self, commands: Mapping[str, click.Command], has_option: bool) -> None:
+    def __init__(self, commands: Mapping[str, click.Command]) -> None:
         default = next(iter(commands.values()))
         super().__init__(default.name, params=default.params, help=default.help)
-        self._commands, self._has_option = commands, has_option
+        self._commands = commands
 
     @property
     def others(self) -> dict[str, click.Command]:
         """For each core but the default one its command, by the words that select it."""
-        option = f"{_CORE_OPTION} " if self._has_option else ""
-        return {f"{option}{core}": command for core, command in list(self._commands.items())[1:]}
+        return dict(list(self._commands.items())[1:])
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        core, rest = self._named_by_option(args) if self._has_option else (None, args)
-        if core is None and args and args[0] in {*self._commands, *CORES}:
+        core, rest = None, args
+        if args and args[0] in self._commands:
             core, rest = args[0], args[1:]
-            if core not in self._commands:
-                raise CommandError(f"the core must be one of {', '.join(self._commands)}, not {core}")
-        elif core is None and args and not extra.get("resilient_parsing"):
+        elif args and not extra.get("resilient_parsing"):
             self._check_spelling(args[0])
         try:
             context = self._commands[core or next(iter(self._commands))].make_context(info_name, rest, parent, **extra)
         except click.NoSuchOption as error:
             raise self._elsewhere(error, info_name) or error from None
-        context.meta[CORE_NAMES] = () if args or self._has_option else tuple(self._commands)
+        context.meta[CORE_NAMES] = () if args else tuple(self._commands)
         return context
 
     def _elsewhere(self, error: click.NoSuchOption, info_name: str | None) -> CommandError | None:
@@ -140,10 +134,9 @@ class CoreCommand(click.Command):
         ]
         if not cores:
             return None
-        core = f"{_CORE_OPTION} {cores[0]}" if self._has_option else cores[0]
         noun = "core" if len(cores) == 1 else "cores"
         said = f"{option} is an option of the {noun} {' and '.join(cores)}"
-        return CommandError(f"{said}: {info_name} {core} {option} ...")
+        return CommandError(f"{said}: {info_name} {cores[0]} {option} ...")
 
     def _check_spelling(self, word: str) -> None:
         """Check that the first argument is not a misspelt core, which it is not if there is a file of this name."""
@@ -153,33 +146,11 @@ class CoreCommand(click.Command):
         if word.isalpha() and not os.path.exists(word) and (near := did_you_mean(word, self._commands)):
             raise CommandError(f"there is no core {word!r}{near}")
 
-    def _named_by_option(self, args: list[str]) -> tuple[str | None, list[str]]:
-        """The core that the option names, and the other arguments; None where it names none that is known."""
-        for place, word in enumerate(args):
-            option, equals, value = word.partition("=")
-            used = 1 if equals else 2
-            value = value if equals else "".join(args[place + 1 : place + 2])
-            if word == "--":
-                break
-            if option == _CORE_OPTION and value in self._commands:
-                return value, args[:place] + args[place + used :]
-        return None, args
-
-
-_CORE_OPTION = "--core"
-
-SANITIZER = "sanitizer"
-"""Another name of the transcoder from UTF-8 to UTF-8, which has no option for an encoding."""
-
-_ENCODINGS = ("from_", "to")
-
 
 def core_command(
     *,
     several: Collection[str] = (),
     optional: bool = False,
-    cores: Collection[str] = (),
-    presets: Mapping[str, Any] = MappingProxyType({}),
 ) -> Callable[[_Command], click.Command]:
     """A decorator for a command that accepts the name and the options of a core; `parameters` has their values.
 
@@ -188,44 +159,32 @@ def core_command(
             `parameters` is then a `Choice` of all combinations; where more than one field has several values,
             invalid combinations are omitted.
         optional: `parameters` is None where neither another core than the default one nor an option of it is given.
-        cores: the names of the cores, which the option ``--core`` may also select, and the name `SANITIZER`; default:
-            all cores, by the first argument.
-        presets: values of fields that are not given, in place of their defaults.
 
     Raises:
         InvalidArgumentError: (when the command runs) the combination of options is invalid.
     """
 
     def decorate(command: _Command) -> click.Command:
-        if cores:
-            command = click.option(
-                _CORE_OPTION,
-                type=Word(list(cores)),
-                expose_value=False,
-                help="The core; its options follow from it. Default: decoder.",
-            )(command)
         commands = {}
-        for name in cores or CORES:
-            kind, without = (CORES["transcoder"], _ENCODINGS) if name == SANITIZER else (CORES[name], ())
-            found = click.command(cls=_SectionedCommand)(with_options(command, kind, without))
+        for name, kind in CORES.items():
+            found = click.command(cls=_SectionedCommand)(with_options(command, kind))
             found.fields = kind.options().keys()
             found.help = (
                 f"{cleandoc(found.help or '')}\n\nThe first argument may name the core, which determines the options: "
-                f"{', '.join(cores or CORES)}; default: {next(iter(cores or CORES))}."
+                f"{', '.join(CORES)}; default: {next(iter(CORES))}."
             )
             commands[name] = found
-        return CoreCommand(commands, bool(cores))
+        return CoreCommand(commands)
 
-    def with_options(command: _Command, kind: type[CoreParameters], without: Collection[str]) -> _Command:
+    def with_options(command: _Command, kind: type[CoreParameters]) -> _Command:
         """Add the options of a core to a command, before those of the command itself."""
-        options = {name: how for name, how in kind.options().items() if name not in without}
-        preset = {name: value for name, value in presets.items() if name in options}
+        options = kind.options()
 
         @functools.wraps(command)
         def choosing(**given: Any) -> Any:
             chosen = {name: given.pop(name) for name in options}
             # Options that are not given have the defaults of the parameters.
-            values = preset | {name: value for name, value in chosen.items() if value not in (None, ())}
+            values = {name: value for name, value in chosen.items() if value not in (None, ())}
             # The name of another core than the default one is a choice by itself.
             if optional and not values and is_default(kind):
                 return command(parameters=None, **given)
@@ -234,8 +193,6 @@ def core_command(
         # A copy of click's list of parameters, since the options differ between the cores.
         choosing.__click_params__ = list(getattr(command, "__click_params__", []))  # type: ignore[attr-defined]  # click puts it there
         decorated: _Command = choosing
-        for name, value in preset.items():
-            options[name] = replace(options[name], help=f"{options[name].help} Default of this command: {value}.")
         for name, how in reversed(options.items()):
             decorated = _click_option(name, how, several=name in several)(decorated)
         return decorated

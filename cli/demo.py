@@ -10,14 +10,14 @@ from pathlib import Path
 import click
 
 from utf8fpga.boards.build import build_board, require_tools
-from utf8fpga.boards.events import Received, line_of
-from utf8fpga.boards.forms import BOARD_PIPELINE, Expected
+from utf8fpga.boards.events import Received
+from utf8fpga.boards.forms import FORMS, Expected
 from utf8fpga.boards.host import Conversation
 from utf8fpga.boards.virtual import DirectPort, VirtualBoard
 from utf8fpga.cli.options import FOLDER
 from utf8fpga.cli.output import CommandError, pip_install, progress, say
 from utf8fpga.cli.show import Tally
-from utf8fpga.hdl import PIPELINES, DecoderParameters, decoder_core
+from utf8fpga.hdl import PIPELINES, decoder_core
 from utf8fpga.model import DFA, TABLE_3_7, decode
 from utf8fpga.model.render import counted, table_text
 from utf8fpga.sim import Simulation, compare
@@ -81,19 +81,22 @@ def show_virtual_board(text: bytes) -> None:
     if not has_compiler():
         print(pip_install("Skipped, since there is no C compiler: pip install 'utf8fpga[compiled]'"))
         return
-    core = DecoderParameters(pipeline=BOARD_PIPELINE)
+    core = FORMS["words"].core
     with progress("sending", len(text)) as done:
-        port = DirectPort(VirtualBoard(BOARD, core=core, form="lines"))
+        port = DirectPort(VirtualBoard(BOARD, core=core))
         parts = (text[at : at + _PART] for at in range(0, len(text), _PART))
         found = []
         for events in Conversation(port).exchange(parts):
             found += [event for event in events if isinstance(event, Received)]
             done(min(len(text), len(found)))
-    expected = Expected(core, "lines").feed(text, final=True)
+    expected = Expected(core).feed(text, final=True)
     if found != expected:
         raise CommandError(f"the virtual {BOARD} differs from the model", status=1)
-    first = {event.kind: line_of(event) for event in reversed(found) if event.kind is not None}
-    print("\n".join(first[kind] for kind in sorted(first)))
+    # The board sends whether an item is ill-formed; where it is and why, the host knows from the same text.
+    first = {item.error: item for item in reversed(list(decode(text))) if item.error is not None}
+    for error, item in sorted(first.items()):
+        units = text[item.offset : item.offset + item.length].hex(" ").upper()
+        print(f"ill-formed {units}: {error.name.lower().replace('_', ' ')}")
     print(f"\n{counted(len(text), 'byte')}, {counted(len(found), 'item')}, all equal")
 
 

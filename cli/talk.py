@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from utf8fpga.boards.events import Counters, Event, Received, line_of
-from utf8fpga.boards.forms import TEXT_FORMS, Expected
+from utf8fpga.boards.forms import FORMS, Expected
 from utf8fpga.boards.host import Conversation, Port, SerialPort, find_port
 from utf8fpga.boards.protocol import ENQ, EOT, Mark
-from utf8fpga.cli.board_options import board_core_command, form_option
+from utf8fpga.cli.board_options import form_option
 from utf8fpga.cli.options import FILE, output_option
 from utf8fpga.cli.output import (
     CommandError,
@@ -32,8 +32,6 @@ from utf8fpga.cli.output import (
     writing,
 )
 from utf8fpga.cli.show import described
-from utf8fpga.hdl import CoreParameters
-from utf8fpga.model import InvalidArgumentError, ValidatorReport
 from utf8fpga.model.render import counted
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ _END, _REQUEST = EOT, ENQ
 """What a terminal sends for Ctrl-D and Ctrl-E."""
 
 
-@board_core_command
+@click.command()
 @click.argument("port")
 @click.argument("file", type=FILE, required=False)
 @output_option
@@ -57,25 +55,23 @@ _END, _REQUEST = EOT, ENQ
     show_default=True,
     help="Seconds without a byte from the board after which it does not answer.",
 )
-@click.option("--items", "shown", flag_value="items", help="Show a line for each item and marker.")
-@click.option("--units", "shown", flag_value="units", help="Show the text in the encoding of the board, not in UTF-8.")
+@click.option("--items", is_flag=True, help="Show a line for each item and marker.")
 @click.option("--check", is_flag=True, help="Compare with the model; shows nothing but the result without --output.")
 @form_option
 def talk(
     port: str,
     file: str | None,
-    parameters: CoreParameters,
     output: str,
     baud: float,
     timeout: float,
-    shown: str | None,
+    items: bool,
     check: bool,
-    form: str | None,
+    form: str,
 ) -> None:
     """Send FILE to the board at PORT and show the text that comes back.
 
-    PORT is the name of a serial port, auto for the only one, or virtual:NAME for a virtual board, which has the core
-    and the form of the options; the form of a real board is recognised.
+    PORT is the name of a serial port, auto for the only one, or virtual:NAME for a virtual board, which has the form
+    of --form; the form of a real board is recognised.
 
     Without FILE on a terminal, type or paste text: Ctrl-D ends the text, twice it leaves, Ctrl-E shows the
     counters.
@@ -84,21 +80,21 @@ def talk(
     if is_interactive and check:
         raise CommandError("--check compares a whole text: name a FILE, or - for standard input")
     with ExitStack() as stack:
-        connection = stack.enter_context(_connected(port, baud, parameters, form))
+        connection = stack.enter_context(_connected(port, baud, form))
         conversation = Conversation(connection, timeout)
         if is_interactive:
             _interact(connection, conversation)
         else:
-            _send_file(conversation, file or "-", output, parameters, shown, check)
+            _send_file(conversation, file or "-", output, items, check)
 
 
 @contextmanager
-def _connected(port: str, baud: float, core: CoreParameters, form: str | None) -> Iterator[Port]:
+def _connected(port: str, baud: float, form: str) -> Iterator[Port]:
     """The port of a board, or of a virtual one."""
     if port.startswith(VIRTUAL):
         from utf8fpga.boards.virtual import DirectPort, VirtualBoard
 
-        yield DirectPort(VirtualBoard(port.removeprefix(VIRTUAL), baud=baud, core=core, form=form))
+        yield DirectPort(VirtualBoard(port.removeprefix(VIRTUAL), baud=baud, core=FORMS[form].core))
         return
     connection = SerialPort(find_port() if port == AUTO else port, baud)
     try:
@@ -107,20 +103,17 @@ def _connected(port: str, baud: float, core: CoreParameters, form: str | None) -
         connection.close()
 
 
-def _send_file(
-    conversation: Conversation, file: str, output: str, core: CoreParameters, shown: str | None, check: bool
-) -> None:
+def _send_file(conversation: Conversation, file: str, output: str, as_lines: bool, check: bool) -> None:
     """Send a file, show what comes back, and compare it with the model."""
     began = time.monotonic()
-    transfer = _Transfer(conversation, shown, _Checker(core, conversation.form) if check else None)
+    transfer = _Transfer(conversation, as_lines, _Checker(conversation.form) if check else None)
     with ExitStack() as stack:
         if not check or not is_standard_output(output):
             transfer.show_in(stack.enter_context(writing(output)))
         transfer.run(file, stack.enter_context(progress("sending", file_size(file), rate=True)))
     transfer.judge()
     seconds = time.monotonic() - began
-    noun = "report" if conversation.form == "report" else "item"
-    counts = f"{counted(transfer.sent, 'byte')}, {counted(transfer.items, noun)}, {transfer.ill_formed} ill-formed"
+    counts = f"{counted(transfer.sent, 'byte')}, {counted(transfer.items, 'item')}, {transfer.ill_formed} ill-formed"
     rate = f"{seconds:.1f} s, {transfer.sent / seconds / 1000:.1f} kB/s"
     if check:
         click.echo(f"{counts}, {coloured('all equal to the model', 'green')}; {rate}")
@@ -131,9 +124,8 @@ def _send_file(
 class _Transfer:
     """A text on its way to the board and back, which is written to `out`, if there is one."""
 
-    def __init__(self, conversation: Conversation, shown: str | None, checker: _Checker | None) -> None:
-        self._conversation, self._as_lines, self._checker = conversation, shown == "items", checker
-        self._encoding = conversation.form if shown == "units" and conversation.form in TEXT_FORMS else "utf-8"
+    def __init__(self, conversation: Conversation, as_lines: bool, checker: _Checker | None) -> None:
+        self._conversation, self._as_lines, self._checker = conversation, as_lines, checker
         self._before = conversation.counters
         self._lost: list[int] = []
         self._is_terminal = False
@@ -143,14 +135,12 @@ class _Transfer:
     def show_in(self, out: BinaryIO) -> None:
         """Write what comes back to a file."""
         self.out, self._is_terminal = out, out.isatty()
-        if self._is_terminal and self._encoding != "utf-8":
-            raise CommandError(f"--units is {self._encoding} here, which no terminal shows: name a file with --output")
 
     @property
     def _counted(self) -> Counters:
         """What the board has counted since the start."""
-        pairs = zip(self._conversation.counters.values, self._before.values, strict=True)
-        return Counters.of(((now - then) % (1 << 32) for now, then in pairs))
+        pairs = zip(self._conversation.counters, self._before, strict=True)
+        return Counters(*((now - then) % (1 << 32) for now, then in pairs))
 
     @property
     def ill_formed(self) -> int:
@@ -166,7 +156,7 @@ class _Transfer:
                 text = "".join(_shown(event, self._as_lines) for event in events)
                 if self._is_terminal:
                     text = _harmless(text)
-                self.out.write(text.encode(self._encoding, "surrogatepass"))
+                self.out.write(text.encode("utf-8", "surrogatepass"))
                 if self.out is sys.stdout.buffer:
                     self.out.flush()
 
@@ -210,8 +200,8 @@ _PART = 256
 
 
 def _shown(event: Event, as_lines: bool) -> str:
-    """The output for an event: in text only the items and reports."""
-    if as_lines or isinstance(event, ValidatorReport):
+    """The output for an event: in text only the items."""
+    if as_lines:
         return "" if isinstance(event, Counters) else f"{line_of(event)}\n"
     if not isinstance(event, Received):
         return ""
@@ -228,11 +218,8 @@ def _harmless(text: str) -> str:
 class _Checker:
     """Compares what a board sends with the model, while it does."""
 
-    def __init__(self, core: CoreParameters, form: str) -> None:
-        try:
-            self._model = Expected(core, form)
-        except InvalidArgumentError as error:
-            raise CommandError(f"the board sends the form {form}, but {error}") from None
+    def __init__(self, form: str) -> None:
+        self._model = Expected(FORMS[form].core)
         self._expected: deque[Event] = deque()
         self._number = 0
 
@@ -320,9 +307,7 @@ def _show(console: Console, events: Iterable[Event], *, with_counters: bool) -> 
 def _print(console: Console, event: Event) -> None:
     """Print an event, with the character and its name."""
     if not isinstance(event, Received):
-        is_good = isinstance(event, ValidatorReport) and event.well_formed
-        is_bad = isinstance(event, ValidatorReport) and not event.well_formed
-        console.print(line_of(event), style="green" if is_good else "bold red" if is_bad else "dim", markup=False)
+        console.print(line_of(event), style="dim", markup=False)
     elif event.error:
         console.print(line_of(event), style="bold red", markup=False)
     else:

@@ -336,22 +336,6 @@ class CoreParameters:
         """Further lines of that header, after the ports and the latency."""
         return []
 
-    # What a board needs.
-
-    def board_forms(self) -> tuple[str, ...]:
-        """The forms in which a board sends the output, keys of `FORMS` in `boards/forms.py`; the first is the default.
-
-        Default: none, so that no board has the core. A board has one lane, and bytes as input symbols.
-
-        Raises:
-            InvalidArgumentError: no board has a core with these parameters, as the message describes.
-        """
-        return ()
-
-    def counted(self, circuit: Core) -> stream.Interface | None:
-        """The stream in the circuit whose symbols a board counts; None: it counts those of the output."""
-        return None
-
 
 class TableParameters(CoreParameters):
     """The parameters of a core whose input symbols are code units of a table; `input_noun` is that of such a core."""

@@ -316,10 +316,6 @@ class DecoderParameters(TableParameters):
             )
         return lines
 
-    def board_forms(self) -> tuple[str, ...]:
-        """A word or a line for each item, or the text."""
-        return ("words", "lines", "utf-8")
-
 
 _Arguments = ParamSpec("_Arguments")
 

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from amaranth.lib import stream
 
 from utf8fpga.hdl.core import option
 from utf8fpga.hdl.decoder.parameters import MAX_LANES, DecoderParameters
@@ -153,17 +152,3 @@ class TranscoderParameters(UnitParameters):
         elif self.bom is ByteOrderMark.REMOVE:
             lines.append("U+FEFF at the beginning of a packet is removed.")
         return lines
-
-    def board_forms(self) -> tuple[str, ...]:
-        """The text in the encoding of the output.
-
-        Raises:
-            InvalidArgumentError: the code units of the input are not bytes.
-        """
-        if (width := self.given.form.unit_width) != 8:
-            raise InvalidArgumentError(f"{self.given.form.name} has code units of {width} bits: a UART transfers 8")
-        return (self.to,)
-
-    def counted(self, circuit: Any) -> stream.Interface | None:
-        """The items, which may have several code units at the output."""
-        return circuit.decoder.output

@@ -108,7 +108,3 @@ class ValidatorParameters(TableParameters):
             f"{self.table.name} validator, a tap beside a stream, {units} per cycle; numbers of {COUNTER_WIDTH} bits that saturate.",
             f"Generated from: {self.table.source}.",
         ]
-
-    def board_forms(self) -> tuple[str, ...]:
-        """The report."""
-        return ("report",)

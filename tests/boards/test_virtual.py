@@ -11,6 +11,7 @@ import functools
 import math
 import os
 import random
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -24,15 +25,14 @@ from support.engines import requires_compiler
 from support.oracle import refusal
 
 from utf8fpga.boards import host
-from utf8fpga.boards.events import Counters, Received, line_of
-from utf8fpga.boards.forms import Expected, parser_of
+from utf8fpga.boards.events import Counters, GarbledError, Received, Text, Words, line_of
+from utf8fpga.boards.forms import FORMS, Expected, answer_in
 from utf8fpga.boards.host import Conversation, PortError, SerialPort, TalkError, find_port
 from utf8fpga.boards.protocol import Mark, WordFlag, escaped
 from utf8fpga.boards.virtual import VirtualBoard, VirtualPort, speed_of
 from utf8fpga.cli.demo import show_virtual_board
 from utf8fpga.cli.output import CommandError
-from utf8fpga.hdl import DecoderParameters
-from utf8fpga.model import ErrorKind, InvalidArgumentError
+from utf8fpga.model import InvalidArgumentError
 
 pytestmark = requires_compiler
 
@@ -75,7 +75,7 @@ def board(form: str = "words", *, baud: float = 3e6) -> VirtualBoard:
     """A board without a history, which is built once; its text has ended."""
     found = _boards.get((form, baud))
     if found is None:
-        found = _boards[form, baud] = VirtualBoard("icebreaker", form=form, baud=baud)
+        found = _boards[form, baud] = VirtualBoard("icebreaker", core=FORMS[form].core, baud=baud)
     found.reset()
     return found
 
@@ -102,30 +102,50 @@ DAMAGED = b"A\xc3\xa9\xf0\x9f\x98\x80 \xe2\x82A \xed\xa0\x80 \xc0 \xf5 \xff \xf4
 
 
 @pytest.mark.smoke
-def test_a_line_for_each_item() -> None:
-    items = DAMAGED.decode("utf-8", "replace")
-    bad = items.count("\ufffd")
-    assert board("lines").exchange(escaped(DAMAGED) + b"\x04\x05") + board_rest("lines") == (
-        b"U+0041\r\nU+00E9\r\nU+1F600\r\nU+0020\r\nill-formed E2 82: truncated\r\nU+0041\r\nU+0020\r\n"
-        b"ill-formed ED: surrogate\r\nill-formed A0: unexpected continuation\r\n"
-        b"ill-formed 80: unexpected continuation\r\nU+0020\r\nill-formed C0: overlong\r\nU+0020\r\n"
-        b"ill-formed F5: out of range\r\nU+0020\r\nill-formed FF: invalid byte\r\nU+0020\r\nU+10FFFF\r\n"
-        b"ill-formed F0 9F: incomplete\r\nend of text\r\n"
-        + b"bytes %08X, scalar values %08X, ill-formed items %08X\r\n"
-        % (len(DAMAGED), len(items) - bad, bad)
-    )
-
-
-def board_rest(form: str) -> bytes:
-    return _boards[form, 3e6].drain()
-
-
 def test_utf8_has_markers_that_no_text_has() -> None:
-    sent = board("utf-8").exchange(escaped(DAMAGED) + b"\x04") + board_rest("utf-8")
-    assert sent == DAMAGED.decode("utf-8", "replace").encode() + b"\xffend of text\r\n"
+    of = board("utf-8")
+    sent = of.exchange(escaped(DAMAGED) + b"\x04\x05") + of.drain()
+    assert sent == repaired_and_marked(DAMAGED)
+    assert answer_in(sent) == ("utf-8", counters_of(DAMAGED))
 
 
-@pytest.mark.parametrize("form", ["words", "lines", "utf-8"])
+def counters_of(text: bytes) -> Counters:
+    """The counters after a text that has no U+FFFD of its own."""
+    items = text.decode("utf-8", "replace")
+    bad = items.count("\ufffd")
+    return Counters(len(text), len(items) - bad, bad)
+
+
+def repaired_and_marked(text: bytes) -> bytes:
+    """The repaired text, its end, and the counters."""
+    words = (WordFlag.COUNTERS, *counters_of(text))
+    end = b"\xff" + int(WordFlag.END).to_bytes(4, "little")
+    return text.decode("utf-8", "replace").encode() + end + b"\xff" + b"".join(w.to_bytes(4, "little") for w in words)
+
+
+def test_any_division_of_a_text_gives_the_same_events() -> None:
+    data = repaired_and_marked(DAMAGED) + "é".encode()
+    whole = Text().feed(data)
+    assert characters(whole) == DAMAGED.decode("utf-8", "replace") + "é"
+    assert [event for event in whole if not isinstance(event, Received)] == [Mark.END, counters_of(DAMAGED)]
+    parser = Text()
+    assert [event for place in range(len(data)) for event in parser.feed(data[place : place + 1])] == whole
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"\xff\x41\0\0\0", "U+0041 as a marker"),
+        (b"\xff\0\0\0\x70", "the word 70000000"),
+        (b"\xe2\x82\xff", "ill-formed UTF-8"),
+    ],
+)
+def test_text_that_no_board_sends_is_garbled(data: bytes, found: str) -> None:
+    with pytest.raises(GarbledError, match=f"^{re.escape(found)}$"):
+        Text().feed(data)
+
+
+@pytest.mark.parametrize("form", ["words", "utf-8"])
 def test_any_text_at_line_rate_loses_nothing(form: str) -> None:
     # Every byte in every neighbourhood, ASCII for which the output is the longest, and sequences of four bytes.
     generator = random.Random(form)
@@ -136,7 +156,7 @@ def test_any_text_at_line_rate_loses_nothing(form: str) -> None:
     assert events[-1] is Mark.END
     assert Mark.LOST not in events
     assert lit_long_after(of) == []
-    assert events[:-1] == [*Expected(DecoderParameters(), form).feed(text, final=True)]
+    assert events[:-1] == [*Expected(FORMS[form].core).feed(text, final=True)]
 
 
 @pytest.mark.parametrize(("name", "baud", "led"), [("icebreaker", 3e6, "error"), ("ulx3s-85f", 2.5e6, "overflow")])
@@ -159,11 +179,11 @@ def test_an_overflow_is_lit_until_reset(name: str, baud: float, led: str) -> Non
 def test_counters_are_those_since_reset() -> None:
     of = board()
     first = Conversation(Wire(of))
-    assert first.counters.values == (0, 0, 0)
+    assert first.counters == (0, 0, 0)
     assert [event for some in first.exchange([DAMAGED]) for event in some][-1] == first.counters
     items = DAMAGED.decode("utf-8", "replace")
     ill_formed = items.count("\ufffd")
-    assert first.counters.values == (len(DAMAGED), len(items) - ill_formed, ill_formed)
+    assert first.counters == (len(DAMAGED), len(items) - ill_formed, ill_formed)
     assert Conversation(Wire(of)).counters == first.counters
 
 
@@ -174,27 +194,14 @@ def test_a_later_conversation_ends_what_an_interrupted_one_left() -> None:
     assert conversation(of, b"\xacC") == [Received(0xFFFD, True), Received(ord("C"), False), Mark.END]
 
 
-@pytest.mark.parametrize(
-    ("core", "first"),
-    [
-        (DecoderParameters(architecture="parallel", pipeline=0), b"\xe2\x82"),
-        (DecoderParameters(refresh=100, pipeline=0), b"\xe2\x82"),
-    ],
-)
-def test_boards_with_other_decoders(core: DecoderParameters, first: bytes) -> None:
-    events = conversation(VirtualBoard("icebreaker", form="lines", core=core, baud=3e6), DAMAGED)
-    assert events[:-1] == Expected(core, "lines").feed(DAMAGED, final=True)
-    assert next(event for event in events if event.error) == Received(0xFFFD, True, first, ErrorKind.TRUNCATED)
-
-
 # Damage and silence
 
 
 def test_a_break_condition_ends_the_text() -> None:
-    of = board("lines")
+    of = board()
     sent = of.exchange(b"A\xe2\x82") + of.send_break() + of.exchange(b"\x82") + of.drain()
-    assert sent.decode().splitlines() == [
-        *("U+0041", "ill-formed E2 82: incomplete", "end of text", "ill-formed 82: unexpected continuation")
+    assert Words().feed(sent) == [
+        *(Received(ord("A"), False), Received(0xFFFD, True), Mark.END, Received(0xFFFD, True))
     ]
 
 
@@ -434,27 +441,19 @@ def test_lines_of_events() -> None:
         *("U+00E9", "U+FFFD ill-formed", "U+FFFD", "bytes lost"),
         "bytes 3, scalar values 2, ill-formed items 1",
     ]
-    assert line_of(Received(0xFFFD, True, b"\xe2\x82", ErrorKind.TRUNCATED)) == "ill-formed E2 82: truncated"
 
 
 def test_the_code_point_of_an_ill_formed_item_is_not_that_of_the_word() -> None:
     word = int(WordFlag.ERROR) | 0x41
-    assert parser_of("words").feed(word.to_bytes(4, "little")) == [Received(0xFFFD, True)]
+    assert Words().feed(word.to_bytes(4, "little")) == [Received(0xFFFD, True)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["icebreaker", "ulx3s-85f"])
 def test_the_synthesised_netlist_behaves_like_the_circuit(name: str) -> None:
-    of = VirtualBoard(name, baud=1e6, form="lines", netlist=True)
+    of = VirtualBoard(name, baud=1e6, netlist=True)
     assert of.is_netlist
-    assert conversation(of, DAMAGED) == [*Expected(DecoderParameters(), "lines").feed(DAMAGED, final=True), Mark.END]
-
-
-@pytest.mark.slow
-def test_a_cell_without_a_model_is_simulated_before_synthesis() -> None:
-    of = VirtualBoard("ulx3s-85f", baud=1e6, form="report", netlist=True)
-    assert not of.is_netlist
-    assert conversation(of, b"A\xff")[0].offset == 1
+    assert conversation(of, DAMAGED) == [*Expected(FORMS["words"].core).feed(DAMAGED, final=True), Mark.END]
 
 
 @pytest.mark.smoke

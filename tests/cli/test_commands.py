@@ -428,7 +428,6 @@ platform 'nothing_here:Mine': there is no module 'nothing_here'
     build mine --platform mine.py --family ice40 | --platform 'mine.py' is not MODULE:CLASS
     build icebreaker --leds red | --leds 'red' must be some of activity, error, overflow, separated by commas
     build icebreaker --family ecp5 | --family ecp5: the family of icebreaker is ice40
-    build remover icebreaker | the core must be one of decoder, transcoder, sanitizer, validator, not remover
     build arty-a7-35 | \
 board arty-a7-35 has family 'xilinx', which is not one of ice40, ecp5, machxo2, gowin, nexus, gatemate
     build icebreaker --check --divide 2 | a build with a divided clock cannot be checked: leave out the check
@@ -440,8 +439,6 @@ boards has the command run, not 'icebreakr'; did you mean utf8fpga build icebrea
     boards icebreaker | \
 boards has the command run, not 'icebreaker'; did you mean utf8fpga build icebreaker?
     boards --json run icebreaker | --json has no effect with boards run: leave it out
-    build icebreaker --form report --pipeline 0 | --pipeline has no effect with --form report: leave it out
-    build icebreaker --form report --pipeline 1 | --pipeline has no effect with --form report: leave it out
     build icebreaker --uart '' | --uart '' is not RX,TX: name two pins, such as pmod_0:1,pmod_0:2
     build icebreaker --leds '' | --leds '' must be some of activity, error, overflow, separated by commas
     bench --again --engines --record . | --again has no effect with --engines: leave it out
@@ -455,17 +452,12 @@ unknown configuration 'serial0'; did you mean serial-0 or serial-2? utf8fpga pro
     prove zzz | unknown configuration 'zzz'; utf8fpga prove --list prints them
     simulate --hex 41 --wave x.png | --wave 'x.png' is drawn as SVG: name a file that ends in .svg
     generate --bom remove | --bom is an option of the core transcoder: generate transcoder --bom ...
-    build icebreaker --to utf-8 | \
---to is an option of the core transcoder: build --core transcoder --to ...
     bench --device hx9k | \
 Invalid value for '--device': 'hx9k' is not one of 'hx8k', 'up5k', 'ecp5-85k', 'ecp5-85k-8'; did you mean hx8k?
     generate encodr --lanes 2 | \
 there is no core 'encodr' (known: decoder, encoder, transcoder, validator, remover); did you mean encoder or decoder?
     bench 64 | there is no core '64' (known: decoder, encoder, transcoder, validator, remover)
     simulate transcodr text | there is no core 'transcodr'; did you mean transcoder?
-    build icebreaker --core transcodr | \
-Invalid value for '--core': 'transcodr' is not one of 'decoder', 'transcoder', 'sanitizer', 'validator'; \
-did you mean transcoder?
     generate transcoder --to utf16-le | \
 Invalid value for '--to': 'utf16-le' is not one of 'utf-8', 'utf-16-le', 'utf-16-be', 'utf-32-le', 'utf-32-be', \
 'utf-8-of-rfc-2279', 'generalised-utf-8', 'cesu-8', 'modified-utf-8'; did you mean utf-16-le or utf-16-be?

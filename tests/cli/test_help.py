@@ -122,14 +122,12 @@ COMPLETED = {
     "utf8fpga prove serial-0-n": ["plain,serial-0-no-replacement"],
     "utf8fpga prove --property late": ["plain,latency"],
     "utf8fpga bench --device ecp5": ["plain,ecp5-85k", "plain,ecp5-85k-8"],
-    "utf8fpga build icebreaker --core v": ["plain,validator"],
+    "utf8fpga build icebreaker --form w": ["plain,words"],
     "utf8fpga build icebreake": ["plain,icebreaker", "plain,icebreaker-bitsy"],
     "utf8fpga boards run icebreake": ["plain,icebreaker", "plain,icebreaker-bitsy"],
     "utf8fpga build icebreaker --directory b": ["dir,b"],
     "utf8fpga table cesu": ["plain,cesu-8-code-units"],
     "utf8fpga decode t": ["file,t"],
-    # Nothing completes a line with an error.
-    "utf8fpga build remover ": [],
 }
 
 

@@ -21,8 +21,10 @@ from support.engines import requires_compiler
 from support.processes import run, started, wait_until
 from support.tiers import tiered
 
+from utf8fpga.boards.forms import FORMS
 from utf8fpga.boards.virtual import VirtualBoard, VirtualPort
-from utf8fpga.hdl import CoreParameters, TranscoderParameters, ValidatorParameters
+from utf8fpga.hdl import CoreParameters, DecoderParameters
+from utf8fpga.model import GENERALISED_UTF_8
 
 pytestmark = requires_compiler
 
@@ -54,26 +56,6 @@ def test_the_text_comes_back(file: Path, tmp_path: Path) -> None:
     assert (tmp_path / "out").read_bytes() == expected
 
 
-def test_the_encoding_of_the_board(file: Path) -> None:
-    options = ("--core", "transcoder", "--to", "utf-16-le")
-    expected = TEXT.decode("utf-8", "replace")
-    assert talk(VIRTUAL, file, *options).stdout == expected.encode()
-    assert talk(VIRTUAL, file, *options, "--units").stdout == expected.encode("utf-16-le")
-
-
-def test_a_check_of_other_cores(file: Path) -> None:
-    done = talk(VIRTUAL, file, "--check", "--core", "validator")
-    assert done.stdout.decode().startswith("16 bytes, 1 report, 1 ill-formed, all equal to the model")
-    with running(ValidatorParameters()) as port:
-        done = talk(port, file)
-        assert done.stdout == b"ill-formed\n"
-        message = (
-            "the board sends the form report, but form report is not one of the core transcoder-pipeline-0: leave out"
-            " the form"
-        )
-        assert failure(port, file, "--check", "--core", "transcoder", status=2) == message
-
-
 def test_a_reader_that_closes_the_pipe(tmp_path: Path) -> None:
     (tmp_path / "long").write_bytes(b"A" * 20_000)
     with running() as port:
@@ -84,13 +66,13 @@ def test_a_reader_that_closes_the_pipe(tmp_path: Path) -> None:
 
 
 def test_items_are_lines(file: Path) -> None:
-    assert talk(VIRTUAL, file, "--items", "--form", "lines").stdout.decode().splitlines() == [
+    assert talk(VIRTUAL, file, "--items").stdout.decode().splitlines() == [
         *["U+0068", "U+00E9", "U+006C", "U+006C", "U+006F", "U+0020", "U+1F600", "U+0020"],
-        *("ill-formed FF: invalid byte", "U+0020", "ill-formed E2 82: incomplete", "end of text"),
+        *("U+FFFD ill-formed", "U+0020", "U+FFFD ill-formed", "end of text"),
     ]
 
 
-@pytest.mark.parametrize("form", ["words", "lines", "utf-8", "utf-16-le"])
+@pytest.mark.parametrize("form", ["words", "utf-8"])
 def test_a_check_without_difference(form: str, file: Path) -> None:
     done = talk(VIRTUAL, file, "--check", "--form", form)
     assert done.returncode == 0, done.stderr
@@ -100,9 +82,9 @@ def test_a_check_without_difference(form: str, file: Path) -> None:
 
 
 @contextmanager
-def running(core: CoreParameters | None = None, form: str | None = None) -> Iterator[str]:
+def running(core: CoreParameters | None = None) -> Iterator[str]:
     """The port of a virtual board in another thread."""
-    board = VirtualBoard("icebreaker", baud=SPEED, core=core, form=form)
+    board = VirtualBoard("icebreaker", baud=SPEED, core=core)
     with VirtualPort(board).running() as port:
         yield port
 
@@ -131,10 +113,10 @@ def test_a_wrong_speed_is_one_line(file: Path) -> None:
 
 @pytest.mark.smoke
 def test_a_difference_from_the_model(file: Path) -> None:
-    file.write_bytes(b"A\xe2\x82B")
-    with running() as port:
-        message = "the board differs from the model at item 2: U+0042 in place of U+FFFD ill-formed"
-        assert failure(port, file, "--check", "--practice", "each-unit") == message
+    file.write_bytes(b"A\xed\xa0\x80")
+    with running(DecoderParameters(table=GENERALISED_UTF_8, pipeline=0)) as port:
+        message = "the board differs from the model at item 1: U+D800 in place of U+FFFD ill-formed"
+        assert failure(port, file, "--check") == message
 
 
 # The interactive mode
@@ -162,21 +144,21 @@ def shown_until(primary: int, text: str) -> str:
 
 
 def test_what_is_typed_is_shown_and_the_terminal_is_restored() -> None:
-    with running(form="lines") as port, typing(port) as (primary, secondary, process):
+    with running() as port, typing(port) as (primary, secondary, process):
         before = termios.tcgetattr(secondary)
         shown_until(primary, "Ctrl-D ends the text")
         wait_until(lambda: termios.tcgetattr(secondary) != before, expected="a terminal without echo")
         os.write(primary, "é".encode())
         assert "\x1b[32mU+00E9   é  LATIN SMALL LETTER E WITH ACUTE" in shown_until(primary, "ACUTE")
         os.write(primary, b"\xe2\x82\x04")
-        assert "\x1b[1;31mill-formed E2 82: incomplete" in shown_until(primary, "end of text")
+        assert "\x1b[1;31mU+FFFD ill-formed" in shown_until(primary, "end of text")
         os.write(primary, b"\x05")
         shown_until(primary, "bytes 4, scalar values 1, ill-formed items 1")
         os.write(primary, b"A\x1c\x04")  # Ctrl-\ is a character.
         assert "U+001C" in shown_until(primary, "end of text")
         # A paste with ends of texts: nothing after the first one is lost, and what it leaves behind is shown.
         os.write(primary, b"B\x04C\xff\x04\x04")
-        shown = shown_until(primary, "ill-formed FF")
+        shown = shown_until(primary, "ill-formed")
         assert re.findall("U[+]004.|end of text", shown)[:3] == ["U+0042", "end of text", "U+0043"]
         assert process.wait() == 0
         assert termios.tcgetattr(secondary) == before
@@ -235,23 +217,12 @@ def test_ctrl_c_while_a_file_is_sent(tmp_path: Path) -> None:
 def test_a_board_does_not_command_a_terminal(tmp_path: Path) -> None:
     text = "A\x1b]0;title\x07 \x9b2J\x7f\tB\r\n\N{EURO SIGN}Z"
     (tmp_path / "text").write_bytes(text.encode())
-    with running(form="utf-8") as port:
+    with running(FORMS["utf-8"].core) as port:
         with typing(port, str(tmp_path / "text"), stderr=subprocess.DEVNULL) as (primary, _, process):
             shown = shown_until(primary, "Z")
             assert process.wait() == 0
         assert talk(port, tmp_path / "text").stdout == text.encode(), "data for other programs are as they are"
     assert shown.replace("\r", "") == "A\\x1b]0;title\\x07 \\x9b2J\\x7f\tB\n\N{EURO SIGN}Z"
-
-
-def test_units_that_no_terminal_shows(file: Path) -> None:
-    # U+5B1B in UTF-16 is ESC [ for a terminal.
-    with (
-        running(TranscoderParameters(to="utf-16-le")) as port,
-        typing(port, str(file), "--units") as (primary, _, process),
-    ):
-        assert process.wait(60) == 2
-        shown = click.unstyle(shown_until(primary, "--output"))
-    assert "utf8fpga: --units is utf-16-le here, which no terminal shows: name a file with --output" in shown
 
 
 def test_files_that_cannot_be_used(file: Path, tmp_path: Path) -> None:

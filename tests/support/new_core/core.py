@@ -39,10 +39,6 @@ class PassThroughParameters(CoreParameters):
         """The golden function."""
         return PassThrough()
 
-    def board_forms(self) -> tuple[str, ...]:
-        """The bytes."""
-        return ("utf-8",)
-
 
 class PassThroughCore(wiring.Component):
     """Beats pass through a register."""
