@@ -59,7 +59,6 @@ MATRIX = {each.name: each for each in (*chain.from_iterable(map(variants, CORES.
     tiered(
         {name: name for name in MATRIX},
         [
-            "decoder-each-unit",
             "decoder-2",
             "remover-3-width-12-user-2",
             "encoder-narrow",
