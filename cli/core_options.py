@@ -51,7 +51,7 @@ _SECTIONS = {
         *("plot", "record", "directory", "cache"),
     ),
     "Advanced": (
-        *("architecture", "pipeline", "buffer", "replacement", "refresh", "compact_input"),
+        *("architecture", "pipeline", "buffer", "replacement", "refresh"),
         *("routed", "dask", "divide"),
     ),
 }

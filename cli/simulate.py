@@ -70,7 +70,7 @@ _PATTERNS = {
     "input_pauses": "One digit per cycle, repeated; 1: the next input beat is delayed.",
     "output_pauses": "One digit per cycle, repeated; 1: the output is not ready.",
     "null_beats": "One digit per input beat, repeated; 1: a null beat, with neither a byte nor last.",
-    "gaps": "One digit per lane of the input beats, repeated; 1: no byte there. For remover and --compact-input.",
+    "gaps": "One digit per lane of the input beats, repeated; 1: no byte there. For remover.",
 }
 
 
@@ -189,7 +189,7 @@ def _check_gaps(pattern: Sequence[bool], parameters: CoreParameters) -> None:
         gaps = "".join(str(int(is_gap)) for is_gap in pattern)
         if getattr(parameters, "lanes", 1) == 1:
             raise CommandError(f"--gaps {gaps} is for several lanes: with one lane, use --null-beats")
-        raise CommandError(f"--gaps {gaps} is for cores that accept gaps: leave it out, or use --compact-input")
+        raise CommandError(f"--gaps {gaps} is for cores that accept gaps: leave it out")
 
 
 def _check_waveforms(texts: int, engine: str | None, paths: Mapping[str, str | None]) -> None:

@@ -107,7 +107,7 @@ def _kind_of(parameters: CoreParameters) -> _Kind:
 @_kind_of.register
 def _(parameters: DecoderParameters) -> _Kind:
     is_default = parameters.table is TABLE_3_7 and not (parameters.kind or parameters.length)
-    is_small = parameters.lanes <= _NETLIST_LANES[parameters.packed] and not parameters.compact_input
+    is_small = parameters.lanes <= _NETLIST_LANES[parameters.packed]
     return _Kind(_decoder_name(parameters), is_default and is_small)
 
 
@@ -208,7 +208,7 @@ def _all_packed() -> Iterator[DecoderParameters]:
 
 def _is_on_request(parameters: DecoderParameters) -> bool:
     """Whether a decoder has an option that changes little of what others show, or takes minutes."""
-    if parameters.table is not TABLE_3_7 or parameters.compact_input:
+    if parameters.table is not TABLE_3_7:
         return True
     if parameters.architecture == "serial":
         return parameters.kind and not parameters.replacement
@@ -257,13 +257,12 @@ _WIDE_ENCODERS = [
 """Encoders and transcoders with packers, or with a queue in registers, whose proofs take minutes each."""
 _REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2)]
 _FLUSHING = [RemoverParameters(lanes=2, flush=True)]
-_COMPACT = [DecoderParameters(lanes=2, compact_input=True)]
 
 
 _ALL = (
     *(
         Configuration.of(each, on_request=_is_on_request(each))
-        for each in (*_all_serial(), *_all_parallel(), *_all_packed(), *_COMPACT)
+        for each in (*_all_serial(), *_all_parallel(), *_all_packed())
     ),
     *(
         Configuration.of(parameters, on_request=True)

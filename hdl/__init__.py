@@ -13,7 +13,7 @@ from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import Core, CoreParameters, Option
 from utf8fpga.hdl.cores import CORES, OutputSymbol, command_words, parameters_of
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
-from utf8fpga.hdl.decoder.packed import CompactDecoder, PackedDecoder
+from utf8fpga.hdl.decoder.packed import PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.parameters import (
     ARCHITECTURES,
@@ -55,7 +55,6 @@ __all__ = [
     "PIPELINES",
     "STILL",
     "AxiStreamCore",
-    "CompactDecoder",
     "Core",
     "CoreParameters",
     "DecoderParameters",

@@ -114,8 +114,8 @@ def option(default: object, text: str, **details: Any) -> Any:
 def option_word(field: str) -> str:
     """The option of the command line for a field.
 
-    >>> option_word("from_"), option_word("compact_input")
-    ('--from', '--compact-input')
+    >>> option_word("from_"), option_word("reset_low")
+    ('--from', '--reset-low')
     """
     return f"--{field.rstrip('_').replace('_', '-')}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decoders that are chains: packed ones with a buffer of their own, and those whose input may have gaps."""
+"""Packed decoders with a buffer of their own between window and packer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.packer.packer import Packer
-from utf8fpga.hdl.remover import Remover
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.decoder.parameters import DecoderParameters
@@ -40,21 +39,3 @@ class PackedDecoder(Chain):
         """Upper bound on the cycles without a beat at the input and the output while items are pending."""
         # A packer without a row at its output is ready, so the items of the sparse decoder pass through it.
         return self.packer.stall_cycles + self.sparse.drain_cycles + self.packer.latency
-
-
-class CompactDecoder(Chain):
-    """A `Remover` of code units, followed by a decoder of several lanes.
-
-    Units may be in any lanes of any beat: beats with gaps, partial beats within a packet and null beats are accepted.
-    Units wait in the remover until there are as many as lanes, or until the packet ends.
-
-    Throughput: a beat per cycle.
-
-    Ports: those of the decoder without `compact_input`.
-    """
-
-    def __init__(self, parameters: DecoderParameters) -> None:
-        self.remover = Remover(parameters.table.unit_width, parameters.lanes)
-        self.decoder = replace(parameters, compact_input=False).build()
-        self.packed = self.decoder.packed
-        super().__init__(parameters, {"remover": self.remover, "decoder": self.decoder}, parameters.ports)

@@ -12,7 +12,7 @@ from amaranth.lib import data
 from utf8fpga.hdl.beats import stage_ports
 from utf8fpga.hdl.core import Core, Option, TableParameters, option
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
-from utf8fpga.hdl.decoder.packed import CompactDecoder, PackedDecoder
+from utf8fpga.hdl.decoder.packed import PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.pipeline import BUFFERS, FASTEST, IN_PACKER, PipelineStages, default_pipeline
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
@@ -78,8 +78,6 @@ class DecoderParameters(TableParameters):
         kind: items have the cause of their error.
         length: items have their number of code units.
         refresh: lower bound on the cycles from one periodic reset to the next; None: no periodic reset.
-        compact_input: input units may be in any lanes of any beat: a null-word remover is in front of the decoder.
-            With one lane it is not needed, and the value is False.
 
     Raises:
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
@@ -135,12 +133,6 @@ class DecoderParameters(TableParameters):
         range=(1, MAX_EVERY),
         metavar="CYCLES",
     )
-    compact_input: bool = option(
-        False,
-        "Accept input beats with gaps and partial beats within a packet, by a null-word remover. Default: bytes are"
-        " contiguous, and only the last beat of a packet is partial.",
-        flags=("--compact-input", ""),
-    )
     kind: bool = False
     length: bool = False
 
@@ -148,11 +140,6 @@ class DecoderParameters(TableParameters):
         super().__post_init__()
         self._set("architecture", self.architecture or ("serial" if self.lanes == 1 else "parallel"))
         self._check_serial() if self.architecture == "serial" else self._check_parallel()
-        self._set("compact_input", self.compact_input and self.lanes > 1)
-        if self.compact_input and self.refresh is not None:
-            raise InvalidArgumentError(
-                f"refresh {self.refresh} would not reset the remover of compact_input: leave out one of them"
-            )
 
     def _check_serial(self) -> None:
         if self.lanes != 1:
@@ -193,8 +180,6 @@ class DecoderParameters(TableParameters):
         Raises:
             TableError: the architecture does not support the table.
         """
-        if self.compact_input:
-            return CompactDecoder(self)
         if self.refresh is not None:
             return RefreshedDecoder(replace(self, refresh=None).build(), self.refresh)
         if self.architecture == "serial":
@@ -238,11 +223,6 @@ class DecoderParameters(TableParameters):
             return PacketDecoder(self.table, causes=self.kind or self.length, replacement=self.replacement)
         except TableError:
             return None
-
-    @property
-    def accepts_gaps(self) -> bool:
-        """True with `compact_input`."""
-        return self.compact_input
 
     def comparable(self, symbol: Item) -> Item | Word:
         """The item if the decoder has the fields `kind` and `length`, otherwise a `Word`."""
@@ -308,8 +288,6 @@ class DecoderParameters(TableParameters):
     def notes(self) -> list[str]:
         """The latency of open sequences, and the periodic reset."""
         lines = ["An item whose sequence may continue in the next beat is determined by the next beat."]
-        if self.compact_input:
-            lines.append(f"Bytes wait until there are {self.lanes} of them, or until s_axis_tlast.")
         if self.refresh is not None:
             lines.append(
                 f"Between packets it is reset, at least {self.refresh} cycles apart; s_axis_tready is low meanwhile."

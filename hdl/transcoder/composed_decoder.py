@@ -11,6 +11,7 @@ from amaranth.hdl import Cat, Value
 
 from utf8fpga.hdl.chain import Chain, Join
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.hdl.remover import Remover
 from utf8fpga.model.table import Composition, EncodingTable
 
 
@@ -48,15 +49,24 @@ class ComposedDecoder(Chain):
             lanes=lanes,
             packed=False,
             pipeline=parameters.pipeline,
-            compact_input=lanes > 1,
             replacement=replacement,
         )
         super().__init__(
             second,
-            {"first": first, "second": second.build()},
+            {"first": first, "second": _CompactDecoder(second) if lanes > 1 else second.build()},
             {"input": parameters.ports["input"], "output": second.ports["output"]},
             {"second": Join(_unit_of_item)},
         )
+
+
+class _CompactDecoder(Chain):
+    """A `Remover` of code units, followed by a decoder of several lanes."""
+
+    packed = False
+
+    def __init__(self, parameters: DecoderParameters) -> None:
+        remover = Remover(parameters.table.unit_width, parameters.lanes)
+        super().__init__(parameters, {"remover": remover, "decoder": parameters.build()}, parameters.ports)
 
 
 def _unit_of_item(unit: Any, item: Any) -> list[Any]:

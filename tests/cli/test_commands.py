@@ -231,10 +231,6 @@ def test_simulate_selects_the_compiled_engine_for_long_input(
     if has_compiler():
         utf8fpga("simulate", "--json", name, data=bytes(size))
         assert engines.pop() == ("compiled" if compiled else "python")
-        if compiled and name == "text":
-            # Gaps are not sent in bulk.
-            utf8fpga("simulate", "--lanes", "2", "--compact-input", "--gaps", "01", "--engine", "compiled", name)
-            assert engines.pop() == "compiled"
     utf8fpga("simulate", name, data=bytes(size), env=NO_COMPILER)
     assert engines == ["python"]
 
@@ -472,8 +468,7 @@ Invalid value for '--to': 'utf16-le' is not one of 'utf-8', 'utf-16-le', 'utf-16
     simulate text --vcd w.svg --wave ./w.svg | --vcd and --wave are the same file './w.svg': specify two files
     bench --plot - --cache cache | --plot - is standard output, to which the figures are written: name a file
     simulate --lanes 2 --hex 41 --gaps 01 | \
---gaps 01 is for cores that accept gaps: leave it out, or use --compact-input
-    simulate --compact-input --hex 41 --gaps 01 | --gaps 01 is for several lanes: with one lane, use --null-beats
+--gaps 01 is for cores that accept gaps: leave it out
     simulate remover --lanes 1 --hex 41 --gaps 01 | --gaps 01 is for several lanes: with one lane, use --null-beats
     simulate remover --hex 41 --gaps 11 | --gaps '11' must be 0s and 1s with at least one 0
     simulate --soak 0kB | --soak '0kB' compares nothing: give more than 0

@@ -67,7 +67,6 @@ def test_proof_of_a_core_selected_by_options() -> None:
 WITH_GAPS = """
     a remover | remover --hex '01 02 03 04 05' --gaps 011 --null-beats 10         | 5 symbols in, 5 symbols out
     one lane  | remover --lanes 1 --hex '01 02'                                   | 2 symbols in, 2 symbols out
-    a decoder | --lanes 4 --compact-input --hex '61 C3 A9 62 63 64' --gaps 0011000 | 6 bytes, 5 items, 0 ill-formed
 """
 
 

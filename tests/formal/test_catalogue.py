@@ -69,7 +69,7 @@ def test_a_chain_is_proved_only_if_each_of_its_stages_is(
     verdicts: tuple[bool | None, bool | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of_stages, of_chain = iter(verdicts), runner._prove.dispatch(Chain)
-    core = DecoderParameters(lanes=2, compact_input=True).build()
+    core = DecoderParameters(lanes=2).build()
     monkeypatch.setattr(runner, "_prove", lambda _, question: [question.result("induction", next(of_stages))])
     (result,) = of_chain(core, Question(Configuration.of(core.parameters), Property.STEADY, 1))
     assert not result.proved
@@ -77,7 +77,7 @@ def test_a_chain_is_proved_only_if_each_of_its_stages_is(
 
 def test_the_independence_of_a_chain_is_that_of_its_last_stage(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, of_chain = list[type[Any]](), runner._prove.dispatch(Chain)
-    core = DecoderParameters(lanes=2, compact_input=True).build()
+    core = DecoderParameters(lanes=2).build()
 
     def independent(stage: Any, question: Question) -> list[Any]:
         asked.append(type(stage))

@@ -15,11 +15,11 @@ from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
 from utf8fpga.formal.properties import JUDGES
 from utf8fpga.formal.runner import prove
-from utf8fpga.hdl import DecoderParameters, Packer, Remover, RemoverParameters
+from utf8fpga.hdl import Packer, Remover, RemoverParameters
 from utf8fpga.hdl import remover as module
 from utf8fpga.sim.engines.compiled import core_rtlil
 
-OF_PARTS = ("remover-2", "remover-2-flush", "packed-2-compact-input")
+OF_PARTS = ("remover-2", "remover-2-flush")
 """Proved by the proofs of their parts."""
 
 PROVED = {f"remover-1-{wanted}": ("remover-1", wanted) for wanted in PROPERTIES}
@@ -101,9 +101,6 @@ def test_faults_are_refuted(fault: Any, monkeypatch: pytest.MonkeyPatch) -> None
 def test_names_and_parts() -> None:
     name = Configuration.of(RemoverParameters(lanes=3, width=16, user=1)).name
     assert name == "remover-3-width-16-user-1"
-    assert Configuration.of(DecoderParameters(lanes=3, compact_input=True)).name == "packed-3-compact-input"
-    sparse = DecoderParameters(lanes=4, packed=False, compact_input=True)
-    assert Configuration.of(sparse).name == "parallel-4-compact-input"
     assert Configuration.of(RemoverParameters(lanes=4)).verilog
     assert not Configuration.of(RemoverParameters(lanes=8)).verilog
     assert isinstance(CONFIGURATIONS["remover-2"].build(), Remover)

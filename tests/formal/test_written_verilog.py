@@ -31,8 +31,6 @@ CORES = {
     "sparse-4-registers": DecoderParameters(lanes=4, packed=False, buffer="registers"),
     "packed-2": DecoderParameters(lanes=2),
     "packed-4": DecoderParameters(lanes=4),
-    "compact-input-2": DecoderParameters(lanes=2, compact_input=True),
-    "compact-input-4-sparse": DecoderParameters(lanes=4, packed=False, compact_input=True),
     "refresh": DecoderParameters(refresh=100, pipeline=0),
     "encoder-narrow": EncoderParameters(narrow=True),
     "encoder-2": EncoderParameters(to="utf-16-le", lanes=2),

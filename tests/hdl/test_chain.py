@@ -46,7 +46,7 @@ def test_the_timing_of_a_chain(stages: list[Any], expected: tuple[int, ...]) -> 
     assert chain.lanes == 2
 
 
-GAPS = [("decoder", {"lanes": 2, "compact_input": True}), ("decoder", {"lanes": 2}), ("encoder", {}), ("remover", {})]
+GAPS = [("decoder", {"lanes": 2}), ("encoder", {}), ("remover", {})]
 
 
 @pytest.mark.parametrize(("kind", "given"), GAPS, ids=str)

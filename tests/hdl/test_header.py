@@ -231,7 +231,6 @@ def test_the_header_states_command_parameters_source_version_and_licence() -> No
     [
         pytest.param(DecoderParameters(lanes=4), True, marks=pytest.mark.slow),
         (DecoderParameters(lanes=4, packed=False), True),
-        pytest.param(DecoderParameters(lanes=2, compact_input=True), True, marks=pytest.mark.slow),
         (DecoderParameters(lanes=4, packed=False, refresh=100), False),
     ],
     ids=lambda each: getattr(each, "name", None),

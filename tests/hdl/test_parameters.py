@@ -39,7 +39,6 @@ VALUES: dict[str, list[Any]] = {
     "buffer": [None, *BUFFERS, IN_PACKER],
     "replacement": [True, False],
     "refresh": [None, 1000],
-    "compact_input": [False, True],
 }
 
 
@@ -114,7 +113,7 @@ def test_arguments_that_follow_from_others_are_omitted() -> None:
 
 
 def test_equal_cores_have_equal_parameters() -> None:
-    assert DecoderParameters(lanes=1, packed=True) == DecoderParameters(compact_input=True) == DecoderParameters()
+    assert DecoderParameters(lanes=1, packed=True) == DecoderParameters()
     assert RemoverParameters(lanes=1, flush=True) == RemoverParameters(lanes=1)
     assert DecoderParameters(lanes=8) == DecoderParameters(
         lanes=8, architecture="parallel", pipeline=2, packed=True, buffer="packer"
@@ -132,7 +131,6 @@ def test_the_dictionary_is_json() -> None:
         "buffer": "packer",
         "replacement": True,
         "refresh": 9,
-        "compact_input": False,
         "kind": False,
         "length": False,
     }
@@ -151,7 +149,7 @@ TYPES = {
     "refresh": int | None,
     "width": int,
     "user": int,
-    **dict.fromkeys(("packed", "narrow", "items", "replacement", "compact_input", "kind", "length"), bool),
+    **dict.fromkeys(("packed", "narrow", "items", "replacement", "kind", "length"), bool),
     "flush": bool,
     **dict.fromkeys(("to", "from_", "bom"), str),
     **dict.fromkeys(("architecture", "buffer"), str | None),
@@ -198,10 +196,6 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
         (
             {"lanes": 2, "architecture": "serial"},
             "a serial decoder accepts one code unit per cycle, not 2: use architecture parallel",
-        ),
-        (
-            {"lanes": 2, "refresh": 9, "compact_input": True},
-            "refresh 9 would not reset the remover of compact_input: leave out one of them",
         ),
         ({"refresh": 0}, "refresh 0 is not in 1..281474976710655"),
     ],

@@ -30,7 +30,6 @@ CORES: dict[str, tuple[CoreParameters, dict[str, Any]]] = {
     "serial-registered": (DecoderParameters(pipeline=2), {"registered": True, "reset_low": True}),
     "sparse": (DecoderParameters(lanes=4, packed=False, kind=True), {"flags": "byte"}),
     "packed": (DecoderParameters(lanes=4), {"flags": "word"}),
-    "compact-input": (DecoderParameters(lanes=2, compact_input=True), {}),
     "remover": (RemoverParameters(lanes=2, user=3), {}),
 }
 

@@ -244,7 +244,6 @@ EVERY_RUN: list[tuple[CoreParameters, Cycles]] = [
     (DecoderParameters(lanes=4, pipeline=5), Cycles(1, 0, 17)),
     (DecoderParameters(lanes=8, packed=False, buffer="slices"), Cycles(drain=10)),
     (DecoderParameters(lanes=2), Cycles(1, 7, 12)),
-    (DecoderParameters(lanes=2, compact_input=True), Cycles(2, 12, 21)),
     (DecoderParameters(lanes=4, packed=False, refresh=60), Cycles(0, 25, 12)),
     (EncoderParameters(), Cycles(drain=1)),
     (EncoderParameters(to="utf-16-le", narrow=True), Cycles()),
@@ -263,7 +262,6 @@ part at the same time; stalls of several parts also rarely add up."""
 LONGER: list[tuple[CoreParameters, Cycles]] = [
     (DecoderParameters(lanes=2, packed=False, pipeline=0), Cycles(drain=3)),
     (DecoderParameters(lanes=4, packed=False, buffer="registers", pipeline=2), Cycles(drain=3)),
-    (DecoderParameters(lanes=4, packed=False, compact_input=True), Cycles(1, 6, 19)),
     (EncoderParameters(lanes=2, to="utf-16-le", narrow=True), Cycles(4, 3, 2)),
     (TranscoderParameters(from_="utf-16-le", pipeline=0), Cycles(1)),
     (TranscoderParameters(to="utf-16-le", pipeline=2), Cycles(8, 1, 10)),
