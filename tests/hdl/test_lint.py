@@ -54,7 +54,7 @@ MATRIX = {each.name: each for each in (*chain.from_iterable(map(variants, CORES.
 @requires_linters
 @pytest.mark.parametrize(
     "name",
-    # In every run: two outputs of which one depends on the other, a packer, unused bits of `tdata`, bits of vectors
+    # In every run: a packer, unused bits of `tdata`, bits of vectors
     # that depend on each other.
     tiered(
         {name: name for name in MATRIX},
