@@ -26,14 +26,10 @@ from utf8fpga.hdl import (
     check_module_name,
     edge_words,
 )
-from utf8fpga.hdl.axi_stream import MAX_SIDEBAND_BITS
 from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.cores import command_words
 from utf8fpga.hdl.statistics import BUSES
 from utf8fpga.model import InvalidArgumentError
-
-_BITS = click.IntRange(0, MAX_SIDEBAND_BITS)
-
 
 _FILES = {
     "testbench": "a test bench in Verilog; it reads the file of --vectors",
@@ -76,11 +72,6 @@ def _writers(paths: Mapping[str, str | None], output: str) -> dict[str, Callable
     "--registered", is_flag=True, help="Registers at the output, so that no path leads from one stream to the other."
 )
 @click.option("--reset-low", is_flag=True, help="Reset port rst_n, active low, in place of rst.")
-@click.option("--tid", type=_BITS, metavar="BITS", help="Bits of tid, which accompany each packet. Default: no tid.")
-@click.option("--tdest", type=_BITS, metavar="BITS", help="Bits of tdest, which accompany each packet.")
-@click.option(
-    "--tuser", type=_BITS, metavar="BITS", help="Bits of tuser that accompany each packet, above those of symbols."
-)
 @click.option(
     "--statistics",
     type=Word(list(BUSES)),

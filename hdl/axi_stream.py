@@ -13,15 +13,11 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.hdl.core import Core, check_types
 from utf8fpga.hdl.register_buffer import RegisterBuffer
-from utf8fpga.hdl.sideband import Sideband
 from utf8fpga.hdl.statistics import BUSES, Statistics, statistics_ports
 from utf8fpga.model import InvalidArgumentError
 
 FLAGS = ("item", "word", "byte")
 """Where the error flags of a beat are, see `PortOptions`."""
-
-MAX_SIDEBAND_BITS = 64
-"""Upper bound on each of the widths `tid`, `tdest` and `tuser` of `PortOptions`."""
 
 _USER_FIELDS = ("error", "kind", "length", "user")
 
@@ -37,44 +33,25 @@ class PortOptions:
         registered: two registers in front of the output ports, so that no combinational path leads from one stream to
             the other; one cycle more latency.
         reset_low: the reset port is ``rst_n``, active low.
-        tid, tdest, tuser: bits of ``tid``, ``tdest`` and, above those of the symbols, ``tuser`` that accompany each
-            packet, 0 to 64. They are read beside its first input beat that is not a null beat, and are at the output
-            beside all of its beats.
         statistics: the bus of registers that count packets, symbols and errors at the output, see `Statistics`: one of
             `BUSES`; empty: there are none.
 
     Raises:
-        InvalidArgumentError: `flags` is not one of `FLAGS`, `statistics` is not one of `BUSES`, a number is out of its
-            range, or a value has a wrong type.
+        InvalidArgumentError: `flags` is not one of `FLAGS`, `statistics` is not one of `BUSES`, or a value has a
+            wrong type.
     """
 
     flags: str = "item"
     registered: bool = False
     reset_low: bool = False
-    tid: int = 0
-    tdest: int = 0
-    tuser: int = 0
     statistics: str = ""
 
     def __post_init__(self) -> None:
         check_types(self)
-        for name, bits in self.sideband.items():
-            if not 0 <= bits <= MAX_SIDEBAND_BITS:
-                raise InvalidArgumentError(f"{name} {bits} is not in 0..{MAX_SIDEBAND_BITS}")
         if self.statistics not in ("", *BUSES):
             raise InvalidArgumentError(f"statistics {self.statistics!r} is not one of {', '.join(BUSES)}")
         if self.flags not in FLAGS:
             raise InvalidArgumentError(f"flags {self.flags!r} is not one of {', '.join(FLAGS)}")
-
-    @property
-    def sideband(self) -> dict[str, int]:
-        """The signals that accompany a packet, with their bits."""
-        return {name: bits for name in ("tid", "tdest", "tuser") if (bits := getattr(self, name))}
-
-    @property
-    def additions(self) -> dict[str, object]:
-        """The options of circuits beside the core that are chosen, with their values."""
-        return {**self.sideband, **({"statistics": self.statistics} if self.statistics else {})}
 
     @property
     def reset(self) -> str:
@@ -188,17 +165,13 @@ def axi_signature(core: Core, options: PortOptions = _DEFAULT) -> wiring.Signatu
         options.reset: In(1),
         "s_axis_tdata": In(8 * given.size * lanes),
         "s_axis_tkeep": In(given.size * lanes),
-        "s_axis_tuser": In(given.user_size * lanes + options.tuser),
-        "s_axis_tid": In(options.tid),
-        "s_axis_tdest": In(options.tdest),
+        "s_axis_tuser": In(given.user_size * lanes),
         "s_axis_tlast": In(1),
         "s_axis_tvalid": In(1),
         "s_axis_tready": Out(1),
         "m_axis_tdata": Out(8 * made.size * outputs),
         "m_axis_tkeep": Out(made.size * outputs),
-        "m_axis_tuser": Out(made.user_size * outputs + options.tuser),
-        "m_axis_tid": Out(options.tid),
-        "m_axis_tdest": Out(options.tdest),
+        "m_axis_tuser": Out(made.user_size * outputs),
         "m_axis_tlast": Out(1),
         "m_axis_tvalid": Out(1),
         "m_axis_tready": In(1),
@@ -220,10 +193,10 @@ def _report_ports(report: Any) -> dict[str, Any]:
 
 def _tap_signature(tap: Any, options: PortOptions) -> wiring.Signature:
     """The ports of a tap."""
-    if options.flags != "item" or options.registered or options.additions:
+    if options.flags != "item" or options.registered or options.statistics:
         chosen = "registered" if options.registered else f"flags {options.flags}"
-        for name, value in options.additions.items():
-            chosen = f"{name} {value}"
+        if options.statistics:
+            chosen = f"statistics {options.statistics}"
         raise InvalidArgumentError(f"{chosen} is for cores with an output stream, which a tap does not have")
     layout = tap.payload.shape()
     lanes, given = len(tap.payload.keep), Shape.cast(layout["symbols"].shape.elem_shape).width
@@ -336,27 +309,9 @@ class AxiStreamCore(wiring.Component):
         ]
         if made.users:
             m.d.comb += self.m_axis_tuser.eq(Cat(made.user_of(symbol) for symbol in symbols))
-        if self.options.sideband:
-            self._add_sideband(m, output)
         if self.options.statistics:
             self._add_statistics(m, output)
         return m
-
-    def _add_sideband(self, m: Module, output: Any) -> None:
-        fields, source = self.options.sideband, self.core.input
-        queue = Sideband(sum(fields.values()), self.options.timing(self.core)[-1])
-        m.submodules.sideband = DomainRenamer("axi")(queue)
-        given, made = (
-            Cat(getattr(self, f"{side}_axis_{name}")[-bits:] for name, bits in fields.items()) for side in "sm"
-        )
-        m.d.comb += [
-            queue.entry.eq(given),
-            queue.accepts.eq(source.valid & source.ready),
-            queue.keep.eq(Value.cast(source.payload.keep).any()),
-            queue.last.eq(source.payload.last),
-            queue.leaves.eq(output.valid & output.ready & output.payload.last),
-            made.eq(queue.output),
-        ]
 
     def _add_statistics(self, m: Module, output: Any) -> None:
         bus, lanes = self.options.statistics, lanes_of(output)

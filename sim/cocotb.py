@@ -218,7 +218,6 @@ class DecoderBench(_Bench):
         flags: as in the generated Verilog.
         golden: the golden decoder, see `expected_words`.
         period: of the clock, which the bench starts, in nanoseconds; None: the test drives the clock.
-        tuser: the bits of ``tuser`` that accompany each packet, with ``--tuser``.
 
     Attributes:
         lanes: bytes per input beat, and words per output beat.
@@ -235,13 +234,12 @@ class DecoderBench(_Bench):
         flags: Flags = "item",
         golden: Callable[[bytes], Iterable[Item]] = decode,
         period: int | None = 10,
-        tuser: int = 0,
     ) -> None:
         _check_flags(flags)
         self._flags, self._golden = flags, golden
         self.lanes = len(dut.s_axis_tkeep)
         groups = self.lanes * (_WORD_BYTES if flags == "byte" else 1)
-        self._user_bits = (len(dut.m_axis_tuser) - tuser) // groups if hasattr(dut, "m_axis_tuser") else 0
+        self._user_bits = len(dut.m_axis_tuser) // groups if hasattr(dut, "m_axis_tuser") else 0
         super().__init__(dut, period)
 
     def _packet(self, units: Sequence[int]) -> AxiStreamFrame:

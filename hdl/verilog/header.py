@@ -98,10 +98,6 @@ def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
         yield f"                bit {8 * made.size - 1} of each: {_meaning('error', wanted)}"
     yield from _user_lines(made, wanted)
     yield "m_axis_tlast    last beat of the packet"
-    for signal, bits in options.sideband.items():
-        for side, ports, when in (("s", source, "its first beat, null beats apart"), ("m", made, "each beat of it")):
-            place = ", above those of symbols" if signal == "tuser" and ports.users else ""
-            yield f"{side}_axis_{signal}".ljust(16) + f"{counted(bits, 'bit')} of the packet{place}, beside {when}"
     if options.statistics:
         yield from _statistics_lines(options.statistics)
 

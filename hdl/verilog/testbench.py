@@ -47,8 +47,8 @@ def axi_testbench(
     """
     parameters, is_tap, report = parameters_of(core), hasattr(core, "tap"), report_fields(core)
     name, options, ports, words = module = WrittenModule.of(core, name, options, command)
-    for option in options.additions:
-        raise InvalidArgumentError(f"a test bench does not drive {option}: leave out {option} or the test bench")
+    if options.statistics:
+        raise InvalidArgumentError("a test bench does not drive statistics: leave out statistics or the test bench")
     given, made = SymbolPorts.of(core.input), None if is_tap else SymbolPorts.of(core.output, options.flags)
     verilog, testbench = _shown(verilog, f"{name}.v"), _shown(testbench, f"{name}_bench.v")
     vectors = _shown(vectors, "vectors.hex")

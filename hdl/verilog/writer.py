@@ -160,5 +160,5 @@ def edge_words(core: Core, options: PortOptions) -> list[str]:
         "--reset-low": options.reset_low,
     }
     place = [] if options.flags == "item" else ["--flags", options.flags]
-    additions = [word for name, value in options.additions.items() for word in (f"--{name}", str(value))]
-    return [*(flag for flag, is_set in flags.items() if is_set), *place, *additions]
+    statistics = ["--statistics", options.statistics] if options.statistics else []
+    return [*(flag for flag, is_set in flags.items() if is_set), *place, *statistics]

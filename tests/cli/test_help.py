@@ -80,7 +80,7 @@ def test_options_of_hardware_are_in_sections() -> None:
     assert list(sections) == ["Core", "Ports", "Files", "Advanced"]
     assert text.splitlines()[-1].startswith("  -h, --help ")
     assert {"--table", "--lanes", "--packed"} <= sections["Core"]
-    assert {"--tid", "--flags", "--registered", "--statistics", "--name"} <= sections["Ports"]
+    assert {"--flags", "--registered", "--statistics", "--name"} <= sections["Ports"]
     assert {"--output", "--testbench", "--sva"} <= sections["Files"]
     assert {"--pipeline", "--buffer", "--refresh"} <= sections["Advanced"]
     # Each option is in one of them.
@@ -109,9 +109,6 @@ COMPLETED = {
     "utf8fpga generate e": ["plain,encoder"],
     "utf8fpga generate encoder --t": [
         "plain,--to",
-        "plain,--tid",
-        "plain,--tdest",
-        "plain,--tuser",
         "plain,--testbench",
     ],
     "utf8fpga generate encoder --to utf-1": ["plain,utf-16-le", "plain,utf-16-be"],

@@ -40,8 +40,8 @@ def test_registers_at_the_output_leave_no_path_between_the_streams(pipeline: int
     "options",
     [
         "--lanes 1 --registered --reset-low --kind --length --flags byte",
-        "--lanes 1 --tid 3 --tuser 2 --statistics axi-lite",
-        "--lanes 2 --sparse --kind --flags word --tdest 64 --statistics wishbone",
+        "--lanes 1 --statistics axi-lite",
+        "--lanes 2 --sparse --kind --flags word --statistics wishbone",
         pytest.param("--lanes 3 --kind --flags word", marks=pytest.mark.slow),
         pytest.param("--lanes 4 --sparse --length --reset-low --flags byte", marks=pytest.mark.slow),
     ],

@@ -260,14 +260,12 @@ PORTS: dict[str, tuple[CoreParameters, PortOptions, list[str]]] = {
     # The bits of m_axis_tuser are those of docs/verilog-reference.md.
     "decoder": (
         DecoderParameters(lanes=2, kind=True, length=True),
-        PortOptions(reset_low=True, statistics="wishbone", tuser=4),
+        PortOptions(reset_low=True, statistics="wishbone"),
         [
             "clk, rst_n rising edge; synchronous, active low ",
             "m_axis_tuser 7 bits per code point: bit 0: 1 for an ill-formed item;",
             "bits 3 to 1: the cause of the error: 1 UNEXPECTED_CONTINUATION, ",
             "bits 6 to 4: the number of code units of the item ",
-            "s_axis_tuser 4 bits of the packet, beside its first beat, ",
-            "m_axis_tuser 4 bits of the packet, above those of symbols, beside each beat of it ",
             "08 SYMBOLS, read: ",
         ],
     ),

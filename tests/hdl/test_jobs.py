@@ -189,16 +189,11 @@ PROVE = [sys.executable, "-m", "utf8fpga", "prove", "serial-0", "--property", "s
 @pytest.mark.parametrize(
     "how",
     tiered(
-        {
-            how: how
-            for how in ("SIGINT to the process", "SIGINT to its group", "SIGTERM", "SIGKILL")
-        },
+        {how: how for how in ("SIGINT to the process", "SIGINT to its group", "SIGTERM", "SIGKILL")},
         ["SIGTERM"],
     ),
 )
-def test_a_signal_ends_workers_and_tools(
-    how: str, tool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal_ends_workers_and_tools(how: str, tool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Immediately, without a traceback, and without temporary files that remain."""
     files = tmp_path / "files"
     files.mkdir()

@@ -249,14 +249,14 @@ CORES: dict[str, tuple[CoreParameters, list[Any], int]] = {
 
 @requires_icarus
 def test_the_bench_passes_with_every_core_and_options_of_the_ports_and_rejects_others(tmp_path: Path) -> None:
-    options = PortOptions(flags="byte", reset_low=True, tuser=4)
+    options = PortOptions(flags="byte", reset_low=True)
     decoder = DecoderParameters(lanes=2, packed=False, kind=True, length=True)
     circuits = {
         "decoder": axi_verilog(decoder.build(), "decoder_core", options=options),
         **{name: axi_verilog(parameters.build(), f"{name}_core") for name, (parameters, _, _) in CORES.items()},
     }
     instances = "".join(f"  {name}_core {name}();\n" for name in circuits)
-    block = documented().replace("DecoderBench(dut)", "DecoderBench(dut.decoder, flags='byte', tuser=4)")
+    block = documented().replace("DecoderBench(dut)", "DecoderBench(dut.decoder, flags='byte')")
     # An ill-formed item also in lane 1.
     block = block.replace('"\\xf0\\x9f"', '"a\\xff"').replace("== 3", "== 4")
     assert "a\\xff" in block
