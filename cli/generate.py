@@ -28,7 +28,6 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.cores import command_words
-from utf8fpga.hdl.statistics import BUSES
 from utf8fpga.model import InvalidArgumentError
 
 _FILES = {
@@ -72,11 +71,6 @@ def _writers(paths: Mapping[str, str | None], output: str) -> dict[str, Callable
     "--registered", is_flag=True, help="Registers at the output, so that no path leads from one stream to the other."
 )
 @click.option("--reset-low", is_flag=True, help="Reset port rst_n, active low, in place of rst.")
-@click.option(
-    "--statistics",
-    type=Word(list(BUSES)),
-    help="Registers on this bus that count packets, symbols and errors, and an interrupt.",
-)
 @_file_options
 @output_option
 def generate(

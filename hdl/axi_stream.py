@@ -13,7 +13,6 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.hdl.core import Core, check_types
 from utf8fpga.hdl.register_buffer import RegisterBuffer
-from utf8fpga.hdl.statistics import BUSES, Statistics, statistics_ports
 from utf8fpga.model import InvalidArgumentError
 
 FLAGS = ("item", "word", "byte")
@@ -33,23 +32,17 @@ class PortOptions:
         registered: two registers in front of the output ports, so that no combinational path leads from one stream to
             the other; one cycle more latency.
         reset_low: the reset port is ``rst_n``, active low.
-        statistics: the bus of registers that count packets, symbols and errors at the output, see `Statistics`: one of
-            `BUSES`; empty: there are none.
 
     Raises:
-        InvalidArgumentError: `flags` is not one of `FLAGS`, `statistics` is not one of `BUSES`, or a value has a
-            wrong type.
+        InvalidArgumentError: `flags` is not one of `FLAGS`, or a value has a wrong type.
     """
 
     flags: str = "item"
     registered: bool = False
     reset_low: bool = False
-    statistics: str = ""
 
     def __post_init__(self) -> None:
         check_types(self)
-        if self.statistics not in ("", *BUSES):
-            raise InvalidArgumentError(f"statistics {self.statistics!r} is not one of {', '.join(BUSES)}")
         if self.flags not in FLAGS:
             raise InvalidArgumentError(f"flags {self.flags!r} is not one of {', '.join(FLAGS)}")
 
@@ -177,12 +170,6 @@ def axi_signature(core: Core, options: PortOptions = _DEFAULT) -> wiring.Signatu
         "m_axis_tready": In(1),
     }
     ports = {name: member for name, member in ports.items() if member.shape}
-    if options.statistics:
-        if "error" not in dict(SymbolPorts.of(core.output).users):
-            raise InvalidArgumentError(
-                f"statistics {options.statistics} is for symbols with an error flag, which these do not have"
-            )
-        ports |= statistics_ports(options.statistics)
     return wiring.Signature(ports)
 
 
@@ -193,10 +180,8 @@ def _report_ports(report: Any) -> dict[str, Any]:
 
 def _tap_signature(tap: Any, options: PortOptions) -> wiring.Signature:
     """The ports of a tap."""
-    if options.flags != "item" or options.registered or options.statistics:
+    if options.flags != "item" or options.registered:
         chosen = "registered" if options.registered else f"flags {options.flags}"
-        if options.statistics:
-            chosen = f"statistics {options.statistics}"
         raise InvalidArgumentError(f"{chosen} is for cores with an output stream, which a tap does not have")
     layout = tap.payload.shape()
     lanes, given = len(tap.payload.keep), Shape.cast(layout["symbols"].shape.elem_shape).width
@@ -309,23 +294,7 @@ class AxiStreamCore(wiring.Component):
         ]
         if made.users:
             m.d.comb += self.m_axis_tuser.eq(Cat(made.user_of(symbol) for symbol in symbols))
-        if self.options.statistics:
-            self._add_statistics(m, output)
         return m
-
-    def _add_statistics(self, m: Module, output: Any) -> None:
-        bus, lanes = self.options.statistics, lanes_of(output)
-        statistics = Statistics(bus, lanes)
-        m.submodules.statistics = DomainRenamer("axi")(statistics)
-        m.d.comb += [
-            statistics.keep.eq(output.payload.keep),
-            statistics.error.eq(Cat(output.payload.symbols[lane]["error"] for lane in range(lanes))),
-            statistics.last.eq(output.payload.last),
-            statistics.leaves.eq(output.valid & output.ready),
-        ]
-        for name, member in statistics_ports(bus).items():
-            outer, inner = getattr(self, name), getattr(statistics, name)
-            m.d.comb += inner.eq(outer) if member.flow is In else outer.eq(inner)
 
     def _output(self, m: Module) -> Any:
         """The stream that is output."""

@@ -15,7 +15,6 @@ from utf8fpga.hdl.core import Core, CoreParameters
 from utf8fpga.hdl.cores import parameters_of
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.encoder.parameters import UnitParameters
-from utf8fpga.hdl.statistics import BUSES, REGISTERS
 from utf8fpga.model import ErrorKind
 from utf8fpga.model.render import counted
 
@@ -98,16 +97,6 @@ def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
         yield f"                bit {8 * made.size - 1} of each: {_meaning('error', wanted)}"
     yield from _user_lines(made, wanted)
     yield "m_axis_tlast    last beat of the packet"
-    if options.statistics:
-        yield from _statistics_lines(options.statistics)
-
-
-def _statistics_lines(bus: str) -> Iterator[str]:
-    first, *others = BUSES[bus]
-    yield f"{first} to {others[-1]}".ljust(32) + f"{bus}, with registers of 32 bits:"
-    for number, register in enumerate(REGISTERS):
-        yield from _wrapped(f"{4 * number:02X} {register.name}, {register.access}: {register.meaning}", 16)
-    yield "irq".ljust(16) + "1 while bit 0 of STATUS and bit 0 of CONTROL are 1"
 
 
 _REPORT_MEANINGS = {

@@ -16,7 +16,7 @@ from utf8fpga.hdl.cores import parameters_of
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors, data_bits, report_fields
 from utf8fpga.hdl.verilog.writer import WrittenModule
-from utf8fpga.model import TABLE_3_7, InvalidArgumentError
+from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.render import counted
 
 
@@ -43,12 +43,10 @@ def axi_testbench(
             comment states and from the last of which it reads; default: ``NAME.v``, ``NAME_bench.v``, ``vectors.hex``.
 
     Raises:
-        InvalidArgumentError: `name` is not valid, or the options have ports beside the streams, or for a packet.
+        InvalidArgumentError: `name` is not valid.
     """
     parameters, is_tap, report = parameters_of(core), hasattr(core, "tap"), report_fields(core)
     name, options, ports, words = module = WrittenModule.of(core, name, options, command)
-    if options.statistics:
-        raise InvalidArgumentError("a test bench does not drive statistics: leave out statistics or the test bench")
     given, made = SymbolPorts.of(core.input), None if is_tap else SymbolPorts.of(core.output, options.flags)
     verilog, testbench = _shown(verilog, f"{name}.v"), _shown(testbench, f"{name}_bench.v")
     vectors = _shown(vectors, "vectors.hex")

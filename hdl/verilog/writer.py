@@ -160,5 +160,4 @@ def edge_words(core: Core, options: PortOptions) -> list[str]:
         "--reset-low": options.reset_low,
     }
     place = [] if options.flags == "item" else ["--flags", options.flags]
-    statistics = ["--statistics", options.statistics] if options.statistics else []
-    return [*(flag for flag, is_set in flags.items() if is_set), *place, *statistics]
+    return [*(flag for flag, is_set in flags.items() if is_set), *place]

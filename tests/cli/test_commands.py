@@ -479,8 +479,6 @@ code unit 16 at offset 1 of text 0 is not an integer of 4 bits: give one in 0..0
     generate validator --registered | registered is for cores with an output stream, which a tap does not have
     generate validator --flags byte | flags byte is for cores with an output stream, which a tap does not have
     generate validator --kind | --kind is for decoders, not for the core validator
-    generate remover --statistics wishbone | \
-statistics wishbone is for symbols with an error flag, which these do not have
     generate validator --counters 3 | Invalid value for '--counters': 3 is not in the range 4<=x<=64
     prove validator --lanes 2 | the proofs have no reference for a validator: it is simulated
     prove serial-0 --pipeline 1 | configuration 'serial-0' is a whole decoder: leave out the options that choose one

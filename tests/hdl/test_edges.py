@@ -40,8 +40,7 @@ def test_registers_at_the_output_leave_no_path_between_the_streams(pipeline: int
     "options",
     [
         "--lanes 1 --registered --reset-low --kind --length --flags byte",
-        "--lanes 1 --statistics axi-lite",
-        "--lanes 2 --sparse --kind --flags word --statistics wishbone",
+        "--lanes 2 --sparse --kind --flags word",
         pytest.param("--lanes 3 --kind --flags word", marks=pytest.mark.slow),
         pytest.param("--lanes 4 --sparse --length --reset-low --flags byte", marks=pytest.mark.slow),
     ],
@@ -69,7 +68,6 @@ def test_the_header_of_a_core_has_the_options_of_its_ports() -> None:
 
 def test_wrong_options() -> None:
     assert "flags 'bit' is not one of item, word, byte" in refusal(ValueError, PortOptions, flags="bit")
-    assert "statistics 'apb' is not one of wishbone, axi-lite" in refusal(ValueError, PortOptions, statistics="apb")
     assert "registered 'no' is not True or False" in refusal(ValueError, PortOptions, registered="no")
     with pytest.raises(InvalidArgumentError, match="flags word is for symbols with an error flag"):
         AxiStreamCore(RemoverParameters().build(), PortOptions(flags="word"))

@@ -260,13 +260,12 @@ PORTS: dict[str, tuple[CoreParameters, PortOptions, list[str]]] = {
     # The bits of m_axis_tuser are those of docs/verilog-reference.md.
     "decoder": (
         DecoderParameters(lanes=2, kind=True, length=True),
-        PortOptions(reset_low=True, statistics="wishbone"),
+        PortOptions(reset_low=True),
         [
             "clk, rst_n rising edge; synchronous, active low ",
             "m_axis_tuser 7 bits per code point: bit 0: 1 for an ill-formed item;",
             "bits 3 to 1: the cause of the error: 1 UNEXPECTED_CONTINUATION, ",
             "bits 6 to 4: the number of code units of the item ",
-            "08 SYMBOLS, read: ",
         ],
     ),
     "tap": (

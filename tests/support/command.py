@@ -51,9 +51,7 @@ def talk(stderr: str) -> str:
 
 def generate(options: str, directory: Path) -> None:
     """Write a core with these options, its contract, its test bench and vectors."""
-    names = {"-o": "core.v", "--sva": "core.sv"}
-    if "--statistics" not in options:
-        names |= {"--testbench": "core_bench.v", "--vectors": "vectors.hex"}
+    names = {"-o": "core.v", "--sva": "core.sv", "--testbench": "core_bench.v", "--vectors": "vectors.hex"}
     files = [word for option, name in names.items() for word in (option, directory / name)]
     done = utf8fpga("generate", *options.split(), "--name", "core", *files)
     assert done.returncode == 0, done.stderr
