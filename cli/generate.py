@@ -67,9 +67,6 @@ def _writers(paths: Mapping[str, str | None], output: str) -> dict[str, Callable
     help="Place of the error flag: a bit of m_axis_tuser for each item, bit 31 of each word, or a bit of m_axis_tuser"
     " for each byte of m_axis_tdata, which width converters keep.",
 )
-@click.option(
-    "--registered", is_flag=True, help="Registers at the output, so that no path leads from one stream to the other."
-)
 @click.option("--reset-low", is_flag=True, help="Reset port rst_n, active low, in place of rst.")
 @_file_options
 @output_option

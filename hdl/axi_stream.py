@@ -12,7 +12,6 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.hdl.core import Core, check_types
-from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import InvalidArgumentError
 
 FLAGS = ("item", "word", "byte")
@@ -29,8 +28,6 @@ class PortOptions:
         flags: the place of the error flag. ``item``: ``m_axis_tuser`` has a field for each symbol, whose bit 0 is the
             flag. ``byte``: it has this field for each byte of ``m_axis_tdata``, as width converters expect. ``word``:
             the flag is the highest bit of the symbol's bytes in ``m_axis_tdata``.
-        registered: two registers in front of the output ports, so that no combinational path leads from one stream to
-            the other; one cycle more latency.
         reset_low: the reset port is ``rst_n``, active low.
 
     Raises:
@@ -38,7 +35,6 @@ class PortOptions:
     """
 
     flags: str = "item"
-    registered: bool = False
     reset_low: bool = False
 
     def __post_init__(self) -> None:
@@ -50,17 +46,6 @@ class PortOptions:
     def reset(self) -> str:
         """The name of the reset port."""
         return "rst_n" if self.reset_low else "rst"
-
-    def timing(self, core: Core) -> tuple[int, int, int, int]:
-        """`latency`, `reset_cycles`, `stall_cycles` and `drain_cycles` of a `Core` behind ports with these options."""
-        latency, reset_cycles, stall_cycles = core.latency, core.reset_cycles, core.stall_cycles
-        drain_cycles = core.drain_cycles
-        if self.registered:
-            latency += RegisterBuffer.latency
-            reset_cycles = max(reset_cycles, RegisterBuffer.reset_cycles)
-            stall_cycles += RegisterBuffer.stall_cycles
-            drain_cycles += RegisterBuffer.capacity + RegisterBuffer.latency
-        return latency, reset_cycles, stall_cycles, drain_cycles
 
 
 _DEFAULT = PortOptions()
@@ -180,9 +165,10 @@ def _report_ports(report: Any) -> dict[str, Any]:
 
 def _tap_signature(tap: Any, options: PortOptions) -> wiring.Signature:
     """The ports of a tap."""
-    if options.flags != "item" or options.registered:
-        chosen = "registered" if options.registered else f"flags {options.flags}"
-        raise InvalidArgumentError(f"{chosen} is for cores with an output stream, which a tap does not have")
+    if options.flags != "item":
+        raise InvalidArgumentError(
+            f"flags {options.flags} is for cores with an output stream, which a tap does not have"
+        )
     layout = tap.payload.shape()
     lanes, given = len(tap.payload.keep), Shape.cast(layout["symbols"].shape.elem_shape).width
     return wiring.Signature(
@@ -266,7 +252,7 @@ class AxiStreamCore(wiring.Component):
         m.domains += ClockDomain("axi", local=True)
         core = self.core
         m.submodules.core = DomainRenamer("axi")(core)
-        source, output = core.input, self._output(m)
+        source, output = core.input, core.output
         given, made = SymbolPorts.of(source), SymbolPorts.of(output, self.options.flags)
         lanes, keep = range(lanes_of(source)), Value.cast(output.payload.keep)
         symbols = [output.payload.symbols[lane] for lane in range(lanes_of(output))]
@@ -296,19 +282,6 @@ class AxiStreamCore(wiring.Component):
             m.d.comb += self.m_axis_tuser.eq(Cat(made.user_of(symbol) for symbol in symbols))
         return m
 
-    def _output(self, m: Module) -> Any:
-        """The stream that is output."""
-        output = self.core.output
-        if not self.options.registered:
-            return output
-        buffer = RegisterBuffer(output.payload.shape(), 1)
-        m.submodules.output = DomainRenamer("axi")(buffer)
-        m.d.comb += [
-            Value.cast(buffer.entry).eq(Value.cast(output.payload)),
-            buffer.entry_valid.eq(output.valid),
-            output.ready.eq(buffer.run),
-        ]
-        return buffer.output
 
 
 def _report_assignments(ports: Any, report: Any) -> list[Any]:

@@ -78,7 +78,6 @@ def _bits(ports: Mapping[str, tuple[str, int]], prefix: str) -> int:
 def _stream_terms(core: Core, options: PortOptions, ports: Mapping[str, tuple[str, int]]) -> dict[str, object]:
     """What `contract_stream.sv` needs."""
     parameters, made = parameters_of(core), SymbolPorts.of(core.output, options.flags)
-    _, reset_cycles, stall_cycles, drain_cycles = options.timing(core)
     user = made.user_size
     flagged = bool(made.users) and made.users[0][0] == "error"
     return {
@@ -86,8 +85,8 @@ def _stream_terms(core: Core, options: PortOptions, ports: Mapping[str, tuple[st
         "out_size": made.size,
         "packed": int(core.packed),
         "full": int(isinstance(parameters, RemoverParameters) and not parameters.flush),
-        "stall": max(stall_cycles, reset_cycles),
-        "drain": drain_cycles,
+        "stall": max(core.stall_cycles, core.reset_cycles),
+        "drain": core.drain_cycles,
         "out_payload": _joined(ports, "m_axis_t"),
         "out_bits": _bits(ports, "m_axis_t"),
         "error": f"m_axis_tuser[{user}*lane]" if flagged else "1'b0",

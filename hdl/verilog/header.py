@@ -202,7 +202,8 @@ def _meaning(name: str, wanted: str) -> str:
 
 
 def _timing_lines(core: Core, options: PortOptions, parameters: CoreParameters) -> Iterator[str]:
-    latency, reset_cycles, stall_cycles, drain_cycles = options.timing(core)
+    latency, drain_cycles = core.latency, core.drain_cycles
+    reset_cycles, stall_cycles = core.reset_cycles, core.stall_cycles
     fills = (
         ", and from the one that fills or ends its output beat," if core.packed and lanes_of(core.output) > 1 else ""
     )

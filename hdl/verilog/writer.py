@@ -156,7 +156,6 @@ def edge_words(core: Core, options: PortOptions) -> list[str]:
     flags = {
         "--kind": getattr(core.parameters, "kind", False),
         "--length": getattr(core.parameters, "length", False),
-        "--registered": options.registered,
         "--reset-low": options.reset_low,
     }
     place = [] if options.flags == "item" else ["--flags", options.flags]

@@ -126,7 +126,7 @@ def simulated(directory: Path) -> str:
     "options",
     [
         "decoder --lanes 4",
-        pytest.param("transcoder --to utf-16-le --lanes 2 --registered", marks=pytest.mark.slow),
+        pytest.param("transcoder --to utf-16-le --lanes 2", marks=pytest.mark.slow),
         "validator",
         "remover --lanes 2 --width 3 --user 1",
     ],

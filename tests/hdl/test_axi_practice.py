@@ -17,7 +17,6 @@ from utf8fpga.hdl import (
     AxiStreamCore,
     CoreParameters,
     DecoderParameters,
-    PortOptions,
     RemoverParameters,
 )
 
@@ -35,16 +34,12 @@ class Chain:
 
     Args:
         cores: the parameters of each core; the first one is a decoder.
-        options: the options of the ports of the first one.
     """
 
-    def __init__(self, *cores: CoreParameters, options: PortOptions | None = None) -> None:
+    def __init__(self, *cores: CoreParameters) -> None:
         self.rst = Signal()
         self._module = m = Module()
-        modules = [
-            AxiStreamCore(each.build(), *([options] if options and number == 0 else []))
-            for number, each in enumerate(cores)
-        ]
+        modules = [AxiStreamCore(each.build()) for each in cores]
         self.first, self.last = modules[0], modules[-1]
         for module in modules:
             m.submodules += module
@@ -134,22 +129,19 @@ def test_all_beats_but_the_last_are_full_behind_a_remover(packed: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "options"),
+    "parameters",
     [
-        *((DecoderParameters(pipeline=pipeline), PortOptions()) for pipeline in (0, 1, 2)),
-        (DecoderParameters(), PortOptions(registered=True)),
-        (DecoderParameters(lanes=2), PortOptions()),
-        (DecoderParameters(lanes=4), PortOptions()),
-        (DecoderParameters(lanes=4, packed=False), PortOptions()),
-        (DecoderParameters(lanes=8, packed=False, buffer="slices"), PortOptions()),
-        (DecoderParameters(lanes=4, packed=False, buffer="registers", pipeline=2), PortOptions()),
+        *(DecoderParameters(pipeline=pipeline) for pipeline in (0, 1, 2)),
+        DecoderParameters(lanes=2),
+        DecoderParameters(lanes=4),
+        DecoderParameters(lanes=4, packed=False),
+        DecoderParameters(lanes=8, packed=False, buffer="slices"),
+        DecoderParameters(lanes=4, packed=False, buffer="registers", pipeline=2),
     ],
-    ids=lambda value: value.name if isinstance(value, CoreParameters) else "registered" if value.registered else "",
+    ids=lambda value: value.name,
 )
-def test_a_reset_discards_the_packet_from_its_second_cycle_on(
-    parameters: DecoderParameters, options: PortOptions
-) -> None:
-    chain, lanes = Chain(parameters, options=options), parameters.lanes
+def test_a_reset_discards_the_packet_from_its_second_cycle_on(parameters: DecoderParameters) -> None:
+    chain, lanes = Chain(parameters), parameters.lanes
     ports = chain.first
 
     async def offer(ctx: SimulatorContext, unit: int, last: bool) -> None:

@@ -21,25 +21,11 @@ from utf8fpga.hdl import (
 from utf8fpga.model import InvalidArgumentError
 
 
-@pytest.mark.parametrize("pipeline", [0, 1, 2])
-def test_registers_at_the_output_leave_no_path_between_the_streams(pipeline: int) -> None:
-    core = DecoderParameters(pipeline=pipeline).build()
-    verilog = axi_verilog(core, options=PortOptions(registered=True, reset_low=True))
-    header = verilog[: verilog.index("module ")]
-    assert f"Latency: at most {core.latency + 1} cycles" in header
-    paths = re.findall(r"^//   (.*) -> (.*)$", header, re.MULTILINE)
-    for inputs, outputs in paths:
-        sides = {name.strip()[0] for name in f"{inputs}, {outputs}".split(",")}
-        assert sides == {"s"}, "a path from one stream to the other"
-    plain = axi_verilog(core)
-    assert re.search(r"^//   .*m_axis_tready -> s_axis_tready$", plain[: plain.index("module ")], re.MULTILINE)
-
-
 @requires_linters
 @pytest.mark.parametrize(
     "options",
     [
-        "--lanes 1 --registered --reset-low --kind --length --flags byte",
+        "--lanes 1 --reset-low --kind --length --flags byte",
         "--lanes 2 --sparse --kind --flags word",
         pytest.param("--lanes 3 --kind --flags word", marks=pytest.mark.slow),
         pytest.param("--lanes 4 --sparse --length --reset-low --flags byte", marks=pytest.mark.slow),
@@ -68,6 +54,5 @@ def test_the_header_of_a_core_has_the_options_of_its_ports() -> None:
 
 def test_wrong_options() -> None:
     assert "flags 'bit' is not one of item, word, byte" in refusal(ValueError, PortOptions, flags="bit")
-    assert "registered 'no' is not True or False" in refusal(ValueError, PortOptions, registered="no")
     with pytest.raises(InvalidArgumentError, match="flags word is for symbols with an error flag"):
         AxiStreamCore(RemoverParameters().build(), PortOptions(flags="word"))

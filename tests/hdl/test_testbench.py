@@ -26,7 +26,7 @@ CONFIGURATIONS += ["--pipeline 2"]
 SMOKE = CONFIGURATIONS[:2]
 LONGER = [
     *(
-        "--lanes 2 --sparse --flags byte --kind --registered",
+        "--lanes 2 --sparse --flags byte --kind",
         "--lanes 3",
         "--lanes 3 --sparse --no-replacement",
         "--lanes 2 --flags word --reset-low",

@@ -44,7 +44,7 @@ targets:
     [
         ("remover", "lanes: 2, user: 1, reset_low: true", 40),
         pytest.param("transcoder", "to: utf-16-le, lanes: 2", 151, marks=pytest.mark.slow),
-        pytest.param("encoder", "to: utf-8, registered: true", 12, marks=pytest.mark.slow),
+        pytest.param("encoder", "to: utf-8", 12, marks=pytest.mark.slow),
         pytest.param("transcoder", "to: utf-8, lanes: 2, narrow: true", 151, marks=pytest.mark.slow),
         pytest.param("validator", "lanes: 2, report: offset", 149, marks=pytest.mark.slow),
     ],
