@@ -3,22 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import click
 
 from utf8fpga.bench.tables import recorded_notes
 from utf8fpga.cli.core_options import core_command
-from utf8fpga.cli.options import FILE, Word, output_option
+from utf8fpga.cli.options import FILE, output_option
 from utf8fpga.cli.output import CommandError, check_different, is_standard_output, spinner, writing
 from utf8fpga.hdl import (
-    FLAGS,
     CoreParameters,
-    PortOptions,
     axi_assertions,
     axi_testbench,
     axi_verilog,
@@ -26,79 +22,65 @@ from utf8fpga.hdl import (
     check_module_name,
     edge_words,
 )
-from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.cores import command_words
 from utf8fpga.model import InvalidArgumentError
-
-_FILES = {
-    "testbench": "a test bench in Verilog; it reads the file of --vectors",
-    "vectors": "the vectors of the test bench, which for decoders of UTF-8 are those of the command vectors",
-    "sva": "the contract of the ports as SystemVerilog assertions",
-}
-"""The files beside the Verilog, by the names of their options."""
-
-
-def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for name, text in reversed(_FILES.items()):
-        command = click.option(option_word(name), type=FILE, help=f"Also write {text}.")(command)
-    return command
-
-
-def _writers(paths: Mapping[str, str | None], output: str) -> dict[str, Callable[..., str]]:
-    """The functions that write these files, which may name each other and the Verilog."""
-    files = {"verilog": output, "testbench": paths["testbench"], "vectors": paths["vectors"]}
-    named: Any = {file: None if is_standard_output(path) else path for file, path in files.items()}
-    return {
-        "testbench": partial(axi_testbench, **named),
-        "vectors": lambda core, *_, **__: bench_vectors(core),
-        "sva": axi_assertions,
-    }
 
 
 @core_command()
 @click.option("--name", help="Name of the top module; default: utf8_CORE, such as utf8_decoder.")
 @click.option("--kind", is_flag=True, help="Also output the cause of each error, in m_axis_tuser.")
 @click.option("--length", is_flag=True, help="Also output the number of bytes of each item, in m_axis_tuser.")
-@click.option(
-    "--flags",
-    type=Word(FLAGS),
-    default="item",
-    show_default=True,
-    help="Place of the error flag: a bit of m_axis_tuser for each item, bit 31 of each word, or a bit of m_axis_tuser"
-    " for each byte of m_axis_tdata, which width converters keep.",
-)
 @click.option("--reset-low", is_flag=True, help="Reset port rst_n, active low, in place of rst.")
-@_file_options
+@click.option("--testbench", type=FILE, help="Also write a test bench in Verilog; it reads the file of --vectors.")
+@click.option(
+    "--vectors",
+    type=FILE,
+    help="Also write the vectors of the test bench, which for decoders of UTF-8 are those of the command vectors.",
+)
+@click.option("--sva", type=FILE, help="Also write the contract of the ports as SystemVerilog assertions.")
 @output_option
 def generate(
     parameters: CoreParameters,
     name: str | None,
     kind: bool,
     length: bool,
+    reset_low: bool,
+    testbench: str | None,
+    vectors: str | None,
+    sva: str | None,
     output: str,
-    **given: Any,
 ) -> None:
     """Write the core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
-    others: dict[str, str | None] = {file: given.pop(file) for file in _FILES}
-    check_different({"--output": output, **{option_word(file): path for file, path in others.items()}})
-    _check("--name", check_module_name, name)
-    command = command_words(parameters)
-    core = _with_fields(parameters, kind=kind, length=length).build()
-    options = PortOptions(**{name: value for name, value in given.items() if value is not None})
+    check_different({"--output": output, "--testbench": testbench, "--vectors": vectors, "--sva": sva})
     if name is not None:
-        command += ["--name", name]
-    command += edge_words(core, options)
+        _check_name(name)
+    core = _with_fields(parameters, kind=kind, length=length).build()
+    named = [] if name is None else ["--name", name]
+    command = [*command_words(parameters), *named, *edge_words(core, reset_low=reset_low)]
+    how: Any = {"reset_low": reset_low, "command": command}
+    texts: list[tuple[str, str]] = []
     with spinner(f"writing {parameters.name}"):  # Many lanes take minutes.
-        files = [
-            (path, write(core, name, options=options, command=command))
-            for file, write in _writers(others, output).items()
-            if (path := others[file]) is not None
-        ]
-        files.append((output, axi_verilog(core, name, options=options, command=command, notes=recorded_notes)))
+        if testbench is not None:
+            names = {"verilog": output, "testbench": testbench, "vectors": vectors}
+            # The test bench names the files, unless they are standard output.
+            known: Any = {file: None if is_standard_output(path) else path for file, path in names.items()}
+            texts.append((testbench, axi_testbench(core, name, **how, **known)))
+        if vectors is not None:
+            texts.append((vectors, bench_vectors(core)))
+        if sva is not None:
+            texts.append((sva, axi_assertions(core, name, **how)))
+        texts.append((output, axi_verilog(core, name, **how, notes=recorded_notes)))
     # None is replaced unless all can be written.
     with ExitStack() as stack:
-        for file, content in [(stack.enter_context(writing(path)), content) for path, content in files]:
-            file.write(content.encode())
+        for file, text in [(stack.enter_context(writing(path)), text) for path, text in texts]:
+            file.write(text.encode())
+
+
+def _check_name(name: str) -> None:
+    try:
+        check_module_name(name)
+    except InvalidArgumentError as error:
+        raise CommandError(f"--name {error}") from None
 
 
 def _with_fields(parameters: CoreParameters, **fields: bool) -> CoreParameters:
@@ -107,11 +89,3 @@ def _with_fields(parameters: CoreParameters, **fields: bool) -> CoreParameters:
     if chosen and not hasattr(parameters, next(iter(chosen))):
         raise CommandError(f"--{next(iter(chosen))} is for decoders, not for the core {parameters.core}")
     return replace(parameters, **chosen) if chosen else parameters
-
-
-def _check(option: str, check: Callable[[str], None], value: str | None) -> None:
-    try:
-        if value is not None:
-            check(value)
-    except InvalidArgumentError as error:
-        raise CommandError(f"{option} {error}") from None

@@ -8,7 +8,7 @@ try:
 except ModuleNotFoundError:
     raise ModuleNotFoundError("amaranth is not installed: pip install 'utf8fpga[hdl]'", name="amaranth") from None
 
-from utf8fpga.hdl.axi_stream import FLAGS, AxiStreamCore, PortOptions, axi_signature
+from utf8fpga.hdl.axi_stream import AxiStreamCore, axi_signature
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import Core, CoreParameters, Option
 from utf8fpga.hdl.cores import CORES, OutputSymbol, command_words, parameters_of
@@ -46,7 +46,6 @@ __all__ = [
     "ARCHITECTURES",
     "BUFFERS",
     "CORES",
-    "FLAGS",
     "MAX_LANES",
     "MAX_REMOVER_LANES",
     "MAX_TAP_LANES",
@@ -67,7 +66,6 @@ __all__ = [
     "PackedDecoder",
     "Packer",
     "ParallelDecoder",
-    "PortOptions",
     "Refresh",
     "RefreshedDecoder",
     "Remover",

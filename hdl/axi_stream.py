@@ -11,44 +11,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
-from utf8fpga.hdl.core import Core, check_types
+from utf8fpga.hdl.core import Core
 from utf8fpga.model import InvalidArgumentError
 
-FLAGS = ("item", "word", "byte")
-"""Where the error flags of a beat are, see `PortOptions`."""
-
 _USER_FIELDS = ("error", "kind", "length", "user")
-
-
-@dataclass(frozen=True, kw_only=True)
-class PortOptions:
-    """Options of the ports, which do not change the core behind them.
-
-    Attributes:
-        flags: the place of the error flag. ``item``: ``m_axis_tuser`` has a field for each symbol, whose bit 0 is the
-            flag. ``byte``: it has this field for each byte of ``m_axis_tdata``, as width converters expect. ``word``:
-            the flag is the highest bit of the symbol's bytes in ``m_axis_tdata``.
-        reset_low: the reset port is ``rst_n``, active low.
-
-    Raises:
-        InvalidArgumentError: `flags` is not one of `FLAGS`, or a value has a wrong type.
-    """
-
-    flags: str = "item"
-    reset_low: bool = False
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        if self.flags not in FLAGS:
-            raise InvalidArgumentError(f"flags {self.flags!r} is not one of {', '.join(FLAGS)}")
-
-    @property
-    def reset(self) -> str:
-        """The name of the reset port."""
-        return "rst_n" if self.reset_low else "rst"
-
-
-_DEFAULT = PortOptions()
 
 
 @dataclass(frozen=True)
@@ -59,25 +25,20 @@ class SymbolPorts:
         field: the field of the symbol with its data; None if the symbol is not a structure.
         size: the number of bytes of ``tdata`` for the data, a power of two; unused upper bits are 0.
         users: the fields of the symbol that are its part of ``tuser``, the first in the low bits, with their widths.
-        flags: the place of the error flag, see `PortOptions`.
     """
 
     field: str | None
     bits: int
     size: int
     users: tuple[tuple[str, int], ...]
-    flags: str
 
     @staticmethod
-    def of(stream: Any, flags: str = "item") -> SymbolPorts:
+    def of(stream: Any) -> SymbolPorts:
         """The assignment for the symbols of a stream of `beat_layout`.
-
-        Args:
-            flags: the place of the error flag, see `PortOptions`.
 
         Raises:
             InvalidArgumentError: a symbol has fields other than its data and those of a decoder's item or a remover's
-                symbol; or no error flag, although `flags` is not ``item``.
+                symbol.
         """
         symbol = symbol_shape(stream)
         fields: list[tuple[str | None, Any]] = [(None, symbol)]
@@ -89,36 +50,25 @@ class SymbolPorts:
             raise InvalidArgumentError(
                 f"AXI4-Stream ports have data and user bits for each symbol, but none for {' and '.join(extra)}"
             )
-        if flags != "item" and "error" not in users:
-            raise InvalidArgumentError(f"flags {flags} is for symbols with an error flag, which these do not have")
-        if flags == "word":
-            del users["error"]
         bits, size = Shape.cast(first).width, 1
-        while 8 * size < bits + (flags == "word"):
+        while 8 * size < bits:
             size *= 2
-        return SymbolPorts(name, bits, size, tuple(users.items()), flags)
+        return SymbolPorts(name, bits, size, tuple(users.items()))
 
     @property
     def user_bits(self) -> int:
-        """The width of a symbol's part of ``tuser``, per byte with the flags ``byte``; 0 if there is none."""
+        """The width of a symbol's part of ``tuser``; 0 if there is none."""
         return sum(width for _, width in self.users)
-
-    @property
-    def user_size(self) -> int:
-        """The bits of ``tuser`` for each symbol."""
-        return self.user_bits * (self.size if self.flags == "byte" else 1)
 
     def data_of(self, symbol: Any) -> Value:
         """The data of a symbol, extended to its width in ``tdata``."""
         value = Value.cast(symbol if self.field is None else symbol[self.field])
-        flag = [symbol["error"]] if self.flags == "word" else []
-        return Cat(value, Const(0, 8 * self.size - self.bits - len(flag)), *flag)
+        return Cat(value, Const(0, 8 * self.size - self.bits))
 
     def user_of(self, symbol: Any) -> Value:
         """The part of ``tuser`` of a symbol."""
         fields = [Value.cast(symbol[name]) for name, _ in self.users]
-        value = fields[0] if len(fields) == 1 else Cat(*fields)
-        return value.replicate(self.size) if self.flags == "byte" else value
+        return fields[0] if len(fields) == 1 else Cat(*fields)
 
     def take(self, symbol: Any, tdata: Value, tuser: Value) -> list[Any]:
         """The assignments to a symbol from its bits of ``tdata`` and ``tuser``."""
@@ -128,28 +78,36 @@ class SymbolPorts:
         return [symbol[self.field].eq(tdata), symbol[user].eq(tuser)]
 
 
-def axi_signature(core: Core, options: PortOptions = _DEFAULT) -> wiring.Signature:
+def reset_name(reset_low: bool) -> str:
+    """The name of the reset port."""
+    return "rst_n" if reset_low else "rst"
+
+
+def axi_signature(core: Core, *, reset_low: bool = False) -> wiring.Signature:
     """The ports of a core in Verilog, with widths that follow from its symbols and lanes.
+
+    Args:
+        reset_low: the reset port is ``rst_n``, active low.
 
     Raises:
         InvalidArgumentError: the symbols have fields for which AXI4-Stream has no ports, see `SymbolPorts.of`.
     """
     if hasattr(core, "tap"):
-        return _tap_signature(core.tap, options)
-    given, made = SymbolPorts.of(core.input), SymbolPorts.of(core.output, options.flags)
+        return _tap_signature(core.tap, reset_low)
+    given, made = SymbolPorts.of(core.input), SymbolPorts.of(core.output)
     lanes, outputs = lanes_of(core.input), lanes_of(core.output)
     ports = {
         "clk": In(1),
-        options.reset: In(1),
+        reset_name(reset_low): In(1),
         "s_axis_tdata": In(8 * given.size * lanes),
         "s_axis_tkeep": In(given.size * lanes),
-        "s_axis_tuser": In(given.user_size * lanes),
+        "s_axis_tuser": In(given.user_bits * lanes),
         "s_axis_tlast": In(1),
         "s_axis_tvalid": In(1),
         "s_axis_tready": Out(1),
         "m_axis_tdata": Out(8 * made.size * outputs),
         "m_axis_tkeep": Out(made.size * outputs),
-        "m_axis_tuser": Out(made.user_size * outputs),
+        "m_axis_tuser": Out(made.user_bits * outputs),
         "m_axis_tlast": Out(1),
         "m_axis_tvalid": Out(1),
         "m_axis_tready": In(1),
@@ -163,18 +121,14 @@ def _report_ports(report: Any) -> dict[str, Any]:
     return {f"report_{name}": Out(field.width) for name, field in report.shape()}
 
 
-def _tap_signature(tap: Any, options: PortOptions) -> wiring.Signature:
+def _tap_signature(tap: Any, reset_low: bool) -> wiring.Signature:
     """The ports of a tap."""
-    if options.flags != "item":
-        raise InvalidArgumentError(
-            f"flags {options.flags} is for cores with an output stream, which a tap does not have"
-        )
     layout = tap.payload.shape()
     lanes, given = len(tap.payload.keep), Shape.cast(layout["symbols"].shape.elem_shape).width
     return wiring.Signature(
         {
             "clk": In(1),
-            options.reset: In(1),
+            reset_name(reset_low): In(1),
             "s_axis_tdata": In(given * lanes),
             "s_axis_tkeep": In(lanes),
             "s_axis_tlast": In(1),
@@ -186,9 +140,11 @@ def _tap_signature(tap: Any, options: PortOptions) -> wiring.Signature:
     )
 
 
-def axi_component(core: Core, options: PortOptions = _DEFAULT) -> AxiStreamCore | AxiStreamTap:
+def axi_component(core: Core, *, reset_low: bool = False) -> AxiStreamCore | AxiStreamTap:
     """A core behind AXI4-Stream names; of a core with the attribute `tap` only the tap."""
-    return AxiStreamTap(core.tap, options) if hasattr(core, "tap") else AxiStreamCore(core, options)
+    if hasattr(core, "tap"):
+        return AxiStreamTap(core.tap, reset_low=reset_low)
+    return AxiStreamCore(core, reset_low=reset_low)
 
 
 class AxiStreamTap(wiring.Component):
@@ -196,16 +152,14 @@ class AxiStreamTap(wiring.Component):
 
     Args:
         tap: the component, with ports `payload`, `valid`, `ready`, `report` and `report_valid`.
-
-    Raises:
-        InvalidArgumentError: an option is for cores with an output stream.
+        reset_low: see `axi_signature`.
 
     Ports: those of `axi_signature` for a core with this tap.
     """
 
-    def __init__(self, tap: Any, options: PortOptions = _DEFAULT) -> None:
-        self.tap, self.options = tap, options
-        super().__init__(_tap_signature(tap, options))
+    def __init__(self, tap: Any, *, reset_low: bool = False) -> None:
+        self.tap, self.reset_low = tap, reset_low
+        super().__init__(_tap_signature(tap, reset_low))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -215,7 +169,7 @@ class AxiStreamTap(wiring.Component):
         m.submodules.core = DomainRenamer("axi")(tap)
         m.d.comb += [
             ClockSignal("axi").eq(self.clk),
-            ResetSignal("axi").eq(~self.rst_n if self.options.reset_low else self.rst),
+            ResetSignal("axi").eq(~self.rst_n if self.reset_low else self.rst),
             Value.cast(tap.payload.symbols).eq(self.s_axis_tdata),
             tap.payload.keep.eq(self.s_axis_tkeep),
             tap.payload.last.eq(self.s_axis_tlast),
@@ -231,10 +185,13 @@ class AxiStreamCore(wiring.Component):
     """A core behind AXI4-Stream names.
 
     A symbol occupies the low bits of its bytes in ``tdata``; ``tkeep`` has one bit per byte, ``tuser`` the other fields
-    of each symbol, if it has any: ``error``, ``kind``, ``length`` and flags of properties, or ``user``. An input symbol
+    of each symbol, if it has any: ``error``, ``kind`` and ``length``, or ``user``. An input symbol
     is present if all bits of its bytes in ``s_axis_tkeep`` are set.
 
     Throughput: that of the core.
+
+    Args:
+        reset_low: see `axi_signature`.
 
     Raises:
         InvalidArgumentError: see `axi_signature`.
@@ -242,9 +199,9 @@ class AxiStreamCore(wiring.Component):
     Ports: those of `axi_signature`.
     """
 
-    def __init__(self, core: Core, options: PortOptions = _DEFAULT) -> None:
-        self.core, self.options = core, options
-        super().__init__(axi_signature(core, options))
+    def __init__(self, core: Core, *, reset_low: bool = False) -> None:
+        self.core, self.reset_low = core, reset_low
+        super().__init__(axi_signature(core, reset_low=reset_low))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -253,12 +210,12 @@ class AxiStreamCore(wiring.Component):
         core = self.core
         m.submodules.core = DomainRenamer("axi")(core)
         source, output = core.input, core.output
-        given, made = SymbolPorts.of(source), SymbolPorts.of(output, self.options.flags)
+        given, made = SymbolPorts.of(source), SymbolPorts.of(output)
         lanes, keep = range(lanes_of(source)), Value.cast(output.payload.keep)
         symbols = [output.payload.symbols[lane] for lane in range(lanes_of(output))]
         m.d.comb += [
             ClockSignal("axi").eq(self.clk),
-            ResetSignal("axi").eq(~self.rst_n if self.options.reset_low else self.rst),
+            ResetSignal("axi").eq(~self.rst_n if self.reset_low else self.rst),
             *(
                 assignment
                 for lane in lanes

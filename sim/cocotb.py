@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
@@ -38,9 +38,6 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"{error.name} is not installed: pip install 'utf8fpga[cocotb]'", name=error.name
     ) from None
-
-Flags = Literal["item", "word", "byte"]
-"""Where the error flag of a word is: a bit of ``tuser`` per word, bit 31 of the word, a bit of ``tuser`` per byte."""
 
 _WORD_BYTES = 4
 
@@ -69,34 +66,29 @@ def packet(data: bytes) -> AxiStreamFrame:
     return AxiStreamFrame(data) if data else AxiStreamFrame(bytes(1), tkeep=[0])
 
 
-def received_words(frame: AxiStreamFrame, lanes: int, flags: Flags = "item", user_bits: int = 1) -> list[Word]:
+def received_words(frame: AxiStreamFrame, lanes: int, user_bits: int = 1) -> list[Word]:
     """The words of a packet, those of sparse beats too.
 
     Args:
         frame: as returned by ``AxiStreamSink.recv(compact=False)``, which keeps the lane of each byte.
         lanes: words per beat.
-        flags: as in the generated Verilog.
-        user_bits: bits of ``tuser`` for each word, or for each byte with the flags ``byte``; more than 1 with
-            ``--kind`` or ``--length``.
+        user_bits: bits of ``tuser`` for each word; more than 1 with ``--kind`` or ``--length``.
 
     Raises:
-        InvalidArgumentError: `flags` is none of `Flags`, or the frame is compact.
+        InvalidArgumentError: the frame is compact.
     """
-    _check_flags(flags)
     if frame.tkeep is None or len(frame.tdata) % (_WORD_BYTES * lanes):
         raise InvalidArgumentError("the lanes of a compact frame are unknown: receive it with recv(compact=False)")
-    user_size = user_bits * (_WORD_BYTES if flags == "byte" else 1)
-    return [Word(data, bool(user & 1)) for data, user in _symbols(frame, lanes, _WORD_BYTES, user_size, flags)]
+    return [Word(data, bool(user & 1)) for data, user in _symbols(frame, lanes, _WORD_BYTES, user_bits)]
 
 
-def _symbols(frame: AxiStreamFrame, lanes: int, size: int, user_size: int, flags: str) -> Iterator[tuple[int, int]]:
+def _symbols(frame: AxiStreamFrame, lanes: int, size: int, user_bits: int) -> Iterator[tuple[int, int]]:
     """The data of each symbol that is present, of `size` bytes, and its user bits, of which the lowest is the flag."""
-    top = 8 * size - 1
     for number, start in enumerate(range(0, len(frame.tdata), size)):
         if frame.tkeep[start]:
             data = int.from_bytes(bytes(frame.tdata[start : start + size]), "little")
-            user = _at(frame.tuser, start) >> number % lanes * user_size & ((1 << user_size) - 1)
-            yield (data & ~(1 << top), data >> top) if flags == "word" else (data, user)
+            user = _at(frame.tuser, start) >> number % lanes * user_bits & ((1 << user_bits) - 1)
+            yield data, user
 
 
 def expected_words(data: bytes, golden: Callable[[bytes], Iterable[Item]] = decode) -> list[Word]:
@@ -215,38 +207,31 @@ class DecoderBench(_Bench):
 
     Args:
         dut: the decoder, or a module with its ports: ``clk``, ``rst`` or ``rst_n``, ``s_axis_…`` and ``m_axis_…``.
-        flags: as in the generated Verilog.
         golden: the golden decoder, see `expected_words`.
         period: of the clock, which the bench starts, in nanoseconds; None: the test drives the clock.
 
     Attributes:
         lanes: bytes per input beat, and words per output beat.
         source, sink: of cocotbext-axi, for `set_pause_generator` for instance.
-
-    Raises:
-        InvalidArgumentError: `flags` is none of `Flags`.
     """
 
     def __init__(
         self,
         dut: Any,
         *,
-        flags: Flags = "item",
         golden: Callable[[bytes], Iterable[Item]] = decode,
         period: int | None = 10,
     ) -> None:
-        _check_flags(flags)
-        self._flags, self._golden = flags, golden
+        self._golden = golden
         self.lanes = len(dut.s_axis_tkeep)
-        groups = self.lanes * (_WORD_BYTES if flags == "byte" else 1)
-        self._user_bits = len(dut.m_axis_tuser) // groups if hasattr(dut, "m_axis_tuser") else 0
+        self._user_bits = len(dut.m_axis_tuser) // self.lanes if hasattr(dut, "m_axis_tuser") else 0
         super().__init__(dut, period)
 
     def _packet(self, units: Sequence[int]) -> AxiStreamFrame:
         return packet(bytes(units))
 
     def _received(self, frame: AxiStreamFrame) -> list[Word]:
-        return received_words(frame, self.lanes, self._flags, self._user_bits)
+        return received_words(frame, self.lanes, self._user_bits)
 
     def _expected(self, units: Sequence[int]) -> list[Word]:
         return expected_words(bytes(units), self._golden)
@@ -282,7 +267,7 @@ class PortSymbol(NamedTuple):
     """A symbol at the output of a core.
 
     Attributes:
-        value: the bits of ``tdata`` without the error flag, with a remover above them those of ``tuser``.
+        value: the bits of ``tdata``, with a remover above them those of ``tuser``.
         error: the error flag.
     """
 
@@ -305,21 +290,17 @@ class CoreBench(_Bench):
     Args:
         dut: the core, or a module with its ports.
         parameters: the parameters of the core.
-        flags: as in the generated Verilog.
         period: of the clock, which the bench starts, in nanoseconds; None: the test drives the clock.
 
     Attributes:
         source, sink: of cocotbext-axi.
         ready_pauses: see above.
-
-    Raises:
-        InvalidArgumentError: `flags` is none of `Flags`, or for other cores.
     """
 
-    def __init__(self, dut: Any, parameters: CoreParameters, *, flags: Flags = "item", period: int | None = 10) -> None:
+    def __init__(self, dut: Any, parameters: CoreParameters, *, period: int | None = 10) -> None:
         self._core, self._dut = parameters.build(), dut
         self._given, self._is_tap = SymbolPorts.of(self._core.input), hasattr(self._core, "tap")
-        self._made = None if self._is_tap else SymbolPorts.of(self._core.output, flags)
+        self._made = None if self._is_tap else SymbolPorts.of(self._core.output)
         self._layout, self._reports = report_fields(self._core), Queue[int]()
         self.ready_pauses: Iterator[bool] | None = None
         super().__init__(dut, period, has_sink=not self._is_tap)
@@ -355,7 +336,7 @@ class CoreBench(_Bench):
     def _received(self, frame: AxiStreamFrame) -> list[PortSymbol]:
         made = self._made
         assert made is not None
-        symbols = _symbols(frame, lanes_of(self._core.output), made.size, made.user_size, made.flags)
+        symbols = _symbols(frame, lanes_of(self._core.output), made.size, made.user_bits)
         if made.users and made.users[0][0] == "user":
             return [PortSymbol(data & ((1 << made.bits) - 1) | user << made.bits, False) for data, user in symbols]
         return [PortSymbol(data, bool(user & 1)) for data, user in symbols]
@@ -398,8 +379,3 @@ def _at(values: Sequence[int] | int | None, place: int) -> int:
     if values is None or isinstance(values, int):
         return values or 0
     return values[place]
-
-
-def _check_flags(flags: str) -> None:
-    if flags not in get_args(Flags):
-        raise InvalidArgumentError(f"flags {flags!r} is none of {', '.join(get_args(Flags))}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from string import Template
 
-from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts
+from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import parameters_of
@@ -19,7 +19,7 @@ def axi_assertions(
     core: Core,
     name: str | None = None,
     *,
-    options: PortOptions | None = None,
+    reset_low: bool = False,
     command: Sequence[str] | None = None,
 ) -> str:
     """The contract of the module that `axi_verilog` writes, as immediate assertions in SystemVerilog.
@@ -31,13 +31,13 @@ def axi_assertions(
 
     Args:
         name: the name of the core's module; default: see `module_name`.
-        options: the options of the ports; default: none.
+        reset_low: the reset port is ``rst_n``, active low.
         command: the arguments of ``utf8fpga generate`` that its comment states; default: those that select the core.
 
     Raises:
         InvalidArgumentError: `name` is not valid.
     """
-    module = WrittenModule.of(core, name, options, command)
+    module = WrittenModule.of(core, name, reset_low, command)
     ports = module.ports
     widths = {port: f"[{width - 1}:0] " if width > 1 else "" for port, (_, width) in ports.items()}
     vectors = widths | {port: f"[{ports[port][1] - 1}:0] " for port in ports if port.endswith(("data", "keep", "user"))}
@@ -47,7 +47,7 @@ def axi_assertions(
         for part in ("contract_input", "contract_tap" if hasattr(core, "tap") else "contract_stream", "contract_end")
     )
     return Template(text).substitute(
-        {"latency": core.tap.latency} if hasattr(core, "tap") else _stream_terms(core, module.options, ports),
+        {"latency": core.tap.latency} if hasattr(core, "tap") else _stream_terms(core, ports),
         name=module.name,
         command=module.command,
         inputs=",\n".join(f"  input wire {vectors[port]}{port}" for port in ports),
@@ -75,10 +75,10 @@ def _bits(ports: Mapping[str, tuple[str, int]], prefix: str) -> int:
     return sum(ports[port][1] for port in _names(ports, prefix))
 
 
-def _stream_terms(core: Core, options: PortOptions, ports: Mapping[str, tuple[str, int]]) -> dict[str, object]:
+def _stream_terms(core: Core, ports: Mapping[str, tuple[str, int]]) -> dict[str, object]:
     """What `contract_stream.sv` needs."""
-    parameters, made = parameters_of(core), SymbolPorts.of(core.output, options.flags)
-    user = made.user_size
+    parameters, made = parameters_of(core), SymbolPorts.of(core.output)
+    user = made.user_bits
     flagged = bool(made.users) and made.users[0][0] == "error"
     return {
         "out_lanes": lanes_of(core.output),

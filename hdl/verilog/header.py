@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts
+from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core, CoreParameters
 from utf8fpga.hdl.cores import parameters_of
@@ -26,13 +26,14 @@ def header(
     paths: Mapping[str, Collection[str]],
     command: Sequence[str],
     notes: Sequence[str],
-    options: PortOptions,
+    reset: str,
 ) -> str:
     """The lines of the comment.
 
     Args:
         ports: the direction and the width of each port of the top, in order.
         paths: for each output port the input ports from which there is a combinational path to it.
+        reset: the name of the reset port.
     """
     parameters = parameters_of(core)
     values = [f"{key} {'none' if value is None else value}" for key, value in parameters.as_dict().items()]
@@ -45,9 +46,9 @@ def header(
         "Copyright (c) 2026, the utf8fpga authors",
         "SPDX-License-Identifier: BSD-2-Clause",
         "",
-        *(_tap_port_lines(core.tap, options) if hasattr(core, "tap") else _port_lines(core, options)),
+        *(_tap_port_lines(core.tap, reset) if hasattr(core, "tap") else _port_lines(core, reset)),
         "",
-        *(_tap_timing_lines(core.tap, options) if hasattr(core, "tap") else _timing_lines(core, options, parameters)),
+        *(_tap_timing_lines(core.tap, reset) if hasattr(core, "tap") else _timing_lines(core, reset, parameters)),
         *parameters.notes(),
         "",
         *_path_lines(ports, paths),
@@ -63,22 +64,18 @@ def header(
 _FIRST = ", the first in the low bits"
 
 
-def _clock_lines(options: PortOptions, column: int) -> Iterator[str]:
-    active = "low" if options.reset_low else "high"
-    yield f"clk, {options.reset}".ljust(column) + f"rising edge; synchronous, active {active}"
+def _clock_lines(reset: str, column: int) -> Iterator[str]:
+    active = "low" if reset == "rst_n" else "high"
+    yield f"clk, {reset}".ljust(column) + f"rising edge; synchronous, active {active}"
     yield " " * column + "one clock for all ports; no synchronisers inside"
 
 
-def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
-    parameters, made, source = (
-        parameters_of(core),
-        SymbolPorts.of(core.output, options.flags),
-        SymbolPorts.of(core.input),
-    )
+def _port_lines(core: Core, reset: str) -> Iterator[str]:
+    parameters, made, source = parameters_of(core), SymbolPorts.of(core.output), SymbolPorts.of(core.input)
     lanes, outputs = lanes_of(core.input), lanes_of(core.output)
     given, wanted = parameters.input_noun, parameters.output_noun
     order = "contiguous from word 0" if core.packed else "in order, with gaps"
-    yield from _clock_lines(options, 16)
+    yield from _clock_lines(reset, 16)
     yield f"s_axis_tdata    {counted(lanes, given)}{_FIRST * (lanes > 1)}"
     if source.bits < 8 * source.size:
         yield f"                {8 * source.size} bits each, of which those above the low {source.bits} are ignored"
@@ -93,8 +90,6 @@ def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
     yield f"m_axis_tkeep    {'1' * made.size} for each {wanted} that is present{';' * is_partial}"
     if is_partial:
         yield f"                fewer than all {wanted}s also without m_axis_tlast, as before a pause of the input"
-    if made.flags == "word":
-        yield f"                bit {8 * made.size - 1} of each: {_meaning('error', wanted)}"
     yield from _user_lines(made, wanted)
     yield "m_axis_tlast    last beat of the packet"
 
@@ -109,9 +104,9 @@ _REPORT_MEANINGS = {
 }
 
 
-def _tap_port_lines(tap: Any, options: PortOptions) -> Iterator[str]:
+def _tap_port_lines(tap: Any, reset: str) -> Iterator[str]:
     lanes = len(tap.payload.keep)
-    yield from _clock_lines(options, 24)
+    yield from _clock_lines(reset, 24)
     yield "All ports of the stream are inputs: it is only watched."
     yield f"s_axis_tdata            {counted(lanes, 'code unit')}{_FIRST * (lanes > 1)}"
     yield "s_axis_tkeep            1 for each code unit that is present, contiguous from bit 0;"
@@ -133,14 +128,14 @@ def _report_lines(report: Any) -> Iterator[str]:
         yield "                        All ones in a number means this number or more."
 
 
-def _tap_timing_lines(tap: Any, options: PortOptions) -> Iterator[str]:
+def _tap_timing_lines(tap: Any, reset: str) -> Iterator[str]:
     yield from _wrapped(
         f"Latency: report_tvalid is high for one cycle, exactly {counted(tap.latency, 'cycle')} after the last beat of"
         " a packet was transferred. There is no back-pressure."
     )
     yield "Throughput: one beat per cycle, whatever the input; one report per packet, in order."
     yield from _wrapped(
-        f"Reset: one cycle of {options.reset} is enough, whatever the registers hold; the packet and all reports in"
+        f"Reset: one cycle of {reset} is enough, whatever the registers hold; the packet and all reports in"
         " flight are discarded."
     )
 
@@ -183,8 +178,7 @@ def _user_lines(made: SymbolPorts, wanted: str) -> Iterator[str]:
     if made.users[0][0] == "user":
         yield f"m_axis_tuser    {counted(made.user_bits, 'bit')} per {wanted}, those of s_axis_tuser"
         return
-    each = "byte of m_axis_tdata" if made.flags == "byte" else wanted
-    yield f"m_axis_tuser    {counted(made.user_bits, 'bit')} per {each}:"
+    yield f"m_axis_tuser    {counted(made.user_bits, 'bit')} per {wanted}:"
     at = 0
     for name, width in made.users:
         bits = f"bit {at}" if width == 1 else f"bits {at + width - 1} to {at}"
@@ -201,7 +195,7 @@ def _meaning(name: str, wanted: str) -> str:
     return f"the cause of the error: {kinds}; 0 if well-formed"
 
 
-def _timing_lines(core: Core, options: PortOptions, parameters: CoreParameters) -> Iterator[str]:
+def _timing_lines(core: Core, reset: str, parameters: CoreParameters) -> Iterator[str]:
     latency, drain_cycles = core.latency, core.drain_cycles
     reset_cycles, stall_cycles = core.reset_cycles, core.stall_cycles
     fills = (
@@ -214,7 +208,7 @@ def _timing_lines(core: Core, options: PortOptions, parameters: CoreParameters) 
         " while m_axis_tready is high"
         + (
             f"; at most {drain_cycles} after an output beat has waited, until no symbol is in flight, and in the first"
-            f" {counted(drain_cycles, 'cycle')} after {options.reset}."
+            f" {counted(drain_cycles, 'cycle')} after {reset}."
             if drain_cycles > latency
             else "."
         )
@@ -223,7 +217,7 @@ def _timing_lines(core: Core, options: PortOptions, parameters: CoreParameters) 
     if stall_cycles:
         most = counted(stall_cycles, "cycle")
         stalls = f"for at most {most} in a row while no output beat waits for m_axis_tready"
-        stalls += f", and only after {options.reset} or after a beat has waited." if _only_stalled(parameters) else "."
+        stalls += f", and only after {reset} or after a beat has waited." if _only_stalled(parameters) else "."
     rate = "one beat per cycle, whatever the input"
     if (growth := parameters.growth(core)) > 1:
         rate = (
@@ -231,13 +225,13 @@ def _timing_lines(core: Core, options: PortOptions, parameters: CoreParameters) 
             f" beat in {growth} cycles on the worst input"
         )
     yield from _wrapped(f"Throughput: {rate}; s_axis_tready is low {stalls}")
-    when = f"in the first cycle of {options.reset}, and is low in its others"
-    when = when if reset_cycles else f"during {options.reset}"
+    when = f"in the first cycle of {reset}, and is low in its others"
+    when = when if reset_cycles else f"during {reset}"
     low = f"low for {counted(reset_cycles, 'cycle')}" if reset_cycles else "high at once"
     yield from _wrapped(
-        f"Reset: one cycle of {options.reset} is enough, whatever the registers hold; symbols of earlier beats are"
+        f"Reset: one cycle of {reset} is enough, whatever the registers hold; symbols of earlier beats are"
         f" discarded. s_axis_tready may be high {when}; a beat that is transferred then is lost."
-        f" After {options.reset}, s_axis_tready is {low}."
+        f" After {reset}, s_axis_tready is {low}."
     )
 
 

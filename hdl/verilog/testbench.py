@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts
+from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import parameters_of
@@ -24,7 +24,7 @@ def axi_testbench(
     core: Core,
     name: str | None = None,
     *,
-    options: PortOptions | None = None,
+    reset_low: bool = False,
     command: Sequence[str] | None = None,
     verilog: str | None = None,
     testbench: str | None = None,
@@ -37,7 +37,7 @@ def axi_testbench(
 
     Args:
         name: the name of the core's module; default: see `module_name`. That of the bench is this with ``_bench``.
-        options: the options of the ports; default: none.
+        reset_low: the reset port is ``rst_n``, active low.
         command: the arguments of ``utf8fpga generate`` that its comment states; default: those that select the core.
         verilog, testbench, vectors: the names of the files of the core, of the bench and of the vectors, which its
             comment states and from the last of which it reads; default: ``NAME.v``, ``NAME_bench.v``, ``vectors.hex``.
@@ -46,8 +46,8 @@ def axi_testbench(
         InvalidArgumentError: `name` is not valid.
     """
     parameters, is_tap, report = parameters_of(core), hasattr(core, "tap"), report_fields(core)
-    name, options, ports, words = module = WrittenModule.of(core, name, options, command)
-    given, made = SymbolPorts.of(core.input), None if is_tap else SymbolPorts.of(core.output, options.flags)
+    name, _, ports, words = module = WrittenModule.of(core, name, reset_low, command)
+    given, made = SymbolPorts.of(core.input), None if is_tap else SymbolPorts.of(core.output)
     verilog, testbench = _shown(verilog, f"{name}.v"), _shown(testbench, f"{name}_bench.v")
     vectors = _shown(vectors, "vectors.hex")
     vectors_command = shlex.join(
@@ -70,15 +70,15 @@ def axi_testbench(
         lanes=lanes,
         size=given.size,
         bits=given.bits,
-        user=max(1, given.user_size),
+        user=max(1, given.user_bits),
         gaps=int(parameters.accepts_gaps),
         tap=int(is_tap),
         out_lanes=1 if is_tap else lanes_of(core.output),
         out_size=1 if made is None else made.size,
-        out_user=max(1, 0 if made is None else made.user_size * lanes_of(core.output)),
+        out_user=max(1, 0 if made is None else made.user_bits * lanes_of(core.output)),
         report_bits=report_bits,
         reported=_extended("report", report_bits, width),
-        reset_port=f".{options.reset}({'!' if options.reset_low else ''}rst)",
+        reset_port=f".{module.reset}({'!' if reset_low else ''}rst)",
         connections=",\n".join(f"    .{port}({wire})" for port, wire in _connections(ports, report)),
         absent="".join(f"  assign {wire};\n" for wire in _absent(ports)),
         valid="report_tvalid" if is_tap else "m_axis_tvalid",
@@ -132,19 +132,17 @@ def _absent(ports: Any) -> Iterator[str]:
 
 def _error(made: SymbolPorts) -> str:
     """The error flag of a symbol at the output."""
-    if made.flags == "word":
-        return f"m_data[{8 * made.size}*number+{8 * made.size - 1}]"
-    return f"m_user[{made.user_size}*number]" if made.users and made.users[0][0] == "error" else "1'b0"
+    return f"m_user[{made.user_bits}*number]" if made.users and made.users[0][0] == "error" else "1'b0"
 
 
 def _data(made: SymbolPorts, width: int) -> str:
     """The data of a symbol at the output, with the user bits of a remover above it."""
-    bits, user = 8 * made.size, made.user_size
+    size, user = 8 * made.size, made.user_bits
     if made.users and made.users[0][0] == "user":
-        data = f"m_user[{user}*lane +: {user}], m_data[{bits}*lane +: {made.bits}]"
+        data = f"m_user[{user}*lane +: {user}], m_data[{size}*lane +: {made.bits}]"
         return _extended(data, user + made.bits, width)
-    bits = min(bits - (made.flags == "word"), width)
-    return _extended(f"m_data[{8 * made.size}*lane +: {bits}]", bits, width)
+    bits = min(size, width)
+    return _extended(f"m_data[{size}*lane +: {bits}]", bits, width)
 
 
 def _extended(parts: str, bits: int, width: int) -> str:

@@ -14,7 +14,7 @@ from amaranth.hdl import Fragment
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from utf8fpga.hdl.axi_stream import PortOptions, axi_component, axi_signature
+from utf8fpga.hdl.axi_stream import axi_component, axi_signature, reset_name
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import command_words, parameters_of
 from utf8fpga.hdl.verilog.contents import combinational_paths
@@ -44,18 +44,18 @@ class WrittenModule(NamedTuple):
     """
 
     name: str
-    options: PortOptions
+    reset_low: bool
     ports: dict[str, tuple[str, int]]
     words: Sequence[str]
 
     @staticmethod
-    def of(core: Core, name: str | None, options: PortOptions | None, words: Sequence[str] | None) -> WrittenModule:
+    def of(core: Core, name: str | None, reset_low: bool, words: Sequence[str] | None) -> WrittenModule:
         """The module for a core, with the defaults of `axi_verilog` for what is None."""
-        name, options = module_name(core) if name is None else name, options or PortOptions()
+        name = module_name(core) if name is None else name
         check_module_name(name)
-        members = axi_signature(core, options).members
+        members = axi_signature(core, reset_low=reset_low).members
         ports = {port: ("input" if each.flow is In else "output", each.shape) for port, each in members.items()}
-        return WrittenModule(name, options, ports, command_words(parameters_of(core)) if words is None else words)
+        return WrittenModule(name, reset_low, ports, command_words(parameters_of(core)) if words is None else words)
 
     @property
     def command(self) -> str:
@@ -63,24 +63,29 @@ class WrittenModule(NamedTuple):
         return shlex.join(["utf8fpga", "generate", *self.words])
 
     @property
+    def reset(self) -> str:
+        """The name of the reset port."""
+        return reset_name(self.reset_low)
+
+    @property
     def resets(self) -> str:
         """The Verilog expression that is 1 while it is reset."""
-        return "!rst_n" if self.options.reset_low else "rst"
+        return "!rst_n" if self.reset_low else "rst"
 
 
-def axi_rtlil(core: Core, name: str | None = None, *, options: PortOptions | None = None) -> str:
+def axi_rtlil(core: Core, name: str | None = None, *, reset_low: bool = False) -> str:
     """`AxiStreamCore` in Yosys's RTLIL.
 
     Args:
         name: the name of the top module; default: see `module_name`.
-        options: the options of the ports; default: none.
+        reset_low: the reset port is ``rst_n``, active low.
     """
-    return _elaborated(core, name or module_name(core), options or PortOptions())[0]
+    return _elaborated(core, name or module_name(core), reset_low)[0]
 
 
-def _elaborated(core: Core, name: str, options: PortOptions) -> tuple[str, dict[str, Part]]:
+def _elaborated(core: Core, name: str, reset_low: bool) -> tuple[str, dict[str, Part]]:
     """`AxiStreamCore` in RTLIL, and its components by the paths of their instances."""
-    made = axi_component(core, options)
+    made = axi_component(core, reset_low=reset_low)
     fragment = Fragment.get(made, None)
     parts, ports = _parts(fragment, name), [port for _, _, port in made.signature.flatten(made)]
     text = rtlil.convert(fragment, name=name, ports=ports, emit_src=False)
@@ -96,7 +101,7 @@ def axi_verilog(
     core: Core,
     name: str | None = None,
     *,
-    options: PortOptions | None = None,
+    reset_low: bool = False,
     command: Sequence[str] | None = None,
     notes: Callable[[str], Sequence[str]] = lambda circuit: (),
 ) -> str:
@@ -107,7 +112,7 @@ def axi_verilog(
     Args:
         core: the core; its symbols have data and, at the output, an error flag, see `SymbolPorts`.
         name: the name of the top module, a plain Verilog identifier and not a keyword; default: see `module_name`.
-        options: the options of the ports; default: none.
+        reset_low: the reset port is ``rst_n``, active low.
         command: the arguments of ``utf8fpga generate`` that the header states; default: those that select the core, and
             the other arguments of this function.
         notes: further lines of the header, from the circuit in RTLIL; default: none.
@@ -115,19 +120,20 @@ def axi_verilog(
     Raises:
         InvalidArgumentError: `name` is not valid, see `check_module_name`; or a symbol has other fields.
     """
-    options = options or PortOptions()
     if command is None:
         chosen = ["--name", name] if name is not None and name != module_name(core) else []
-        command = [*command_words(parameters_of(core)), *chosen, *edge_words(core, options)]
-    module = WrittenModule.of(core, name, options, command)
-    circuit, parts = _elaborated(core, module.name, options)
+        command = [*command_words(parameters_of(core)), *chosen, *edge_words(core, reset_low=reset_low)]
+    module = WrittenModule.of(core, name, reset_low, command)
+    circuit, parts = _elaborated(core, module.name, reset_low)
     modules = read_rtlil(circuit)
     written = modules_text(
         modules,
         tuple(module.ports),
         parts,
     )
-    comment = header(core, module.name, module.ports, combinational_paths(modules), command, notes(circuit), options)
+    comment = header(
+        core, module.name, module.ports, combinational_paths(modules), command, notes(circuit), module.reset
+    )
     return comment + _WAIVER + written
 
 
@@ -151,12 +157,11 @@ def _parts(fragment: Fragment, path: str) -> dict[str, Part]:
     return found
 
 
-def edge_words(core: Core, options: PortOptions) -> list[str]:
+def edge_words(core: Core, *, reset_low: bool) -> list[str]:
     """The options of `utf8fpga generate` for fields of items and ports, which no other command has."""
     flags = {
         "--kind": getattr(core.parameters, "kind", False),
         "--length": getattr(core.parameters, "length", False),
-        "--reset-low": options.reset_low,
+        "--reset-low": reset_low,
     }
-    place = [] if options.flags == "item" else ["--flags", options.flags]
-    return [*(flag for flag, is_set in flags.items() if is_set), *place]
+    return [flag for flag, is_set in flags.items() if is_set]

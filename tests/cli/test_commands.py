@@ -476,7 +476,6 @@ Invalid value for '--to': 'utf16-le' is not one of 'utf-8', 'utf-16-le', 'utf-16
     simulate remover --soak 1kB --gaps 01 | --soak and --gaps cannot be combined: leave out one of them
     simulate remover --width 4 --hex '0F 10' | \
 code unit 16 at offset 1 of text 0 is not an integer of 4 bits: give one in 0..0xf
-    generate validator --flags byte | flags byte is for cores with an output stream, which a tap does not have
     generate validator --kind | --kind is for decoders, not for the core validator
     generate validator --counters 3 | Invalid value for '--counters': 3 is not in the range 4<=x<=64
     prove validator --lanes 2 | the proofs have no reference for a validator: it is simulated

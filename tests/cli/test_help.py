@@ -80,7 +80,7 @@ def test_options_of_hardware_are_in_sections() -> None:
     assert list(sections) == ["Core", "Ports", "Files", "Advanced"]
     assert text.splitlines()[-1].startswith("  -h, --help ")
     assert {"--table", "--lanes", "--packed"} <= sections["Core"]
-    assert {"--flags", "--reset-low", "--name"} <= sections["Ports"]
+    assert {"--kind", "--reset-low", "--name"} <= sections["Ports"]
     assert {"--output", "--testbench", "--sva"} <= sections["Files"]
     assert {"--pipeline", "--buffer", "--refresh"} <= sections["Advanced"]
     # Each option is in one of them.

@@ -21,7 +21,6 @@ from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
     EncoderParameters,
-    PortOptions,
     RemoverParameters,
     TranscoderParameters,
     ValidatorParameters,
@@ -51,9 +50,9 @@ def decoder(request: pytest.FixtureRequest) -> Core:
     return request.param.build()
 
 
-def header(core: Core, options: PortOptions | None = None) -> str:
+def header(core: Core, reset: str = "rst") -> str:
     """The header without what is known only when the Verilog has been written."""
-    return text_of(header_lines(core, "core", {"clk": ("input", 1)}, {}, [], [], options or PortOptions()))
+    return text_of(header_lines(core, "core", {"clk": ("input", 1)}, {}, [], [], reset))
 
 
 def promised(decoder: Core, pattern: str) -> int:
@@ -256,11 +255,11 @@ def test_partial_beats_within_a_packet_are_where_the_header_has_them() -> None:
     assert max(run.valid_since[:3]) < run.accepted[1]
 
 
-PORTS: dict[str, tuple[CoreParameters, PortOptions, list[str]]] = {
+PORTS: dict[str, tuple[CoreParameters, str, list[str]]] = {
     # The bits of m_axis_tuser are those of docs/verilog-reference.md.
     "decoder": (
         DecoderParameters(lanes=2, kind=True, length=True),
-        PortOptions(reset_low=True),
+        "rst_n",
         [
             "clk, rst_n rising edge; synchronous, active low ",
             "m_axis_tuser 7 bits per code point: bit 0: 1 for an ill-formed item;",
@@ -270,7 +269,7 @@ PORTS: dict[str, tuple[CoreParameters, PortOptions, list[str]]] = {
     ),
     "tap": (
         ValidatorParameters(lanes=2),
-        PortOptions(),
+        "rst",
         [
             "clk, rst rising edge; synchronous, active high ",
             f"exactly {ValidatorParameters(lanes=2).build().tap.latency} cycles after the last beat of a packet",
@@ -278,15 +277,15 @@ PORTS: dict[str, tuple[CoreParameters, PortOptions, list[str]]] = {
     ),
     "remover": (
         RemoverParameters(width=12, user=3),
-        PortOptions(),
+        "rst",
         ["s_axis_tuser 3 bits per symbol ", "m_axis_tuser 3 bits per symbol, those of s_axis_tuser"],
     ),
 }
 
 
-@pytest.mark.parametrize(("parameters", "options", "sentences"), PORTS.values(), ids=PORTS)
-def test_the_ports_are_described(parameters: CoreParameters, options: PortOptions, sentences: list[str]) -> None:
-    text = " ".join(header(parameters.build(), options).split())
+@pytest.mark.parametrize(("parameters", "reset", "sentences"), PORTS.values(), ids=PORTS)
+def test_the_ports_are_described(parameters: CoreParameters, reset: str, sentences: list[str]) -> None:
+    text = " ".join(header(parameters.build(), reset).split())
     assert [each for each in sentences if each not in text] == [], text
 
 

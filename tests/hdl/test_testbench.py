@@ -21,15 +21,14 @@ from utf8fpga.hdl import DecoderParameters, EncoderParameters, TranscoderParamet
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.vectors import render_vectors, vectors
 
-CONFIGURATIONS = ["--pipeline 0", "--lanes 4", "--lanes 2 --sparse --flags word --reset-low"]
-CONFIGURATIONS += ["--pipeline 2"]
+CONFIGURATIONS = ["--pipeline 0", "--lanes 4", "--lanes 2 --sparse --reset-low", "--pipeline 2"]
 SMOKE = CONFIGURATIONS[:2]
 LONGER = [
     *(
-        "--lanes 2 --sparse --flags byte --kind",
+        "--lanes 2 --sparse --kind",
         "--lanes 3",
         "--lanes 3 --sparse --no-replacement",
-        "--lanes 2 --flags word --reset-low",
+        "--lanes 2 --reset-low",
     ),
     *(f"--lanes {lanes}" for lanes in (2, 8, 16, 17, 64)),
     *(f"--lanes {lanes} --sparse" for lanes in (2, 3, 8, 16, 17, 64)),

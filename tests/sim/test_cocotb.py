@@ -19,45 +19,40 @@ from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
     EncoderParameters,
-    PortOptions,
     RemoverParameters,
     TranscoderParameters,
     ValidatorParameters,
     axi_verilog,
 )
-from utf8fpga.model import InvalidArgumentError
 
 pytest.importorskip("cocotb", reason="cocotb is not installed")
 pytest.importorskip("cocotbext.axi", reason="cocotbext-axi is not installed")
 
 from cocotbext.axi import AxiStreamFrame
 
-from utf8fpga.sim.cocotb import Flags, Word, _shown, expected_words, packet, pauses, received_words
+from utf8fpga.sim.cocotb import Word, _shown, expected_words, packet, pauses, received_words
 
 CHECKOUT = Path(__file__).parents[2]
 
 
-def frame_of(words: list[tuple[int, int] | None], users: list[int], lanes: int) -> AxiStreamFrame:
+def frame_of(words: list[int | None], users: list[int], lanes: int) -> AxiStreamFrame:
     """A frame as a sink receives it: four bytes per word, and the user bits of the whole beat beside each byte."""
     data, keep, user = bytearray(), list[int](), list[int]()
     for number, word in enumerate(words):
-        data += bytes(4) if word is None else (word[0] | word[1] << 31).to_bytes(4, "little")
+        data += bytes(4) if word is None else word.to_bytes(4, "little")
         keep += [int(word is not None)] * 4
         user += [users[number // lanes]] * 4
     return AxiStreamFrame(data, tkeep=keep, tuser=user)
 
 
-@pytest.mark.parametrize(
-    ("flags", "users", "bit"), [("item", [0b10, 0b01], 0), ("byte", [0x10, 0x01], 0), ("word", [0, 0], 1)]
-)
-def test_words_of_two_beats_with_a_gap(flags: Flags, users: list[int], bit: int) -> None:
-    frame = frame_of([(0x41, 0), (0xFFFD, bit), (0xFFFD, bit), None], users, 2)
-    assert received_words(frame, 2, flags) == [Word(0x41, False), Word(0xFFFD, True), Word(0xFFFD, True)]
+def test_words_of_two_beats_with_a_gap() -> None:
+    frame = frame_of([0x41, 0xFFFD, 0xFFFD, None], [0b10, 0b01], 2)
+    assert received_words(frame, 2) == [Word(0x41, False), Word(0xFFFD, True), Word(0xFFFD, True)]
 
 
 def test_the_flag_is_the_lowest_bit_of_a_wider_group() -> None:
-    frame = frame_of([(0xFFFD, 0), (0x41, 0)], [0b0010000_0011011], 2)
-    assert received_words(frame, 2, "item", 7) == [Word(0xFFFD, True), Word(0x41, False)]
+    frame = frame_of([0xFFFD, 0x41], [0b0010000_0011011], 2)
+    assert received_words(frame, 2, 7) == [Word(0xFFFD, True), Word(0x41, False)]
 
 
 def test_a_packet_without_a_word() -> None:
@@ -89,8 +84,6 @@ def test_a_message_has_64_symbols_of_a_packet_and_their_number() -> None:
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(InvalidArgumentError, match="flags 'bit' is none of item, word, byte"):
-        received_words(frame_of([None], [0], 1), 1, "bit")
     assert "recv(compact=False)" in refusal(ValueError, received_words, AxiStreamFrame(b"abcd"), 1)
     assert "probability 1 is not" in refusal(ValueError, pauses, 1, 1)
 
@@ -249,14 +242,13 @@ CORES: dict[str, tuple[CoreParameters, list[Any], int]] = {
 
 @requires_icarus
 def test_the_bench_passes_with_every_core_and_options_of_the_ports_and_rejects_others(tmp_path: Path) -> None:
-    options = PortOptions(flags="byte", reset_low=True)
     decoder = DecoderParameters(lanes=2, packed=False, kind=True, length=True)
     circuits = {
-        "decoder": axi_verilog(decoder.build(), "decoder_core", options=options),
+        "decoder": axi_verilog(decoder.build(), "decoder_core", reset_low=True),
         **{name: axi_verilog(parameters.build(), f"{name}_core") for name, (parameters, _, _) in CORES.items()},
     }
     instances = "".join(f"  {name}_core {name}();\n" for name in circuits)
-    block = documented().replace("DecoderBench(dut)", "DecoderBench(dut.decoder, flags='byte')")
+    block = documented().replace("DecoderBench(dut)", "DecoderBench(dut.decoder)")
     # An ill-formed item also in lane 1.
     block = block.replace('"\\xf0\\x9f"', '"a\\xff"').replace("== 3", "== 4")
     assert "a\\xff" in block
