@@ -219,10 +219,7 @@ def _is_on_request(parameters: DecoderParameters) -> bool:
     return varies or parameters.pipeline not in pipelines or parameters.lanes not in lanes
 
 
-_WIDE = [
-    *(DecoderParameters(lanes=lanes, packed=False) for lanes in (16, 32, 64)),
-    *(DecoderParameters(lanes=lanes, packed=True) for lanes in (8, 16)),
-]
+_WIDE = [DecoderParameters(lanes=lanes, packed=False) for lanes in (16, 32, 64)]
 """Wide decoders, whose proofs take minutes each."""
 
 
@@ -245,16 +242,10 @@ _TRANSCODERS = [
 ]
 _WIDE_ENCODERS = [
     EncoderParameters(to="utf-16-le", lanes=2),
-    EncoderParameters(to="utf-16-le", lanes=4),
-    EncoderParameters(lanes=4),
     TranscoderParameters(to="utf-16-le", lanes=2),
-    TranscoderParameters(to="utf-16-le", lanes=4),
-    TranscoderParameters(to="utf-16-le", lanes=8),
-    TranscoderParameters(to="utf-16-le", lanes=16),
-    TranscoderParameters(from_="utf-16-le", to="utf-8", lanes=4),
     TranscoderParameters(to="utf-16-le"),
 ]
-"""Encoders and transcoders with packers, or with a queue in registers, whose proofs take minutes each."""
+"""Encoders and transcoders with two lanes, whose Verilog is compared, and one with a queue in registers."""
 _REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2)]
 _FLUSHING = [RemoverParameters(lanes=2, flush=True)]
 

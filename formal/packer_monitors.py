@@ -101,10 +101,6 @@ class PackerMonitors:
     Args:
         packer: the packer. Its streams are used, its `lanes`, whether it `flushes`, and the numbers that bound what it
             does.
-        offer: whether there is a beat for the packer, or for the pipeline in front of it. Beats have any contents when
-            they are at the packer, so that pipeline holds none.
-        lent: None; or, in each cycle, whether the pipeline in front outputs a beat in the cycle before that of one that
-            is, or may be, accepted.
         pick: which events of an accepted beat may become the watched one: a bit per lane, and one for the end of the
             packet. It has an arbitrary value in each cycle, so any event can be the watched one.
 
@@ -113,11 +109,7 @@ class PackerMonitors:
         most: upper bound on the events in flight. Numbers of events have `number_bits` bits, enough to compare them by
             their differences.
         number_bits: the width of all numbers of events.
-        front, was_ready: registers, of the pipeline in front of a packer with `ahead`: per cycle whether there is a
-            beat, and whether the packer was ready.
-        produced: whether there is a beat for the packer.
         accepted, idle: a beat is transferred at the input; the input is ready, but not valid, and the packer `flushes`.
-            Of a packer with `ahead` they are as many cycles late as its beats.
         delivered, stalled: a beat is transferred at the output; the output is valid, but not ready.
         keep_out: per lane whether there is a word at the output.
         events_out: the number of events that are delivered in this cycle.
@@ -138,8 +130,8 @@ class PackerMonitors:
         due: element n is the number of events that had to be in closed rows n cycles ago; `latency` elements.
     """
 
-    def __init__(self, m: Module, packer: Packer, offer: Signal, pick: Signal, lent: Signal | None = None) -> None:
-        self._m, self._packer, self._offer, self._pick, self.lent = m, packer, offer, pick, lent
+    def __init__(self, m: Module, packer: Packer, pick: Signal) -> None:
+        self._m, self._packer, self._pick = m, packer, pick
         # The events of as many beats as rows fit in, and as there are cycles of latency.
         self.row_bits = (2 * max(packer.egress.room, packer.capacity + 1) - 1).bit_length()
         self.most = (packer.lanes + 1) * (packer.egress.room + packer.latency)
@@ -158,16 +150,8 @@ class PackerMonitors:
 
     def _observe_streams(self) -> None:
         sparse, packed = self._packer.sparse, self._packer.packed
-        ahead = self._packer.ahead
-        _, *self.front = delayed(self._m, "ghost_front", self._offer & sparse.ready, ahead)
-        ready = delayed(self._m, "ghost_was_ready", sparse.ready, ahead)
-        self.was_ready = ready[1:]
-        self.produced = [self._offer, *self.front][-1]
-        if self.lent is not None:
-            # The packer was ready one cycle later.
-            self.produced |= self.lent & ready[-2]
-        self.accepted = self._name("accepted", sparse.valid & (ready[-1] if self.lent is None else 1))
-        self.idle = self._name("idle", ~sparse.valid & ready[-1] if self._packer.flushes else 0)
+        self.accepted = self._name("accepted", sparse.valid & sparse.ready)
+        self.idle = self._name("idle", ~sparse.valid & sparse.ready if self._packer.flushes else 0)
         self.stalled = self._name("stalled", packed.valid & ~packed.ready)
         self.delivered = self._name("delivered", packed.valid & packed.ready)
         inputs, outputs = sparse.payload, packed.payload
@@ -271,7 +255,6 @@ class PackerMonitors:
         with m.If(self.fresh != 0):
             m.d.sync += self.fresh.eq(self.fresh - 1)
         ready = self._packer.sparse.ready
-        # A pipeline in front must not hold a beat when it is reset.
         return Cat(~ready & (self.willing == enough) & (self.fresh == 0), ready & self._packer.reset.busy)
 
     def _monitor_latency(self) -> Value:

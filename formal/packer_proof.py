@@ -9,10 +9,10 @@ Three kinds of questions to a SAT solver make the proof:
 - if it holds, no monitor raises its bit.
 
 The trusted part is the monitors in `packer_monitors` and the producer and the consumer that `PackerProof` builds. The
-invariant, in `invariants.packer` and `invariants.packer_egress`, need not be trusted.
+invariant, in `invariants.packer`, need not be trusted.
 
 Nothing is assumed of the producer: a beat may have neither a word nor an end, and `valid` may be deasserted before the
-transfer. In front of a packer with `ahead` there is a pipeline of as many cycles that never pauses.
+transfer. Packers have at most `PACKER_LANES` lanes; others are simulated.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.cycles import Cycles, SolverMissingError, entailed
-from utf8fpga.formal.invariants.packer import FLUSHED_COVERS, PACKER_COVERS
-from utf8fpga.formal.invariants.packer_egress import packer_invariant
+from utf8fpga.formal.invariants.packer import FLUSHED_COVERS, PACKER_COVERS, PackerInvariant
 from utf8fpga.formal.invariants.registers import Registers, register_claims
-from utf8fpga.formal.packer_monitors import MONITORED, GhostBeat, PackerMonitors
+from utf8fpga.formal.packer_monitors import MONITORED, PackerMonitors
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.slices import Place, corresponds
@@ -43,6 +42,9 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 
 PACKER_PROPERTIES = (*MONITORED, Property.INDEPENDENCE, Property.POWER_UP, Property.COVER)
 """The properties of `prove_packer`."""
+
+PACKER_LANES = 2
+"""Upper bound on the lanes of a packer that is proved."""
 
 
 class PackerProof(Top):
@@ -54,29 +56,26 @@ class PackerProof(Top):
     Attributes:
         offer, fresh, ready, pick: inputs with arbitrary values: `valid` and the payload of the producer, `ready` of the
             consumer, and the number of the event that is watched, see `PackerMonitors`.
-        lent: an input with arbitrary values, see `PackerMonitors`.
         seen: per property of `MONITORED`, it is violated.
     """
 
     def __init__(self, packer: Packer) -> None:
         super().__init__()
         self.packer = packer
-        self.reset, self.offer, self.ready, self.lent = (Signal(name=n) for n in ("reset", "offer", "ready", "lent"))
+        self.reset, self.offer, self.ready = (Signal(name=n) for n in ("reset", "offer", "ready"))
         self.fresh = Signal(len(Value.cast(packer.sparse.payload)))
         self.pick = Signal(packer.lanes + 1)
         self._observed = Module()
         self._observed.submodules.packer = packer
-        self.monitors = PackerMonitors(
-            self._observed, packer, self.offer, self.pick, self.lent if packer.lends else None
-        )
-        self.invariant = packer_invariant(self._observed, packer, self.monitors)
+        self.monitors = PackerMonitors(self._observed, packer, self.pick)
+        self.invariant = PackerInvariant(self._observed, packer, self.monitors)
         self.holds = Signal(len(self.invariant.parts))
         self.registers = Cat(each.value for each in packer.pipeline.registers)
         self.cycles = [each.stage for each in packer.pipeline.registers for _ in range(len(each.value))]
         observed = {"registers": self.registers, "roots": Cat(packer.roots), "states": self.invariant.states}
         for n, (slot, states) in enumerate(zip(self.invariant.slots, self.invariant.expected, strict=True)):
             valids = slot.valid.replicate(len(packer.valids))
-            observed |= {f"slot_{n}": Cat(valids, slot.idle, slot.last, self._keep(slot)), f"states_{n}": states}
+            observed |= {f"slot_{n}": Cat(valids, slot.idle, slot.last, slot.keep), f"states_{n}": states}
         self._values = [*observed.values()]
         self.observed = [Signal(len(value), name=f"see_{name}") for name, value in observed.items()]
         self.wrong = Signal(sum(map(len, self.monitors.bad.values())))
@@ -85,11 +84,6 @@ class PackerProof(Top):
         self.packed_valid = Signal()
         self.sparse_ready = Signal()
         self.packed_payload = Signal(len(Value.cast(packer.packed.payload)))
-
-    def _keep(self, slot: GhostBeat) -> Value:
-        """The lanes with a word; of a packer with `ahead` none if there is no beat."""
-        masks = slot.valid | Const(not self.packer.ahead, 1)
-        return slot.keep & masks.replicate(len(slot.keep))
 
     @property
     def given(self) -> Registers:
@@ -104,7 +98,7 @@ class PackerProof(Top):
         m.submodules.dut = self._observed
         sparse, packed = self.packer.sparse, self.packer.packed
         m.d.comb += [
-            sparse.valid.eq(self.monitors.produced),
+            sparse.valid.eq(self.offer),
             Value.cast(sparse.payload).eq(self.fresh),
             packed.ready.eq(self.ready),
             self.packed_valid.eq(packed.valid),
@@ -122,8 +116,7 @@ class PackerProof(Top):
 
 
 _AFTER_POWER_UP = 3
-"""Cycles after power-up in which the invariant need not hold: registers that duplicate others have no initial value.
-With 3 lanes one cycle is not enough, with 16 lanes two are not."""
+"""Cycles after power-up in which the invariant need not hold: registers that duplicate others have no initial value."""
 
 NARROW = data.StructLayout({"code_point": 1, "error": 1})
 """The words for which a packer is proved: a field that is moved, and one that is 0 in lanes without a word."""
@@ -134,23 +127,21 @@ class PackerKind(NamedTuple):
 
     Attributes:
         packer: the class of the packer. For mypy a class whose instances have a method `__hash__` is not hashable.
-        lanes, flushes, ahead, lends: see `Packer`.
+        lanes, flushes: see `Packer`.
     """
 
     packer: Any
     lanes: int
     flushes: bool = True
-    ahead: int = 0
-    lends: bool = False
 
     @staticmethod
     def of(packer: Packer) -> PackerKind:
         """That of a packer."""
-        return PackerKind(type(packer), packer.lanes, packer.flushes, packer.ahead, packer.lends)
+        return PackerKind(type(packer), packer.lanes, packer.flushes)
 
     def build(self, symbol: data.StructLayout) -> Packer:
         """The packer of words of this layout."""
-        made: Packer = self.packer(symbol, self.lanes, flushes=self.flushes, ahead=self.ahead, lends=self.lends)
+        made: Packer = self.packer(symbol, self.lanes, flushes=self.flushes)
         return made
 
 

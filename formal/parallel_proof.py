@@ -5,28 +5,22 @@ The first half says that in each cycle the window outputs the correct items to t
 that these beats are transferred at the output, each once and in order, and that the buffer fulfils the contract of the
 streams; it assumes only the timing of beats from the first half. Both are inductions: an invariant holds at the end of
 a reset from arbitrary flip-flop contents, and in the cycle after any in which it held. So the properties hold for
-packets of any length with any pauses. A third question is whether the decoder connects the two as both halves assume.
+packets of any length with any pauses. That the decoder connects the two as both halves assume is tested in simulation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from amaranth.hdl import Value
 
 from utf8fpga.formal.abc import hold_each
 from utf8fpga.formal.aiger import Aig
 from utf8fpga.formal.invariants.buffer import BufferProof, Start
 from utf8fpga.formal.invariants.window import WindowProof
-from utf8fpga.formal.joints import Joints
 from utf8fpga.formal.properties import Property
-from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder
-from utf8fpga.hdl.beats import is_effective
-from utf8fpga.hdl.decoder.window import BeatWindow
-from utf8fpga.hdl.memory_buffer import RowBuffer
-from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.model import EncodingTable
 
 HALVES = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.STALL, Property.LATENCY)
@@ -76,8 +70,7 @@ def prove_halves(
     found = Induction()
     decoder = build()
     start = Start.POWER_UP if wanted is Property.POWER_UP else Start.RESET
-    _ask_connections(found, build())
-    if not found.failed and wanted in (Property.EQUIVALENCE, Property.POWER_UP):
+    if wanted in (Property.EQUIVALENCE, Property.POWER_UP):
         _ask_window(found, build, right, start, seconds)
     if wanted is Property.LATENCY:
         cycles = WindowProof(build(), right).cycles + BufferProof(decoder, Start.HELD).cycles
@@ -96,32 +89,6 @@ def prove_halves(
     return found
 
 
-def prove_direct(
-    build: Callable[[], DirectPackedDecoder], right: EncodingTable, wanted: Property, *, seconds: int = 600
-) -> Induction:
-    """Prove of a packed decoder without a buffer what its packer assumes, and that its window outputs correct items.
-
-    The window outputs each beat once, and only in the cycles that a packer with `ahead` and `lends` allows, see
-    `prove_packer`, which remains to be proved.
-
-    Args:
-        wanted: one of `HALVES`.
-    """
-    start = Start.POWER_UP if wanted is Property.POWER_UP else Start.RESET
-    found = Induction()
-    _ask_connections(found, build())
-    if not found.failed:
-        _ask_window(found, build, right, start, seconds)
-    if wanted is Property.LATENCY and found.proved:
-        decoder = build()
-        cycles, behind = WindowProof(build(), right).cycles, decoder.packer.latency
-        if decoder.packer.ahead != cycles:
-            found.failed.append(f"{cycles} cycles, not {decoder.packer.ahead}, in front of the packer")
-        if decoder.latency != cycles + behind:
-            found.failed.append(f"{cycles} + {behind} cycles, not {decoder.latency}")
-    return found
-
-
 _NEVER = {
     Property.EQUIVALENCE: ("order", "quiet"),
     Property.POWER_UP: ("order", "quiet"),
@@ -132,71 +99,6 @@ _NEVER = {
 """By property the questions about the buffer; during a reset neither `ready` nor `valid` is asserted."""
 
 
-def _fields(payload: Any, slots: Any) -> Iterator[tuple[Any, Any]]:
-    """The fields of a payload, each with that of the slots it is made of."""
-    yield payload.last, slots.last
-    for bit, symbol, slot in zip(Value.cast(payload.keep), payload.symbols, slots.slots, strict=True):
-        yield bit, slot.keep
-        yield from ((symbol[name], slot[name]) for name, _ in symbol.shape())
-
-
-class DecoderJoints(Joints):
-    """Whether a decoder connects its window and its buffer as the two halves of the proof assume."""
-
-    def connected(self) -> list[tuple[Any, Any]]:
-        decoder = self.core
-        source, output, window, buffer = decoder.input, decoder.output, decoder.window, decoder.item_buffer
-        same: list[tuple[Any, Any]] = [
-            (window.input.payload, source.payload),
-            (output.valid, buffer.output.valid),
-            *_fields(output.payload, buffer.output.payload),
-            (buffer.output.ready, output.ready),
-        ]
-        if isinstance(window, BeatWindow):
-            assert isinstance(buffer, RegisterBuffer)
-            same += [
-                (window.input.valid, source.valid),
-                (source.ready, buffer.run[0]),
-                (window.run, buffer.run),
-                (buffer.entry, window.slots),
-                (buffer.entry_valid, window.slots_valid),
-            ]
-        else:
-            assert isinstance(buffer, RowBuffer)
-            same += [
-                (window.input.valid, source.valid & buffer.ready),
-                (source.ready, buffer.ready),
-                (buffer.accepted, is_effective(window.input)),
-                (buffer.row, window.row),
-                (buffer.row_valid, window.row_valid),
-                (buffer.tail, window.tail),
-                (buffer.tail_valid, window.tail_valid),
-                (window.late_reset, buffer.late_reset),
-            ]
-        return same
-
-
-class DirectJoints(Joints):
-    """Whether a packed decoder without a buffer connects its parts as the proof by parts assumes."""
-
-    def connected(self) -> list[tuple[Any, Any]]:
-        decoder = self.core
-        source, output = decoder.input, decoder.output
-        window, packer = decoder.window, decoder.packer
-        sparse = packer.sparse
-        return [
-            (window.input.payload, source.payload),
-            (window.input.valid, source.valid & sparse.ready),
-            (source.ready, sparse.ready),
-            (window.late_reset, packer.reset.copies[:2]),
-            (sparse.valid, window.slots_valid),
-            *_fields(sparse.payload, window.slots),
-            (output.valid, packer.packed.valid),
-            (output.payload, packer.packed.payload),
-            (packer.packed.ready, output.ready),
-        ]
-
-
 def _ask_window(found: Induction, build: Callable[[], Any], right: EncodingTable, start: Start, seconds: int) -> None:
     proof = WindowProof(build(), right)
     aig = proof.graph(free=True)
@@ -204,12 +106,3 @@ def _ask_window(found: Induction, build: Callable[[], Any], right: EncodingTable
         graph = aig.given(aig.initial) if kind == "start" else aig
         outputs = {f"window {kind} {tag}": bit for tag, bit in zip(proof.tags, aig.output_bits[kind], strict=True)}
         found.ask(outputs, graph, dict.fromkeys(outputs, proof.frames[kind]), seconds)
-
-
-def _ask_connections(found: Induction, decoder: ParallelDecoder | DirectPackedDecoder) -> None:
-    """Wires are equal by structure: the graph of their comparison is the constant 0, without a search."""
-    found.asked += 1
-    joints = DecoderJoints if hasattr(decoder, "item_buffer") else DirectJoints
-    aig = joints(decoder).graph(free=True)
-    if aig.outputs[aig.output_bits["bad"][0]] != 0:
-        found.failed.append("connections")

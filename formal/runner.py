@@ -17,16 +17,15 @@ from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.cycles import SolverMissingError
 from utf8fpga.formal.drained_proof import prove_drained
-from utf8fpga.formal.joints import is_joined
 from utf8fpga.formal.mark_proof import prove_marks
 from utf8fpga.formal.netlist import TOP, equal_netlist, equal_verilog
-from utf8fpga.formal.packer_proof import PackerKind, prove_packer
-from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves
+from utf8fpga.formal.packer_proof import PACKER_LANES, PackerKind, prove_packer
+from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_halves
 from utf8fpga.formal.parts import has_only
 from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
-from utf8fpga.formal.wide_proof import is_wide, prove_joints, prove_units, source_of
+from utf8fpga.formal.transcoder_reference import ItemEncoder
 from utf8fpga.hdl import (
     CoreParameters,
     DirectPackedDecoder,
@@ -146,10 +145,11 @@ def _prove(core: Any, question: Question) -> list[Result]:
 
 @_prove.register
 def _(core: Chain, question: Question) -> list[Result]:
-    """Of a chain: of each stage, each of which assumes what the one before guarantees, and of how they are joined."""
-    joined, _ = is_joined(question.build())
-    if not (joined and has_only(core, core.stages)):
-        return [question.result("structure", None, note="its stages are joined in another way")]
+    """Of a chain: of each stage, each of which assumes what the one before guarantees."""
+    if core.lanes > PACKER_LANES:
+        return []
+    if not has_only(core, core.stages):
+        return [question.result("structure", None, note="it is not its stages")]
     names = list(core.stages)
     if question.wanted is Property.INDEPENDENCE:
         # The outputs are those of the last stage.
@@ -175,8 +175,9 @@ def _(core: Chain, question: Question) -> list[Result]:
 
 @_prove.register
 def _(packer: Packer, question: Question) -> list[Result]:
-    ahead = f"-ahead-{packer.ahead}" if packer.ahead else ""
-    part = f"packer-{packer.lanes}{ahead}{'' if packer.flushes else '-filled'}"
+    if packer.lanes > PACKER_LANES:
+        return []
+    part = f"packer-{packer.lanes}{'' if packer.flushes else '-filled'}"
     symbol = symbol_shape(packer.sparse)
     found = prove_packer(PackerKind.of(packer), question.wanted, symbol=symbol, seconds=question.seconds)
     parts = () if question.wanted is Property.COVER else (part,)
@@ -208,26 +209,9 @@ def _(decoder: ParallelDecoder, question: Question) -> list[Result]:
 
 
 @_prove.register
-def _(decoder: DirectPackedDecoder, question: Question) -> list[Result]:
-    """Its window, and its packer."""
-    parameters = decoder.parameters
-    if not has_only(decoder, {"window": decoder.window, "packer": decoder.packer}):
-        return [question.result("structure", None, note="it is not its parts")]
-    results: list[Result] = []
-    if question.wanted is Property.COVER:
-        # Of a sparse decoder with the same window.
-        sparse = Configuration.of(replace(parameters, packed=False, buffer=None))
-        found = prove(sparse, Property.COVER, seconds=question.seconds)
-        results = [replace(each, configuration=question.configuration.name) for each in found]
-    elif question.wanted is not Property.INDEPENDENCE:
-        results = [_by_induction(prove_direct, parameters, question, [_window(parameters)])]
-        if not results[0].proved:
-            return results
-    packer = _prove(decoder.packer, question)
-    if question.wanted is Property.COVER:
-        return results + packer
-    parts = [part for each in (*results, *packer) for part in each.parts]
-    return [replace(packer[0], parts=tuple(parts), seconds=time.monotonic() - question.started)]
+def _(_core: DirectPackedDecoder, _question: Question) -> list[Result]:
+    """It has more lanes than the packers that are proved."""
+    return []
 
 
 def _window(parameters: CoreParameters) -> str:
@@ -249,33 +233,31 @@ def _by_induction(
 
 @_prove.register
 def _(core: Encoder, question: Question) -> list[Result]:
-    """One of several lanes by its parts.
+    """One with one lane.
 
     A narrow encoder deasserts `ready` again and again while words have several units, which `Property.STALL` does not
-    allow for. With several lanes the invariant of `prove_drained` is not inductive, and if the output is that of a
-    packer, its latency is not proved.
+    allow for. With several lanes the invariant of `prove_drained` is not inductive.
     """
-    if is_wide(core):
-        return _prove_wide(core, question, also=(Property.STALL,))
+    if core.lanes > 1:
+        return []
     gapless = bool(core.encoder.is_narrow)
     if question.is_of_units:
-        return [_prove_by_drain(question, gapless=gapless)] if core.lanes == 1 else []
+        return [_prove_by_drain(question, gapless=gapless)]
     proved = [Property.STEADY, Property.LATENCY, Property.INDEPENDENCE, *([] if gapless else [Property.STALL])]
     return [_prove_whole(question)] if question.wanted in proved else []
 
 
 @_prove.register
 def _(core: Transcoder, question: Question) -> list[Result]:
-    """By its decoder, its encoder, and how they are joined."""
-    if is_wide(core) or question.wanted not in TRANSCODER_PROPERTIES:
-        return _prove_wide(core, question) if is_wide(core) else []
+    """By its decoder and its encoder."""
+    if core.lanes > 1 or question.wanted not in TRANSCODER_PROPERTIES:
+        return []
     decoder = Configuration.of(core.decoder.parameters)
     parts = [decoder.name, f"encoder to {core.parameters.target.name}"]
-    joined, dependent = is_joined(question.build())
-    joined = joined and has_only(core, core.stages)
     if question.wanted is Property.INDEPENDENCE:
-        return [question.result("structure", not dependent)]
-    if not (joined and is_same_decoder(question.build())):
+        aig = Harness(lambda: ItemEncoder(question.build()), question.wanted).graph(free=True)
+        return [question.result("structure", not aig.depends(["see_out_valid", "see_out_payload"], ["ready"]))]
+    if not (has_only(core, core.stages) and is_same_decoder(question.build())):
         return [question.result("structure", None, note="it is not its decoder and its encoder")]
     if question.wanted is not Property.STEADY:
         name = question.configuration.name
@@ -297,35 +279,6 @@ def _prove_by_drain(question: Question, *, gapless: bool) -> Result:
     proved, note = prove_drained(question.build, question.wanted, table, gapless=gapless, seconds=question.seconds)
     result = question.result("induction", proved or None, note=note)
     return question.hunt(question.wanted, result) if proved is False else result
-
-
-def _prove_wide(core: Any, question: Question, also: Sequence[Property] = ()) -> list[Result]:
-    """The proof of an encoder or a transcoder with several lanes by its parts, and of how they are joined."""
-    if question.wanted not in (*TRANSCODER_PROPERTIES, *also):
-        return []
-    stages, packer = core.encoder.stages, core.encoder.packer
-    parts = [f"{core.lanes} lanes to {stages.logic.table.name}", f"packer-{packer.lanes}-ahead-{packer.ahead}"]
-    joined, dependent = prove_joints(question.build)
-    inner = {"stages": stages, "packer": packer}
-    joined = joined and has_only(core, core.stages) and has_only(core.encoder, inner)
-    if question.wanted is Property.INDEPENDENCE:
-        return [question.result("structure", not dependent, parts=parts)]
-    has_decoder = source_of(core) is not None
-    if not (joined and (not has_decoder or is_same_decoder(question.build()))):
-        return [question.result("structure", None, note="it is not its parts", parts=parts)]
-    if question.is_of_units:
-        if has_decoder:
-            decoder = Configuration.of(core.decoder.parameters)
-            parts.insert(0, decoder.name)
-            (found,) = prove(decoder, question.wanted, seconds=question.seconds)
-            if not found.proved:
-                return [question.result(found.method, None, note=f"{decoder.name}: {found.note}", parts=parts)]
-        table = question.configuration.right
-        proved, note = prove_units(question.build, question.wanted, table, seconds=question.seconds)
-        if not proved:
-            return [question.result("induction", None, note=note, parts=parts)]
-    (of_packer,) = _prove(packer, question)
-    return [question.result("induction", of_packer.proved or None, note=of_packer.note, parts=parts)]
 
 
 def _prove_whole(question: Question) -> Result:

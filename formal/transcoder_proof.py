@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The proof of a transcoder with one lane: its decoder, its encoder, and that it is nothing but these two.
+"""The proof of a transcoder with one lane: its decoder and its encoder.
 
 The decoder is a core, which is proved by itself. The encoder is proved behind any items that the decoder may output, by
 `ItemEncoder`. Both are joined by a stream: what the one transfers, the other accepts in the same cycle. So the units at
 the output are those of the items, and the items are those of the units at the input.
 
-Whether the transcoder connects them so is asked of its graph, see `joints`; and the decoder is compared, as RTLIL, with
-the one that is proved.
+The decoder is compared, as RTLIL, with the one that is proved. That the transcoder connects both so is tested in
+simulation.
 """
 
 from __future__ import annotations

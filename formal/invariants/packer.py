@@ -17,7 +17,7 @@ invariant consists of these claims:
 - the watched event is in one place, and that place holds its word;
 - the counts of rows are exact, and bounded.
 
-All fields of a word are compared. What holds of the way from the memories to the output is in `packer_egress`.
+All fields of a word are compared. Rows leave the memories directly, as they do with few lanes, see `hdl.packer.egress`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from utf8fpga.formal.helpers import delayed, named
+from utf8fpga.formal.helpers import delayed, how_many, named
+from utf8fpga.formal.invariants.buffer import thermometer
 from utf8fpga.formal.packer_monitors import GhostBeat, PackerMonitors
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.packer.store import BANK_BITS, RowMemory
@@ -108,7 +109,7 @@ class _Slot(GhostBeat):
 
 
 class PackerInvariant:
-    """The invariant of a packer, added to a module that has the packer as a submodule: what all packers have.
+    """The invariant of a packer with a `DirectEgress`, added to a module that has the packer as a submodule.
 
     Args:
         packer: the packer. It has not been elaborated, since its memories are given more read ports.
@@ -122,16 +123,11 @@ class PackerInvariant:
         expected: per slot the bits that `states` would have if they belonged to it.
     """
 
-    _free_rows = 0
-    """Rows of the memories that are never in use."""
-
     def __init__(self, m: Module, packer: Packer, monitors: PackerMonitors) -> None:
         self._m, self._packer, self._monitors = m, packer, monitors
-        self._egress: Any = packer.egress
         self._size, self._lanes = monitors.number_bits, packer.lanes
         self._decided = packer.closed.decided + 1
         self.parts: dict[str, Value] = {}
-        self._left: list[Value] = []
         self._follow_beats()
         self._follow_rows()
         self._follow_watched()
@@ -193,15 +189,13 @@ class PackerInvariant:
     @property
     def last_cycle(self) -> int:
         """The last cycle after the input of which it is remembered which beat was there."""
-        raise NotImplementedError
+        return self._packer.words_written + 1
 
     def _follow_rows(self) -> None:
         """Rows are counted when they are delivered, and remembered from their announcement on."""
         m, known = self._m, self._known
         self._out = Signal.like(known.row, name="ghost_rows_out")
         m.d.sync += self._out.eq(self._out + self._monitors.delivered)
-        # The first row in the memories.
-        self._moved: Signal = self._out
         depth = 1 << (len(known.row) - 1)
         self._index = len(known.row) - 1
         self._starts = [Signal(self._size, name=f"ghost_start_{n}") for n in range(depth)]
@@ -338,39 +332,10 @@ class PackerInvariant:
 
     # The rows.
 
-    def _claim_egress(self) -> None:
-        """The counts of rows behind the memories, and those in them, are exact.
-
-        Where rows are still counted after they were transferred, `_left` becomes whether one was, cycle by cycle.
-        """
-        raise NotImplementedError
-
-    def _claim_room(self, used: Value, most: int) -> None:
-        """Beats are accepted only if there is room for their rows.
-
-        Args:
-            used: the rows that are reached and have not been delivered.
-            most: the rows for which there is room.
-        """
-        raise NotImplementedError
-
-    def _claim_stall(self, waiting: Value) -> None:
-        """Upper bounds on the rows that wait, while the output is not stalled.
-
-        Args:
-            waiting: the sum of the rows that are reached, the beats in front of the packer, and the cycles without a
-                stall.
-        """
-        raise NotImplementedError
-
-    def _on_time(self) -> list[Value]:
-        """What holds while the output has not been stalled since nothing was in flight."""
-        raise NotImplementedError
-
     @property
     def _is_full(self) -> Value:
         """As many rows wait as may."""
-        raise NotImplementedError
+        return self._since(self.slots[0].potential) >= self._packer.capacity - 1
 
     def _since(self, row: Value) -> Value:
         """The number of rows from the one at the output to another one."""
@@ -380,26 +345,25 @@ class PackerInvariant:
         """The counts are exact, pointers are where they should be, and so many rows are reserved at most."""
         packer, slots = self._packer, self.slots
         self._claim("reset", *(~value for value in packer.reset.active))
-        self._claim_egress()
+        egress = packer.egress
+        complete = self._since(slots[packer.words_written].announced)
+        self._claim("counts", *thermometer(egress.count.bits), how_many(egress.count.bits) == complete)
+        # So the next row, which cycles without a beat write to, is none of those that wait.
+        reached = self._since(slots[0].potential)
+        self._claim("order of rows", *(self._since(slot.potential) <= reached for slot in slots))
 
         for n, slot in enumerate(slots):
             rows = [self._since(each) for each in (slot.announced, slot.row, slot.potential)]
             self._claim("order of rows" if n else "order of new rows", rows[0] <= rows[1], rows[1] <= rows[2])
 
         # Beats are accepted only if there was room for all that may be in the pipeline.
-        reserved = self._since(slots[0].potential)
-        most, monitors = packer.capacity, self._monitors
-        used = sum(self._left, reserved)
-        coming: list[Value] = [*monitors.front]
-        if monitors.lent is not None:
-            # A beat may be produced in the cycle before that of each one that is, or may be, accepted.
-            earlier = [packer.ready, *monitors.was_ready]
-            coming = [one | other for one, other in zip(monitors.front, earlier, strict=False)]
-        self._coming = coming
-        self._claim("room", sum(coming, used) <= most)
-        for n, (front, was_ready) in enumerate(zip(monitors.front, monitors.was_ready, strict=True)):
-            self._claim("front of the packer", ~front | was_ready, packer.was_paused[n + 1] == ~was_ready)
-        self._claim_room(used, most)
+        most = packer.capacity
+        self._claim("room", reached <= most, reached + packer.ready <= most)
+        many = egress.count.bits[egress.threshold]
+        self._claim("ready", packer.ready | many | (self._monitors.fresh != 0))
+        # So the row after the one in which a beat begins is none of those that wait.
+        written = slots[: packer.words_written + 1]
+        self._claim("room of a beat", *(~slot.valid | (self._since(slot.potential) < most) for slot in written))
         self._claim("ready", packer.paused == ~packer.ready)
         self._claim("room inside", self._since(self._known.announced) <= most)
         bits = (packer.depth - 1).bit_length()
@@ -407,7 +371,7 @@ class PackerInvariant:
             packer.store.codes, packer.store.mark_rows, packer.store.read_rows, strict=True
         ):
             self._claim("pointers", mark_row == coded(self._marked.announced[:bits], code.row, bits))
-            self._claim("pointers", read_row == coded(self._moved[:bits], code.row, bits))
+            self._claim("pointers", read_row == coded(self._out[:bits], code.row, bits))
 
     def _remembered(self, row: Value) -> Value:
         """The marks of a row as it is remembered."""
@@ -421,18 +385,18 @@ class PackerInvariant:
     def _claim_marks(self) -> None:
         """The rows in the memories are the remembered ones."""
         packer, depth, marked = self._packer, self._packer.depth, self._marked.announced
-        waiting = self._name("marked_rows", marked - self._moved, len(marked))
+        waiting = self._name("marked_rows", marked - self._out, len(marked))
         for row in range(depth):
             marks = Cat(
                 self._read_row(memory, code.row(row))
                 for code, memory in zip(packer.store.codes, packer.store.mark_memories, strict=True)
             )
-            distance = self._name(f"distance_{row}", (row - self._moved)[: (depth - 1).bit_length()])
-            number = self._name(f"row_number_{row}", self._moved + distance, len(self._moved))
+            distance = self._name(f"distance_{row}", (row - self._out)[: (depth - 1).bit_length()])
+            number = self._name(f"row_number_{row}", self._out + distance, len(self._out))
             bit = number[(depth - 1).bit_length() : self._index]
             words, last = (select(each[row::depth], bit) for each in (self._words, self._lasts))
             self._claim("marks", (distance >= waiting) | (marks == self._marks(words, last)))
-        self._claim("marked rows", waiting <= depth - self._free_rows)
+        self._claim("marked rows", waiting <= depth)
         for n in range(self._decided + 1, packer.store.marked + 1):
             slot = self.slots[n]
             at = slot.announced[: self._index]
@@ -531,14 +495,14 @@ class PackerInvariant:
         open_row = (self._row == written.row) & (self._lane >= written.base)
         self._claim("place of the word", ~is_written | ~open_row)
         self._claim("row of the word", ~is_written | (distance <= self._since(written.row)))
-        in_memory = self._name("in_memory", is_written & (distance >= self._since(self._moved)))
+        in_memory = self._name("in_memory", is_written & (distance >= self._since(self._out)))
         for lane, memory in enumerate(packer.store.word_memories):
             code = packer.store.codes[lane // packer.store.group]
             word = self._read_row(memory, coded(self._row[:row_bits], code.row, row_bits))
             is_here = in_memory & (self._lane == lane)
             self._claim("words in the memories", ~is_here | (word == monitors.token))
         # It is in a memory until the row is moved from there.
-        self._claim("row of a moving word", ~is_moving | (distance >= self._since(self._moved)))
+        self._claim("row of a moving word", ~is_moving | (distance >= self._since(self._out)))
 
     def _claim_flow(self) -> None:
         """Rows are on their way in the order in which they were announced."""
@@ -548,7 +512,8 @@ class PackerInvariant:
         """Upper bounds on the rows and events that wait, while the output is not stalled."""
         monitors, slots, chain = self._monitors, self.slots, self._chain
         lanes, size = self._lanes, self._size
-        self._claim_stall(sum(self._coming, self._since(slots[0].potential) + monitors.willing))
+        enough = self._packer.stall_cycles
+        self._claim("stall", (monitors.willing < enough) | self._packer.ready | (monitors.fresh != 0))
         # In time. A packer that states too low a latency has fewer.
         more = max(0, len(chain) - len(monitors.due))
         due = [*monitors.due, *delayed(self._m, "ghost_later_due", monitors.due[-1], more)[1:]]
@@ -564,8 +529,7 @@ class PackerInvariant:
                 self._claim("due", behind <= (lanes + 1) * (n + 2))
             if n < len(slots):
                 self._claim("due", due[n] == slots[n].start)
-        for n, claim in enumerate(self._on_time()):
-            self._claim(f"in time {n}", ~monitors.prompt | claim)
+        self._claim("in time", ~monitors.prompt | (self._out == slots[self.last_cycle].announced))
 
     def _cover(self) -> dict[str, Value]:
         packer, monitors, known = self._packer, self._monitors, self._known

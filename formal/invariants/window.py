@@ -23,10 +23,10 @@ from amaranth.lib import data
 from utf8fpga.formal.helpers import keep_of
 from utf8fpga.formal.reference_dfa import Slot
 from utf8fpga.formal.top import Top
-from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder
+from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.beats import is_effective
-from utf8fpga.hdl.decoder.window import BeatWindow, HeldWindow, ItemWindow, RowWindow
-from utf8fpga.hdl.decoder.window_logic import Lanes, Stage, Window, any_of
+from utf8fpga.hdl.decoder.window import BeatWindow, ItemWindow, RowWindow
+from utf8fpga.hdl.decoder.window_logic import Lanes, Stage, Window
 from utf8fpga.hdl.fan_out import LateReset
 from utf8fpga.hdl.memory_buffer import RowBuffer
 from utf8fpga.hdl.pipeline import Pipeline
@@ -159,11 +159,11 @@ class _Bench(Elaboratable):
     Attributes:
         offer, fresh: inputs: `valid` and the payload of the decoder's input.
         run: an input, in front of registers: all stages advance.
-        written: in front of a memory: a row or a tail is valid; in front of a packer: a beat is.
+        written: in front of a memory: a row or a tail is valid.
         invariant: per tag what always holds; a tag is `ALL` or a lane, where negative ones are of beats before.
     """
 
-    def __init__(self, decoder: ParallelDecoder | DirectPackedDecoder, right: EncodingTable) -> None:
+    def __init__(self, decoder: ParallelDecoder, right: EncodingTable) -> None:
         self.decoder, self.window, self.right = decoder, decoder.window, right
         self.offer, self.run = Signal(), Signal()
         self.fresh = Signal(len(Value.cast(decoder.input.payload)))
@@ -192,7 +192,7 @@ class _Bench(Elaboratable):
             source.payload.eq(payload),
             Value.cast(source.payload.keep).eq(keep_of(payload)),
         ]
-        if isinstance(window, RowWindow | HeldWindow):
+        if isinstance(window, RowWindow):
             # During the late reset the other half of the proof finds the decoder not ready.
             reset, late_reset = self._late_reset(m)
             m.d.comb += [
@@ -200,12 +200,8 @@ class _Bench(Elaboratable):
                 window.late_reset.eq(late_reset),
             ]
             contexts = self._contexts(m, is_effective(source), Const(1))
-            if isinstance(window, RowWindow):
-                m.d.comb += self.written.eq(window.tail_valid | window.row_valid.any())
-                self._rows(m, window, contexts)
-            else:
-                m.d.comb += self.written.eq(window.slots_valid)
-                self._held_beats(m, window, contexts)
+            m.d.comb += self.written.eq(window.tail_valid | window.row_valid.any())
+            self._rows(m, window, contexts)
             self._hold(ALL, *(~value for value in reset.active))
         else:
             m.d.comb += [source.valid.eq(self.offer), window.run.eq(self.run.replicate(len(window.run)))]
@@ -218,9 +214,6 @@ class _Bench(Elaboratable):
 
     def _late_reset(self, m: Module) -> tuple[LateReset, Value]:
         """The component that resets a window without pauses, and what the window is connected to."""
-        if isinstance(self.decoder, DirectPackedDecoder):
-            m.submodules.reset = reset = self.decoder.packer.reset
-            return reset, reset.copies[:2]
         # Only its late reset is of interest.
         m.submodules.buffer = buffer = self.decoder.item_buffer
         assert isinstance(buffer, RowBuffer)
@@ -269,10 +262,7 @@ class _Bench(Elaboratable):
             if number:
                 self._hold(ALL, stage.valid == context.valid, ~context.valid | (stage.last == context.last))
                 given = self._given(flat, context.last)
-                undefined = self._sums(context, flat, stage)
                 for lanes, values in stage.values.items():
-                    if lanes in undefined:
-                        continue
                     for lane, value in enumerate(values):
                         if lanes.name in given:
                             tag, wanted = given[lanes.name]
@@ -287,31 +277,6 @@ class _Bench(Elaboratable):
                 at = self._past + place
                 is_left = lanes is window.unit or isinstance(self.window, BeatWindow)
                 self._hold(place, (~context.present[at] & is_left) | (value == flat_of[lanes][at]))
-
-    def _sums(self, context: _Context, flat: Window, stage: Stage) -> set[Lanes]:
-        """Conditions on products and partial sums of properties, each of which may be undefined; and these values.
-
-        A product may depend on units of an earlier packet. That it does not change the sum follows from the units of
-        the sequence that is completed.
-        """
-        window, flags = self.window.state.beat, self.window.flags
-        own, others = (
-            [[*(each.products[n] for n in numbers), *each.sums[wanted]] for wanted, numbers in flags.sums.items()]
-            for each in (window, flat)
-        )
-        breaks = [(window.products[n], flat.products[n]) for n in flags.breaks if window.products[n] in stage.values]
-        for lane in range(self.decoder.lanes):
-            at = self._past + lane
-            for terms, like in zip(own, others, strict=True):
-                here = [(one, other) for one, other in zip(terms, like, strict=True) if one in stage.values]
-                if here:
-                    found = any_of(stage.values[one][lane] for one, _ in here)
-                    wanted = any_of(other[at] for _, other in here)
-                    self._hold(lane, ~context.valid | ~flat.completes(at) | (found == wanted))
-            for one, other in breaks:
-                same = stage.values[one][lane] == other[at]
-                self._hold(lane, ~context.valid | ~flat.trail[at] | same)
-        return {one for terms in own for one in terms} | {one for one, _ in breaks}
 
     def _given(self, flat: Window, last: Value) -> dict[str, tuple[Any, Value]]:
         """What a `BeatWindow` holds of a beat: per name the tag, and the value."""
@@ -409,23 +374,6 @@ class _Bench(Elaboratable):
             own = written.slot(m, self.right, lane)
             self._hold(lane, ~written.valid | self._is(own, Value.cast(window.row[lane])))
 
-    def _held_beats(self, m: Module, window: HeldWindow, contexts: list[_Context]) -> None:
-        """What a `HeldWindow` holds, its outputs, and when they are valid, which is what the packer behind requires."""
-        held = self._hold_last(m, contexts, Const(1))
-        for copies, context in zip(window.advance.tree, contexts[2:], strict=True):
-            self._hold(ALL, *(copy == context.valid for copy in copies))
-
-        slots = [*(held.beat.slot(m, self.right, lane) for lane in range(self.tail)), held.slot]
-        self._hold(ALL, window.slots_valid == held.leaves, ~held.leaves | (window.slots.last == held.beat.last))
-        for lane, own in enumerate(slots):
-            # All lanes but the last are known before the next beat is.
-            known = held.leaves if lane == self.tail else held.waiting
-            self._hold(lane, ~known | self._is(own, Value.cast(window.slots.slots[lane])))
-        # A beat is valid only as many cycles after one was accepted as the packer is `ahead`, or one fewer.
-        arrived = Signal(name="arrived")
-        m.d.sync += arrived.eq(contexts[-1].valid)
-        self._hold(ALL, ~(held.waiting & held.settled) | arrived)
-
     def _beats(self, m: Module, window: BeatWindow, contexts: list[_Context]) -> None:
         """What a `BeatWindow` holds, and its outputs."""
         held = self._hold_last(m, contexts, self.run)
@@ -453,23 +401,21 @@ class WindowProof(Top):
         step: per tag, whether the invariant fails one cycle after it held for all tags that are `near`.
         reset: per tag, whether it fails in the cycle after a reset, before which flip-flop contents were arbitrary. The
             first one also fails if a row or a tail is valid in the last cycles of the late reset, see
-            `RowBuffer.drained`, or, in front of a packer, if a beat is valid after the reset.
+            `RowBuffer.drained`.
         start: per tag, whether it fails with the initial values of the registers.
         cycles: the latency that is proved, from the beat that determines an item to the output of the window.
     """
 
-    def __init__(self, decoder: ParallelDecoder | DirectPackedDecoder, right: EncodingTable) -> None:
+    def __init__(self, decoder: ParallelDecoder, right: EncodingTable) -> None:
         super().__init__()
         self._bench = _Bench(decoder, right)
         self.tags = list(self._bench.invariant)
         self.frames = {"step": 2, "reset": decoder.reset_cycles + 1, "start": 1}
         self._drained = 0
-        if isinstance(decoder, DirectPackedDecoder):
-            self._drained = self.frames["reset"] - 1
-        elif isinstance(decoder.item_buffer, RowBuffer):
+        if isinstance(decoder.item_buffer, RowBuffer):
             self._drained = decoder.item_buffer.drained
         # The stages of the window, the beat that is held and, in registers, its items.
-        self.cycles = len(decoder.window.state.beat.stages) - 1 + (1 if isinstance(decoder.window, HeldWindow) else 2)
+        self.cycles = len(decoder.window.state.beat.stages) - 1 + 2
         self.rst, self.offer, self.run = (Signal(name=n) for n in ("rst", "offer", "run"))
         self.fresh = Signal.like(self._bench.fresh, name="fresh")
         self.step, self.reset, self.start = (Signal(len(self.tags), name=name) for name in self.frames)

@@ -15,7 +15,6 @@ from amaranth.lib.data import StructLayout
 from support.faults import Fault, combinational, no_fault, registered, with_fault, with_registers
 from support.tiers import tiered
 
-from utf8fpga.formal.packer_monitors import MONITORED
 from utf8fpga.formal.packer_proof import (
     NARROW,
     PACKER_COVERS,
@@ -25,63 +24,20 @@ from utf8fpga.formal.packer_proof import (
     moves_bits_alike,
     prove_packer,
 )
-from utf8fpga.formal.properties import Property
-from utf8fpga.hdl import fan_out
-from utf8fpga.hdl.packer import packer as packer_module
-from utf8fpga.hdl.packer.egress import DirectEgress
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.packer.store import RowMemory
 from utf8fpga.hdl.payloads import item_layout
-from utf8fpga.hdl.pipeline import Pipeline
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.forms import RFC_2279
 
 
-@pytest.mark.parametrize(
-    "lanes",
-    [
-        pytest.param(2, marks=pytest.mark.proof),
-        *(pytest.param(lanes, marks=pytest.mark.exhaustive) for lanes in (3, 4, 8, 16)),
-    ],
-)
-def test_proved(lanes: int) -> None:
-    check_is_proved(lanes)
-
-
-def check_is_proved(lanes: int, packer: type[Packer] = Packer) -> None:
+@pytest.mark.proof
+def test_proved() -> None:
     """All properties in one test, since they share the induction."""
     for wanted in PACKER_PROPERTIES:
-        results = prove_packer(PackerKind(packer, lanes), wanted)
+        results = prove_packer(PackerKind(Packer, 2), wanted)
         assert [result.verdict for result in results if not result.proved] == []
         assert len(results) == (len(PACKER_COVERS) if wanted == "cover" else 1)
-
-
-class BufferedPacker(Packer):
-    """A packer with a buffer at its output, although all rows fit its memories."""
-
-    def _hold_rows(self) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(DirectEgress, "fits", lambda packer: False)
-            super()._hold_rows()
-
-
-class ManyPacker(BufferedPacker):
-    """A packer of few lanes with the circuits of many, see `fan_out.MANY`; a class, since designs are kept by it."""
-
-
-@pytest.mark.parametrize(
-    "lanes", [pytest.param(2, marks=pytest.mark.proof), pytest.param(3, marks=pytest.mark.exhaustive)]
-)
-def test_one_with_a_buffer_is_proved(lanes: int) -> None:
-    check_is_proved(lanes, packer=BufferedPacker)
-
-
-@pytest.mark.parametrize("lanes", [pytest.param(lanes, marks=pytest.mark.exhaustive) for lanes in (2, 3, 16)])
-def test_what_only_many_lanes_have_is_proved_with_few(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fan_out, "MANY", 1)
-    monkeypatch.setattr(packer_module, "_FEW_LANES", 1)
-    assert PackerKind(ManyPacker, lanes).build(NARROW).egress.left is not None
-    check_is_proved(lanes, packer=ManyPacker)
 
 
 WIDE = item_layout(RFC_2279, kind=True, length=True)
@@ -91,15 +47,8 @@ WIDE = item_layout(RFC_2279, kind=True, length=True)
 @pytest.mark.parametrize(
     "symbol", tiered({"plain": item_layout(TABLE_3_7), "wide": WIDE}, ["wide"], tier=pytest.mark.proof)
 )
-@pytest.mark.parametrize("lanes", [2, *(pytest.param(lanes, marks=pytest.mark.proof) for lanes in (3, 8))])
-def test_each_bit_of_a_word_is_moved_like_that_of_a_narrow_word(lanes: int, symbol: StructLayout) -> None:
-    assert moves_bits_alike(PackerKind(Packer, lanes), symbol)
-
-
-@pytest.mark.proof
-def test_each_bit_of_a_word_is_moved_alike_in_many_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fan_out, "MANY", 1)
-    assert moves_bits_alike(PackerKind(ManyPacker, 3), WIDE)
+def test_each_bit_of_a_word_is_moved_like_that_of_a_narrow_word(symbol: StructLayout) -> None:
+    assert moves_bits_alike(PackerKind(Packer, 2), symbol)
 
 
 def last_word(packer: Any) -> Value:
@@ -157,8 +106,8 @@ def test_an_unknown_property_is_rejected() -> None:
         prove_packer(PackerKind(Packer, 2), "recovery")
 
 
-@pytest.mark.parametrize("lanes", [2, *(pytest.param(lanes, marks=pytest.mark.proof) for lanes in (3, 8))])
-def test_the_proof_adds_nothing_to_the_packer_but_read_ports(lanes: int) -> None:
+def test_the_proof_adds_nothing_to_the_packer_but_read_ports() -> None:
+    lanes = 2
     proof = PackerProof(Packer(NARROW, lanes))
     proved = cells_of(rtlil.convert(proof, name="top", ports=proof.ports), "top.dut.packer")
     shipped = cells_of(rtlil.convert(Packer(NARROW, lanes), name="packer"), "packer")
@@ -182,14 +131,6 @@ def switch_blocks(m: Module, packer: Any) -> None:
     """A switch of the first step gives its left word to both lanes."""
     left, right = packer.network.words[1][:2]
     m.d.sync += right.value.eq(packer.pipeline.at(packer.network.words[0][0], left.stage - 1))
-
-
-def an_early_read(m: Module, packer: Any) -> None:
-    """A row is read although none is complete."""
-    egress = packer.egress
-    early = egress.buffer.ready & (egress.count.more_than[2] | egress.behind.more_than[0])
-    m.d.comb += [egress.buffer.accepted.eq(early), egress.reads.value.eq(early), egress.behind.down.eq(early)]
-    m.d.sync += egress.was_read.eq(early)
 
 
 FAULTS: dict[str, tuple[Fault, str]] = {
@@ -222,13 +163,6 @@ FAULTS: dict[str, tuple[Fault, str]] = {
 }
 """By name the fault, and the property that a random run violates."""
 
-BUFFER_FAULTS = {
-    "a row is read before it is complete": (an_early_read, "equivalence"),
-    **{name: FAULTS[name] for name in ("beats are accepted without room", "rows are not freed")},
-}
-"""Those of a packer with a buffer."""
-
-
 def check_is_rejected(packer: type[Packer], violated: str) -> None:
     """Check that the solver finds a counterexample, and that random runs violate a property."""
     (result,) = prove_packer(PackerKind(packer, 2), violated)
@@ -240,12 +174,6 @@ def check_is_rejected(packer: type[Packer], violated: str) -> None:
 @pytest.mark.parametrize(("fault", "violated"), FAULTS.values(), ids=FAULTS)
 def test_a_packer_with_a_fault_is_rejected(fault: Fault, violated: str) -> None:
     check_is_rejected(with_fault(Packer, fault), violated)
-
-
-@pytest.mark.proof
-@pytest.mark.parametrize(("fault", "violated"), BUFFER_FAULTS.values(), ids=BUFFER_FAULTS)
-def test_a_buffered_packer_with_a_fault_is_rejected(fault: Fault, violated: str) -> None:
-    check_is_rejected(with_fault(BufferedPacker, fault), violated)
 
 
 DEPENDENT = {
@@ -269,14 +197,9 @@ class HastyPacker(Packer):
         self.latency -= 1
 
 
-class HastyBufferedPacker(HastyPacker, BufferedPacker):
-    """The same with a buffer."""
-
-
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("packer", [HastyPacker, HastyBufferedPacker])
-def test_a_latency_that_is_too_low_is_rejected(packer: type[Packer]) -> None:
-    check_is_rejected(packer, "latency")
+def test_a_latency_that_is_too_low_is_rejected() -> None:
+    check_is_rejected(HastyPacker, "latency")
 
 
 class ShiftedPacker(Packer):
@@ -311,60 +234,6 @@ def test_a_fault_without_effect_is_accepted() -> None:
     assert result.proved
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("wanted", [*MONITORED, Property.INDEPENDENCE, Property.POWER_UP])
-def test_a_packer_behind_a_pipeline(wanted: Property) -> None:
-    (result,) = prove_packer(PackerKind(Packer, 2, ahead=2), wanted)
-    assert result.proved, result.note
-
-
-class ForgetfulPacker(Packer):
-    """A packer without room for the beats of the pipeline in front of it."""
-
-    def _hold_rows(self) -> None:
-        ahead, self.ahead = self.ahead, 0
-        super()._hold_rows()
-        self.ahead = ahead
-        self.stall_cycles += ahead
-
-
-@pytest.mark.proof
-def test_beats_of_the_pipeline_in_front_need_room() -> None:
-    """A run loses a beat."""
-    (result,) = prove_packer(PackerKind(ForgetfulPacker, 2, ahead=2), "equivalence")
-    assert (result.proved, result.note) == (False, "not inductive: room")
-
-
-class LatePacker(Packer):
-    """A packer that accepts beats until more rows wait than there is room for."""
-
-    def _hold_rows(self) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(DirectEgress, "_threshold", staticmethod(lambda packer: 7))
-            super()._hold_rows()
-
-
-@pytest.mark.exhaustive
-def test_a_packer_without_room_for_the_rows_in_front_of_it_is_rejected() -> None:
-    (result,) = prove_packer(PackerKind(LatePacker, 4, ahead=3, lends=True), "equivalence")
-    assert (result.proved, result.note) == (False, "not inductive: room")
-
-
-class EagerPacker(Packer):
-    """A packer behind a pipeline that lends, which accepts a beat after one transfer."""
-
-    def _hold_rows(self) -> None:
-        super()._hold_rows()
-        self.egress.earned = None  # type: ignore[union-attr]  # Two lanes have a direct output.
-
-
-@pytest.mark.proof
-def test_the_first_beat_after_a_pause_needs_two_transfers() -> None:
-    """A pipeline in front may output a beat in the cycle before, too: a run loses one."""
-    (result,) = prove_packer(PackerKind(EagerPacker, 2, ahead=2, lends=True), "equivalence")
-    assert (result.proved, result.note) == (False, "not inductive: room")
-
-
 class OverwritingPacker(Packer):
     """A packer that writes its memories in cycles without a beat, too."""
 
@@ -385,25 +254,3 @@ class OverwritingPacker(Packer):
 def test_rows_that_wait_are_not_overwritten_in_cycles_without_a_beat() -> None:
     (result,) = prove_packer(PackerKind(OverwritingPacker, 2), "equivalence")
     assert (result.proved, result.note) == (False, "not inductive: marks")
-
-
-class DroppingPacker(Packer):
-    """A packer that drops a beat if it was not ready as many cycles before as the pipeline in front has."""
-
-    def _move_words(self) -> None:
-        register = Pipeline.register
-
-        def gated(pipeline: Pipeline, name: str, value: Any, cycle: int, **others: Any) -> Any:
-            dropped = name == "valid"
-            return register(pipeline, name, value & ~self.was_paused[-1] if dropped else value, cycle, **others)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Pipeline, "register", gated)
-            super()._move_words()
-
-
-@pytest.mark.proof
-def test_words_that_are_output_a_cycle_earlier_are_not_dropped() -> None:
-    """The first beat after a pause may have words that the pipeline in front outputs before its other words."""
-    (result,) = prove_packer(PackerKind(DroppingPacker, 2, ahead=2, lends=True), "equivalence")
-    assert result.proved is False

@@ -6,30 +6,28 @@ Those of packed decoders are about 4 lanes.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
 
 import pytest
 from amaranth.hdl import Const, Module, Value
-from support.decoders import SMALL, sparse_decoder
+from support.decoders import sparse_decoder
 from support.faults import Fault, combinational, inject, promise, registered
 from support.tiers import tiered
 
-from utf8fpga.formal import runner
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES
-from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_direct, prove_halves
+from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_halves
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.runner import prove
-from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder, decoder_core, memory_buffer
-from utf8fpga.hdl.decoder.window import HeldWindow, ItemWindow
-from utf8fpga.hdl.decoder.window_logic import Lanes, Window, any_of
+from utf8fpga.hdl import ParallelDecoder, memory_buffer
+from utf8fpga.hdl.decoder.window import ItemWindow
+from utf8fpga.hdl.decoder.window_logic import Window, any_of
 from utf8fpga.hdl.fan_out import LateReset
 from utf8fpga.hdl.memory_buffer import Front, LaneMemory, Level, MemoryBuffer, step_pointer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.sliced_buffer import SliceControl, SlicedBuffer
-from utf8fpga.model import DFA, START, TABLE_3_7, EncodingTable
+from utf8fpga.model import DFA, START, TABLE_3_7
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 
 QUICK = [("parallel-1", wanted) for wanted in ("steady", "stall", "latency")]
@@ -53,13 +51,7 @@ CHOSEN = [
 @pytest.mark.smoke
 @pytest.mark.parametrize(
     ("name", "wanted"),
-    [
-        *tiered({"-".join(pair): pair for pair in [*QUICK, *CHOSEN]}, len(QUICK), tier=pytest.mark.proof),
-        *(
-            pytest.param("packed-4", wanted, marks=pytest.mark.exhaustive)
-            for wanted in (*HALVES, "independence", "cover")
-        ),
-    ],
+    tiered({"-".join(pair): pair for pair in [*QUICK, *CHOSEN]}, len(QUICK), tier=pytest.mark.proof),
 )
 def test_proved(name: str, wanted: str) -> None:
     assert [result.verdict for result in prove(CONFIGURATIONS[name], wanted) if not result.proved] == []
@@ -69,24 +61,6 @@ def test_a_result_names_the_components_that_are_proved() -> None:
     (result,) = prove(CONFIGURATIONS["parallel-1"], "latency")
     assert result.verdict == "proved (buffer-1-registers-pipeline-2)"
     assert result.as_dict()["parts"] == ("buffer-1-registers-pipeline-2",)
-
-
-@pytest.mark.proof
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"pipeline": 0}, {"kind": True, "length": True}, {"pipeline": 6, "buffer": "packer", "replacement": False}],
-    ids=str,
-)
-def test_the_window_of_a_packed_decoder_is_accepted(options: dict[str, Any]) -> None:
-    for wanted in HALVES:
-        assert failed_packed(wanted, **options) == []
-
-
-def test_without_a_proof_of_its_window_nothing_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "prove_direct", lambda *_, **__: Induction(asked=1, undecided=["window step"]))
-    monkeypatch.delattr(runner, "prove_packer")  # It would take minutes.
-    (result,) = prove(CONFIGURATIONS["packed-4"], Property.STEADY)
-    assert (result.proved, result.parts) == (None, ("window-4",))
 
 
 def test_the_state_depends_on_no_more_units_than_a_sequence_has() -> None:
@@ -121,12 +95,6 @@ def failed_questions(wanted: str, *, lanes: int, pipeline: int = 0, **options: A
     return failures(prove_halves(build, TABLE_3_7, Property(wanted), seconds=1200))
 
 
-def failed_packed(wanted: str, table: EncodingTable = TABLE_3_7, **options: Any) -> list[str]:
-    """The questions about the window that fail for the packed decoder with these parameters."""
-    build = partial(decoder_core, table, lanes=4, **options)
-    return failures(prove_direct(build, table, Property(wanted), seconds=1200))
-
-
 def failures(found: Induction) -> list[str]:
     assert found.asked
     assert not found.undecided
@@ -156,18 +124,6 @@ def never_continues(self: ItemWindow, contents: Any, goes_on: Value, *rest: Any)
     return CORRECT_ITEM(self, contents, Const(0, 1), *rest)
 
 
-CORRECT_BEFORE = Window._before
-
-
-def keeps_the_last_packet(self: Window, value: Lanes, lane: int, beats: int) -> Any:
-    """The values of a beat are kept although it ends its packet."""
-    stage = self.stage
-    self.stages[-1] = replace(stage, last=Const(0, 1))
-    kept = CORRECT_BEFORE(self, value, lane, beats)
-    self.stages[-1] = stage
-    return kept
-
-
 REPLACED: dict[str, tuple[Any, str, Any, str, dict[str, Any], str]] = {
     "open": (Window, "_is_open", not_open_after_two_units, "equivalence", {"lanes": 1}, "window step"),
     "second": (Window, "_second", any_trail_after_any_lead, "equivalence", {"lanes": 1}, "window step"),
@@ -176,11 +132,6 @@ REPLACED: dict[str, tuple[Any, str, Any, str, dict[str, Any], str]] = {
         *({"lanes": 1, "buffer": "registers"}, "window step"),
     ),
     "broken at the end of a beat": (ItemWindow, "item", never_continues, "equivalence", {"lanes": 2}, "window step"),
-    "packed: broken at the end of a beat": (ItemWindow, "item", never_continues, "equivalence", {}, "window step"),
-    "packed: no late reset": (
-        *(ItemWindow, "_reset_late", lambda self, m, late_reset: None, "equivalence", {}, "window reset"),
-    ),
-    "packed: continues across packets": (Window, "_before", keeps_the_last_packet, "equivalence", {}, "window step"),
     "room for a fourth beat at the front": (
         *(Front, "room", lambda front, arrives: ~front.two | ~front.odd, "steady", {"lanes": 4}, "buffer "),
     ),
@@ -192,10 +143,7 @@ REPLACED: dict[str, tuple[Any, str, Any, str, dict[str, Any], str]] = {
     )
     for uncounted in (7, 9)
 }
-"""What is replaced by what, the property, the decoder, and the beginning of the name of a question that fails.
-
-Without parameters, the decoder is the packed one.
-"""
+"""What is replaced by what, the property, the decoder, and the beginning of the name of a question that fails."""
 
 
 @pytest.mark.proof
@@ -203,8 +151,7 @@ Without parameters, the decoder is the packed one.
 def test_a_decoder_with_a_replaced_part_is_rejected(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     where, name, wrong, wanted, options, question = REPLACED[case]
     monkeypatch.setattr(where, name, wrong)
-    found = failed_questions(wanted, **options) if options else failed_packed(wanted)
-    assert any(failed.startswith(question) for failed in found)
+    assert any(failed.startswith(question) for failed in failed_questions(wanted, **options))
 
 
 @pytest.mark.proof
@@ -225,21 +172,10 @@ def test_a_latency_that_is_too_low_is_rejected(monkeypatch: pytest.MonkeyPatch, 
     assert failed_questions("latency", lanes=lanes, pipeline=5)[0] == f"{latency} cycles, not {latency - 1}"
 
 
-def test_a_latency_of_a_packed_decoder_that_is_too_low_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    core = decoder_core(SMALL, lanes=4)
-    assert isinstance(core, DirectPackedDecoder)
-    assert failed_packed("latency", SMALL) == []
-    too_low = core.latency - 1
-    promise(monkeypatch, DirectPackedDecoder, latency=too_low)
-    found = f"{core.packer.ahead} + {core.packer.latency} cycles, not {too_low}"
-    assert failed_packed("latency", SMALL) == [found]
-
-
 @pytest.mark.proof
 def test_a_decoder_of_another_table_is_rejected() -> None:
     wrong, wanted = GENERALISED_UTF_8, Property.EQUIVALENCE
     assert prove_halves(lambda: sparse_decoder(wrong, lanes=1), TABLE_3_7, wanted).failed
-    assert prove_direct(lambda: decoder_core(wrong, lanes=4), TABLE_3_7, wanted, seconds=1200).failed
 
 
 def third_beat_replaces_one_that_waits(m: Module, buffer: Any) -> None:
@@ -316,22 +252,6 @@ def test_a_buffer_with_a_fault_is_rejected(
     assert any(question.startswith("buffer ") for question in failed)
 
 
-HELD = {
-    "the last lane does not wait": registered(lambda window: window.state.waiting.eq(0)),
-    "beats are output at once": combinational(lambda window: window.state.valid.eq(window.state.waiting)),
-    "items are not held": registered(lambda window: window.state.items[0].eq(window.inner_item(window.state.beat, 0))),
-    "a beat remains after a reset": registered(lambda window: window.state.waiting.eq(window.state.beat.valid)),
-}
-"""Faults in the window of a packed decoder."""
-
-
-@pytest.mark.parametrize("fault", tiered(HELD, ["items are not held"], tier=pytest.mark.proof))
-def test_a_held_window_with_a_fault_is_rejected(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
-    inject(monkeypatch, HeldWindow, fault)
-    question = "window reset" if fault is HELD["a beat remains after a reset"] else "window step"
-    assert any(failed.startswith(question) for failed in failed_packed("equivalence", SMALL))
-
-
 SLICE_FAULTS: dict[str, tuple[type[Any], Fault]] = {
     "a row behind the front is ignored": (
         SliceControl,
@@ -348,44 +268,6 @@ def test_slices_with_a_fault_are_rejected(monkeypatch: pytest.MonkeyPatch, compo
     inject(monkeypatch, component, fault)
     failed = failed_questions("steady", lanes=8, buffer="slices")
     assert any(question.startswith("buffer ") for question in failed)
-
-
-NO_LATE_RESET = combinational(lambda decoder: decoder.window.late_reset.eq(0))
-ACCEPTED_WITHOUT_ROOM = combinational(lambda decoder: decoder.window.input.valid.eq(decoder.input.valid))
-CONNECTION_FAULTS: dict[str, tuple[Fault, int | None]] = {
-    "row_valid is that of the tail": (
-        combinational(lambda decoder: decoder.item_buffer.row_valid.eq(decoder.window.tail_valid)),
-        4,
-    ),
-    "no late reset of the window": (NO_LATE_RESET, 4),
-    "null beats are counted": (
-        combinational(lambda decoder: decoder.item_buffer.accepted.eq(decoder.window.input.valid)),
-        4,
-    ),
-    "a beat is accepted while there is no room": (ACCEPTED_WITHOUT_ROOM, 4),
-    "one stage does not pause": (combinational(lambda decoder: decoder.window.run.eq(decoder.item_buffer.run | 2)), 2),
-    "no beat enters the buffer": (combinational(lambda decoder: decoder.item_buffer.entry_valid.eq(0)), 2),
-    "packed: no late reset of the window": (NO_LATE_RESET, None),
-    "packed: a beat is accepted while there is no room": (ACCEPTED_WITHOUT_ROOM, None),
-    "no beat enters the packer": (combinational(lambda decoder: decoder.packer.sparse.valid.eq(0)), None),
-    "lanes are exchanged": (
-        combinational(
-            lambda decoder: decoder.packer.sparse.payload.symbols[0].eq(decoder.packer.sparse.payload.symbols[1])
-        ),
-        None,
-    ),
-}
-"""Faults between a window and its buffer or packer, and the number of lanes of the decoder; None: the packed one."""
-
-
-@pytest.mark.parametrize(
-    ("fault", "lanes"),
-    tiered(CONNECTION_FAULTS, ["no beat enters the buffer", "no beat enters the packer"], tier=pytest.mark.proof),
-)
-def test_a_wrong_connection_is_rejected(monkeypatch: pytest.MonkeyPatch, fault: Fault, lanes: int | None) -> None:
-    inject(monkeypatch, ParallelDecoder if lanes else DirectPackedDecoder, fault)
-    found = failed_questions("steady", lanes=lanes) if lanes else failed_packed("steady", SMALL)
-    assert found == ["connections"]
 
 
 @pytest.mark.proof

@@ -10,17 +10,14 @@ from amaranth.hdl import Module, ResetInserter
 
 from utf8fpga.formal.catalogue import CONFIGURATIONS
 from utf8fpga.formal.runner import prove
-from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder, Remover
+from utf8fpga.hdl import ParallelDecoder, Remover
 from utf8fpga.hdl.chain import Chain
-from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder
 
 PARTS = {
     "packed-2": (Chain, "packer"),
     "parallel-4": (ParallelDecoder, "buffer"),
-    "packed-4": (DirectPackedDecoder, "packer"),
     "remover-2": (Remover, "closer"),
     "transcoder-utf-8-to-utf-8-pipeline-0": (Chain, "encoder"),
-    "encoder-utf-16-le-2": (ParallelEncoder, "packer"),
 }
 
 
