@@ -9,7 +9,7 @@ from array import array
 from ast import literal_eval
 from collections.abc import Callable, Iterator
 from ctypes import c_uint8, c_uint16
-from itertools import product, takewhile
+from itertools import product
 from mmap import mmap
 from typing import Any
 
@@ -41,22 +41,6 @@ TEXTS = {
     "ends_open": bytes.fromhex("41 F1 80 C3 F1 80 80"),
 }
 by_text = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-
-
-def _determined(text: bytes) -> list[oracle.Expected]:
-    """The items that a text determines, for any continuation."""
-    continued = [items_of(text + following) for following in (b"", b"A", b"\x80", b"\x90", b"\xa0")]
-    return [items[0] for items in takewhile(lambda items: len(set(items)) == 1, zip(*continued, strict=False))]
-
-
-@pytest.mark.parametrize("length", range(1, 5))
-def test_items_are_returned_as_soon_as_determined(length: int) -> None:
-    for units in product(oracle.REPRESENTATIVES, repeat=length):
-        text, decoder = bytes(units), Decoder()
-        determined = _determined(text)
-        assert plain(decoder.decode(text)) == determined, text.hex(" ")
-        end = sum(item[1] for item in determined)
-        assert decoder.getstate() == (tuple(text[end:]), end), text.hex(" ")
 
 
 def test_decode_reads_only_the_units_that_determine_an_item() -> None:

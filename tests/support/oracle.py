@@ -21,9 +21,6 @@ BOUNDARY = bytes.fromhex("00 7F 80 8F 90 9F A0 BF C0 C1 C2 DF E0 E1 EC ED EE EF 
 REPRESENTATIVES = bytes.fromhex("41 80 90 A0 C0 C2 E0 E1 ED F0 F1 F4")
 """One byte of each byte class of Table 3-7."""
 
-SCALAR_VALUES = (range(0xD800), range(0xE000, 0x110000))
-"""The Unicode scalar values (D76)."""
-
 PIECES = (
     *(b"a", "é".encode(), "€".encode(), "😀".encode(), b"\x80", b"\xc0", b"\xe0\x80", b"\xed\xa0"),
     *(b"\xf0\x9f", b"\xf5", b"\xe2\x82", b"\xc3", b"\xff"),
