@@ -136,4 +136,4 @@ class EncoderParameters(UnitParameters):
 
     def notes(self) -> list[str]:
         """What becomes of words that are no code points."""
-        return [*self._unescape_notes(), "A word that is no code point of the form is encoded as U+FFFD."]
+        return ["A word that is no code point of the form is encoded as U+FFFD."]
