@@ -209,7 +209,7 @@ def _measure(bench: _Bench) -> None:
         _reject_selection(bench)
     elif not bench.against and (bench.top or bench.ports):
         raise CommandError(f"--{'top' if bench.top else 'ports'} describes a core of --against: give --against FILE")
-    executor = chosen_executor(bench.jobs, bench.dask, only_tools=True)
+    executor = chosen_executor(bench.jobs, bench.dask)
     if is_standard_output(bench.plot):
         raise CommandError(f"--plot {bench.plot} is standard output, to which the figures are written: name a file")
     if bench.plot:

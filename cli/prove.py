@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from fnmatch import filter as matching
 from pathlib import Path
@@ -21,7 +22,6 @@ from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove_all
 from utf8fpga.hdl import CoreParameters
-from utf8fpga.hdl.jobs import JobExecutor
 from utf8fpga.model.render import aligned
 
 
@@ -82,7 +82,7 @@ def prove(
 
 def run_proofs(
     chosen: Sequence[Configuration],
-    executor: AbstractContextManager[JobExecutor],
+    executor: AbstractContextManager[Executor],
     *,
     wanted: Sequence[str],
     seconds: int,

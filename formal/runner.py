@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, as_completed
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import Any
@@ -40,7 +40,6 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.chain import Chain
-from utf8fpga.hdl.jobs import run_each
 from utf8fpga.hdl.toolchain import ToolFailedError
 from utf8fpga.model import InvalidArgumentError
 
@@ -374,8 +373,9 @@ def prove_all(
     waiting: dict[int, Future[list[Result]]] = {}
     following = 0
     calls = [(each, name, seconds) for each in chosen for name in wanted]
-    for count, (number, outcome) in enumerate(run_each(executor, _prove_call, calls), 1):
-        waiting[number] = outcome
+    numbers = {executor.submit(_prove_call, *call): number for number, call in enumerate(calls)}
+    for count, outcome in enumerate(as_completed(numbers), 1):
+        waiting[numbers[outcome]] = outcome
         done(count)
         while following in waiting:
             yield from waiting.pop(following).result()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from time import monotonic
@@ -12,7 +13,6 @@ from time import monotonic
 import numpy as np
 
 from utf8fpga.hdl import CoreParameters
-from utf8fpga.hdl.jobs import JobExecutor
 from utf8fpga.sim import check
 from utf8fpga.sim.beats import ContractError
 from utf8fpga.sim.bulk import BulkComparison, BulkDifferenceError, bulk_golden
@@ -26,6 +26,9 @@ _ROUND = 1 << 21
 
 _SLOW_ROUND = 1 << 14
 """The same without."""
+
+_ROUNDS_AHEAD = 32
+"""The rounds that begin elsewhere before the result of the first one is collected."""
 
 AT_ONCE = 1 << 18
 """Upper bound on the symbols that are compared at once."""
@@ -60,7 +63,7 @@ def soak(
     symbols: int | None = None,
     corpus: bytes = b"",
     on_round: Callable[[Totals], None] | None = None,
-    executor: JobExecutor | None = None,
+    executor: Executor | None = None,
 ) -> tuple[Totals, Mismatch | None]:
     """Compare a core with its golden function on packets and pauses that the seed determines: see `traffic`.
 
@@ -79,8 +82,8 @@ def soak(
     is_fast = simulation.engine != "python" and not parameters.accepts_gaps and bool(bulk_golden(simulation))
     size = _ROUND if is_fast else _SLOW_ROUND
     totals, begun, following = Totals(), monotonic(), seed
-    # Enough rounds that no worker waits; their results are collected in order.
-    limit = 2 * executor.jobs if executor else 1
+    # Results are collected in order.
+    limit = _ROUNDS_AHEAD if executor else 1
     pending: deque[Callable[[], tuple[Totals, Mismatch | None]]] = deque()
     while True:
         while (
@@ -103,7 +106,7 @@ def soak(
 
 
 def _begun_round(
-    simulation: Simulation, executor: JobExecutor | None, seed: int, is_fast: bool, corpus: bytes
+    simulation: Simulation, executor: Executor | None, seed: int, is_fast: bool, corpus: bytes
 ) -> Callable[[], tuple[Totals, Mismatch | None]]:
     """A function that returns the result of a round, which begins at once in an executor."""
     if executor is None:

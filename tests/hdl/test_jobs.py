@@ -10,19 +10,19 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future, wait
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.calls import alone, call_or_use_tool, fail, meet, say, wait_for, where
+from support.calls import call_or_use_tool, fail, meet, say, where
 from support.processes import LIMIT_SECONDS, is_running, started, wait_until
 from support.tiers import tiered
 
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove_all
-from utf8fpga.hdl.jobs import job_executor, run_each
+from utf8fpga.hdl.jobs import job_executor
 from utf8fpga.hdl.toolchain import ToolError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows has other signals and no process groups")
@@ -65,7 +65,9 @@ def assert_gone(processes: set[int]) -> None:
 
 def outcomes(function: Any, *calls: tuple[Any, ...], jobs: int = 1) -> list[Future[Any]]:
     with job_executor(jobs) as executor:
-        return [outcome for _, outcome in sorted(run_each(executor, function, calls), key=lambda each: each[0])]
+        found = [executor.submit(function, *call) for call in calls]
+        wait(found)
+        return found
 
 
 def results(function: Any, *calls: tuple[Any, ...], jobs: int = 1) -> list[Any]:
@@ -77,52 +79,25 @@ def test_as_many_calls_as_jobs_run_at_the_same_time(tmp_path: Path) -> None:
     assert results(meet, (one, two), (two, one), jobs=2) == ["two", "one"]
 
 
-def test_no_more_calls_than_jobs_run_at_the_same_time_and_a_worker_runs_several(tmp_path: Path) -> None:
-    assert results(alone, *[(tmp_path,)] * 3) == [True] * 3
+def test_a_worker_runs_several_calls_in_its_main_thread() -> None:
     ((process, is_main),) = set(results(where, *[(n,) for n in range(4)]))
     assert process != os.getpid()
     # Amaranth is not thread-safe.
     assert is_main
 
 
-def test_an_outcome_does_not_wait_for_an_earlier_call(tmp_path: Path) -> None:
-    with job_executor(2) as executor:
-        found = run_each(executor, wait_for, [(tmp_path / "later",), (tmp_path,)])
-        number, outcome = next(found)
-        assert (number, outcome.result()) == (1, tmp_path.name)
-        (tmp_path / "later").touch()
-        number, outcome = next(found)
-        assert (number, outcome.result()) == (0, "later")
-
-
-def test_an_exception_is_the_outcome_of_its_call_alone() -> None:
-    found = [outcome.exception() for outcome in outcomes(fail, ("plain",), ("odd",), ("end",), ("plain",))]
-    assert [(type(error), str(error)) for error in found] == [
-        (ToolError, "yosys is not at home"),
-        (RuntimeError, "TwoArgumentsError: not picklable"),
-        (BrokenExecutor, "a worker ended unexpectedly, with status 3"),
-        (ToolError, "yosys is not at home"),
-    ]
+def test_an_exception_is_the_outcome_of_its_call() -> None:
+    found = [outcome.exception() for outcome in outcomes(fail, ("plain",), ("plain",), ("end",))]
+    assert [(type(error), str(error)) for error in found[:2]] == [(ToolError, "yosys is not at home")] * 2
     assert found[0] is not None
     assert "in fail\n" in str(found[0].__cause__)
+    assert isinstance(found[2], BrokenExecutor)
 
 
-def test_a_message_of_several_workers_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_messages_of_workers_are_printed(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
     with caplog.at_level(logging.INFO, "utf8fpga"):
-        results(say, ("a tool compiles itself",), ("a tool compiles itself",), ("another",), jobs=2)
-    assert sorted(caplog.messages) == ["a tool compiles itself", "another"]
-
-
-@pytest.mark.filterwarnings("default")  # warnings of the cluster itself
-def test_a_worker_of_a_cluster_runs_one_call_at_a_time_unless_it_only_starts_tools(
-    cluster: str, tmp_path: Path
-) -> None:
-    with job_executor(dask=cluster) as executor:
-        assert [call.result() for _, call in run_each(executor, alone, [(tmp_path,)] * 4)] == [True] * 4
-        assert str(executor.submit(fail, "odd").exception()) == "not picklable"
-    with job_executor(dask=cluster, only_tools=True) as executor:
-        one, two = tmp_path / "one", tmp_path / "two"
-        assert {call.result() for _, call in run_each(executor, meet, [(one, two), (two, one)])} == {"one", "two"}
+        results(say, ("a tool compiles itself",))
+    assert capfd.readouterr().err == "utf8fpga: a tool compiles itself\n"
 
 
 # Proofs.
@@ -175,8 +150,8 @@ def test_every_configuration_can_be_sent_to_a_worker(configuration: Configuratio
 @posix
 def test_the_end_of_the_block_ends_workers_and_tools(tool: Path, tmp_path: Path) -> None:
     with job_executor(2) as executor:
-        found = run_each(executor, call_or_use_tool, [(None,), (tmp_path,), (tmp_path,)])
-        assert next(found)[0] == 0
+        ended, *_ = [executor.submit(call_or_use_tool, folder) for folder in (None, tmp_path, tmp_path)]
+        assert ended.result() == ""
         wait_until(lambda: len(at_work(tool)) == 4, expected="start of two tools")
         processes = at_work(tool)
     assert_gone(processes)

@@ -154,9 +154,8 @@ def test_a_soak_sends_each_packet_once(monkeypatch: pytest.MonkeyPatch) -> None:
     totals, mismatch = soak(simulation_of(DecoderParameters()), symbols=1)
     assert (mismatch, totals.rounds) == (None, 1)
     assert (bytes(sent), ends) == (b"abcdefg", given.ends.tolist())
-    # Other processes begin four rounds, of which two have enough symbols.
     monkeypatch.setattr(soak_module, "_ROUND", 2)
-    executor: Any = SimpleNamespace(jobs=2, submit=lambda call, *args: SimpleNamespace(result=lambda: call(*args)))
+    executor: Any = SimpleNamespace(submit=lambda call, *args: SimpleNamespace(result=lambda: call(*args)))
     for where in (None, executor):
         assert soak(simulation_of(DecoderParameters()), symbols=8, executor=where)[0].rounds == 2
 

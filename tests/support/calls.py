@@ -32,28 +32,9 @@ def meet(mine: Path, other: Path) -> str:
     return wait_for(other)
 
 
-def alone(folder: Path) -> bool:
-    """Whether no other call runs at the same time."""
-    mine = folder / f"{os.getpid()} {threading.get_ident()}"
-    mine.touch()
-    time.sleep(0.05)
-    found = len(list(folder.iterdir())) == 1
-    mine.unlink()
-    return found
-
-
-class TwoArgumentsError(Exception):
-    """An exception that cannot be pickled."""
-
-    def __init__(self, first: str, second: str) -> None:
-        super().__init__(first + second)
-
-
 def fail(how: str) -> None:
     if how == "plain":
         raise ToolError("yosys is not at home")
-    if how == "odd":
-        raise TwoArgumentsError("not", " picklable")
     os._exit(3)
 
 

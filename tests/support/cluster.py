@@ -17,7 +17,7 @@ def local_cluster() -> Iterator[str]:
     """The address of its scheduler; skips the test if Dask is not installed."""
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     settings = importlib.import_module("dask").config
-    options = {"processes": False, "n_workers": 2, "threads_per_worker": 2, "dashboard_address": ":0"}
+    options = {"processes": False, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         # Long timeouts, for a busy machine.
         settings.set({f"distributed.comm.timeouts.{each}": f"{LIMIT_SECONDS}s" for each in ("connect", "tcp")}),
