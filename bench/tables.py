@@ -64,13 +64,6 @@ def _packed(*lanes: int, pipeline: int | None = None) -> list[CoreParameters]:
     return [DecoderParameters(lanes=each, pipeline=pipeline) for each in lanes]
 
 
-_RECOVERING = (
-    DecoderParameters(lanes=4, refresh=1_000_000),
-    DecoderParameters(lanes=4, packed=False, refresh=1_000_000),
-    DecoderParameters(lanes=4, packed=False, buffer="registers"),
-)
-"""Decoders that recover from a bit flip without a reset from outside."""
-
 SCALING: tuple[Scaling, ...] = (
     *_points("hx8k", DecoderParameters(), *_sparse(1, pipeline=6), *_sparse(1)),
     # Of several settings of the pipeline the fastest is the first: the plots and the law of growth are of it.
@@ -78,7 +71,7 @@ SCALING: tuple[Scaling, ...] = (
     *_points("ecp5-85k", *_sparse(1, 4, 16), *_sparse(16, pipeline=3)),
     *_points("ecp5-85k", *_packed(4, 8, 16, 32, pipeline=5), *_packed(2, 4, 8), *_packed(16, pipeline=3)),
     *_points("ecp5-85k", *_packed(64), seeds=1),
-    *_points("ecp5-85k", *_RECOVERING),
+    *_points("ecp5-85k", DecoderParameters(lanes=4, packed=False, buffer="registers")),
     *_points("ecp5-85k-8", DecoderParameters(), *_sparse(4, 16, 64, pipeline=5), *_packed(4), *_packed(16, pipeline=5)),
 )
 """The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""

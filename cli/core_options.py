@@ -51,7 +51,7 @@ _SECTIONS = {
         *("plot", "record", "directory", "cache"),
     ),
     "Advanced": (
-        *("architecture", "pipeline", "buffer", "replacement", "refresh"),
+        *("architecture", "pipeline", "buffer", "replacement"),
         *("routed", "dask", "divide"),
     ),
 }

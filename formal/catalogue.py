@@ -135,7 +135,7 @@ def _(parameters: RemoverParameters) -> _Kind:
     return _Kind(parameters.name, parameters.lanes <= _NETLIST_LANES[True])
 
 
-_NAMED = ("table", "lanes", "architecture", "pipeline", "packed", "buffer", "replacement", "refresh")
+_NAMED = ("table", "lanes", "architecture", "pipeline", "packed", "buffer", "replacement")
 """The fields of a decoder's parameters that its name has words of its own for."""
 
 
@@ -158,8 +158,6 @@ def _decoder_name(parameters: DecoderParameters) -> str:
         words.append("no-replacement")
     if table is not TABLE_3_7:
         words.append(re.sub("[^a-z0-9]+", "-", spelled(table).lower()).strip("-"))
-    if parameters.refresh is not None:
-        words.append(f"refresh-{parameters.refresh}")
     return "-".join([*words, *(re.sub("[^a-z0-9]+", "-", word.lower()) for word in parameters.words(without=_NAMED))])
 
 
@@ -255,10 +253,7 @@ _ALL = (
         Configuration.of(each, on_request=_is_on_request(each))
         for each in (*_all_serial(), *_all_parallel(), *_all_packed())
     ),
-    *(
-        Configuration.of(parameters, on_request=True)
-        for parameters in (*_WIDE, *_WIDE_ENCODERS, *_REMOVERS[1:])
-    ),
+    *(Configuration.of(parameters, on_request=True) for parameters in (*_WIDE, *_WIDE_ENCODERS, *_REMOVERS[1:])),
     *map(
         Configuration.of,
         (

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-
 from utf8fpga.formal.abc import hold_each
 from utf8fpga.formal.aiger import Aig
 from utf8fpga.formal.invariants.buffer import BufferProof, Start

@@ -28,7 +28,6 @@ from utf8fpga.hdl.encoder.encoder import Encoder
 from utf8fpga.hdl.encoder.parameters import EncoderParameters
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.payloads import Kind, item_layout
-from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
 from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
@@ -49,10 +48,8 @@ __all__ = [
     "MAX_LANES",
     "MAX_REMOVER_LANES",
     "MAX_TAP_LANES",
-    "MOST",
     "PARALLEL_PIPELINES",
     "PIPELINES",
-    "STILL",
     "AxiStreamCore",
     "Core",
     "CoreParameters",
@@ -66,8 +63,6 @@ __all__ = [
     "PackedDecoder",
     "Packer",
     "ParallelDecoder",
-    "Refresh",
-    "RefreshedDecoder",
     "Remover",
     "RemoverParameters",
     "SerialDecoder",

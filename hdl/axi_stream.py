@@ -240,6 +240,5 @@ class AxiStreamCore(wiring.Component):
         return m
 
 
-
 def _report_assignments(ports: Any, report: Any) -> list[Any]:
     return [getattr(ports, f"report_{name}").eq(Value.cast(report[name])) for name, _ in report.shape()]

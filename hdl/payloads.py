@@ -23,7 +23,6 @@ class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclas
     INCOMPLETE = ErrorKind.INCOMPLETE.value
 
 
-
 def code_point_bits(table: EncodingTable) -> int:
     """The width of a code point: enough for the last one of a table, and for U+FFFD."""
     return max(table.last_code_point, REPLACEMENT_CHARACTER).bit_length()

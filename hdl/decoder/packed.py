@@ -33,9 +33,3 @@ class PackedDecoder(Chain):
     def stall_cycles(self) -> int:
         """See `Core.stall_cycles`: the packer may still be in its reset."""
         return self.sparse.stall_cycles + max(self.packer.stall_cycles, self.packer.reset_cycles)
-
-    @property
-    def silent_cycles(self) -> int:
-        """Upper bound on the cycles without a beat at the input and the output while items are pending."""
-        # A packer without a row at its output is ready, so the items of the sparse decoder pass through it.
-        return self.packer.stall_cycles + self.sparse.drain_cycles + self.packer.latency

@@ -52,7 +52,7 @@ class ParallelDecoder(wiring.Component):
     (`SlicedBuffer`) the memories of each slice of lanes have their own control.
 
     Args:
-        parameters: the parameters; those for a periodic reset and for gaps at the input have no effect here.
+        parameters: the parameters.
         keeps_empty: beats that hold no item are output too, empty, so that a packer behind does not take them for a
             pause of the input.
 

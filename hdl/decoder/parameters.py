@@ -17,7 +17,6 @@ from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.pipeline import BUFFERS, FASTEST, IN_PACKER, PipelineStages, default_pipeline
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
 from utf8fpga.hdl.payloads import item_layout, slots_layout
-from utf8fpga.hdl.periodic_reset import MAX_EVERY, RefreshedDecoder
 from utf8fpga.model import (
     CATALOGUE,
     REPLACEMENT_CHARACTER,
@@ -66,7 +65,7 @@ class DecoderParameters(TableParameters):
             default: serial for one lane, parallel for more.
         pipeline: register stages, 0 is the smallest; serial 0 to 2, parallel 0 to 6; default: the fewest with which the
             clock network of an ECP5 of speed grade 6 is the limit of plain decoders: 2, but 5 with more than 16 sparse
-            or 8 packed lanes, and in parallel decoders with `refresh`, or with a buffer in registers where there may
+            or 8 packed lanes, and in parallel decoders with a buffer in registers where there may
             be one in memory.
         packed: the words of an output beat are contiguous from word 0 (default); otherwise they are in order and may
             have gaps between them (sparse). With one lane there is nothing to pack, and the value is False.
@@ -77,7 +76,6 @@ class DecoderParameters(TableParameters):
         replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
         kind: items have the cause of their error.
         length: items have their number of code units.
-        refresh: lower bound on the cycles from one periodic reset to the next; None: no periodic reset.
 
     Raises:
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
@@ -106,7 +104,7 @@ class DecoderParameters(TableParameters):
         None,
         "Register stages. Serial: 0 (the smallest) to 2; parallel: 0 to 6. Default: the fewest with"
         " which a plain decoder reaches the clock of an ECP5 of speed grade 6: 2, but 5 with more than 16 sparse or 8"
-        " packed lanes, and if it is parallel with --refresh, or from 4 lanes on with --buffer registers.",
+        " packed lanes, and from 4 lanes on with --buffer registers.",
         range=(0, None),
     )
     packed: bool = option(
@@ -125,13 +123,6 @@ class DecoderParameters(TableParameters):
         True,
         "Leave the data of ill-formed items undefined, which is smaller; default: U+FFFD.",
         flags=("", "--no-replacement"),
-    )
-    refresh: int | None = option(
-        None,
-        "Reset the decoder periodically, between packets, at least this many cycles apart, which ends the effect of"
-        " bit flips. Default: no periodic reset.",
-        range=(1, MAX_EVERY),
-        metavar="CYCLES",
     )
     kind: bool = False
     length: bool = False
@@ -165,8 +156,8 @@ class DecoderParameters(TableParameters):
             )
         pipeline = self.pipeline
         if pipeline is None:
-            # Both lengthen the nets of the control.
-            is_slower = self.refresh is not None or (self.buffer == "registers" and self.lanes >= self.table.longest)
+            # It lengthens the nets of the control.
+            is_slower = self.buffer == "registers" and self.lanes >= self.table.longest
             pipeline = FASTEST if is_slower else default_pipeline(self.lanes, packed=self.packed)
         stages = PipelineStages.of(self.table, self.lanes, pipeline, "memory" if in_packer else self.buffer)
         self._set("pipeline", stages.pipeline)
@@ -180,8 +171,6 @@ class DecoderParameters(TableParameters):
         Raises:
             TableError: the architecture does not support the table.
         """
-        if self.refresh is not None:
-            return RefreshedDecoder(replace(self, refresh=None).build(), self.refresh)
         if self.architecture == "serial":
             return SerialDecoder(self)
         if self.buffer == IN_PACKER:
@@ -280,19 +269,14 @@ class DecoderParameters(TableParameters):
         mark = "U+FFFD" if self.replacement else "undefined"
         return [
             f"{self.table.name} decoder, {self.architecture}, {units} per cycle;",
-            f"pipeline {self.pipeline}, buffer {self.buffer or 'none'}, refresh {self.refresh or 'none'}.",
+            f"pipeline {self.pipeline}, buffer {self.buffer or 'none'}.",
             f"Words are UTF-32; for an ill-formed item {mark}.",
             f"Generated from: {self.table.source}.",
         ]
 
     def notes(self) -> list[str]:
-        """The latency of open sequences, and the periodic reset."""
-        lines = ["An item whose sequence may continue in the next beat is determined by the next beat."]
-        if self.refresh is not None:
-            lines.append(
-                f"Between packets it is reset, at least {self.refresh} cycles apart; s_axis_tready is low meanwhile."
-            )
-        return lines
+        """The latency of open sequences."""
+        return ["An item whose sequence may continue in the next beat is determined by the next beat."]
 
 
 _Arguments = ParamSpec("_Arguments")

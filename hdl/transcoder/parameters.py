@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-
 from utf8fpga.hdl.core import option
 from utf8fpga.hdl.decoder.parameters import MAX_LANES, DecoderParameters
 from utf8fpga.hdl.decoder.pipeline import FASTEST

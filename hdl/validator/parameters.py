@@ -79,9 +79,7 @@ class ValidatorParameters(TableParameters):
         well_formed = bool(fields["well_formed"])
         offset, kind = fields["offset"], fields["kind"]
         if well_formed and (offset or kind):
-            raise InvalidArgumentError(
-                f"the packet is well-formed, but its offset is {offset}, its kind {kind}"
-            )
+            raise InvalidArgumentError(f"the packet is well-formed, but its offset is {offset}, its kind {kind}")
         if not well_formed and not kind:
             raise InvalidArgumentError("the packet is ill-formed, but its kind is Kind.NONE")
         return ValidatorReport(

@@ -217,7 +217,11 @@ def _timing_lines(core: Core, reset: str, parameters: CoreParameters) -> Iterato
     if stall_cycles:
         most = counted(stall_cycles, "cycle")
         stalls = f"for at most {most} in a row while no output beat waits for m_axis_tready"
-        stalls += f", and only after {reset} or after a beat has waited." if _only_stalled(parameters) else "."
+        stalls += (
+            f", and only after {reset} or after a beat has waited."
+            if isinstance(parameters, DecoderParameters)
+            else "."
+        )
     rate = "one beat per cycle, whatever the input"
     if (growth := parameters.growth(core)) > 1:
         rate = (
@@ -233,11 +237,6 @@ def _timing_lines(core: Core, reset: str, parameters: CoreParameters) -> Iterato
         f" discarded. s_axis_tready may be high {when}; a beat that is transferred then is lost."
         f" After {reset}, s_axis_tready is {low}."
     )
-
-
-def _only_stalled(parameters: CoreParameters) -> bool:
-    """Whether the input stalls only after a reset or a stall of the output: a decoder that does not reset itself."""
-    return isinstance(parameters, DecoderParameters) and parameters.refresh is None
 
 
 def _wrapped(text: str, indent: int = 0) -> list[str]:

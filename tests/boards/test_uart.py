@@ -410,7 +410,10 @@ def test_parameters_are_checked() -> None:
     for arguments, message in (
         ({"depth": 3}, "buffer depth 3 is less than 4 entries"),
         ({"core": EncoderParameters()}, "the board's core must be a decoder or a transcoder to UTF-8, not encoder"),
-        ({"core": TranscoderParameters(from_="utf-16-le", to="utf-8")}, "UTF-16 has code units of 16 bits: a UART transfers 8"),
+        (
+            {"core": TranscoderParameters(from_="utf-16-le", to="utf-8")},
+            "UTF-16 has code units of 16 bits: a UART transfers 8",
+        ),
         ({"core": DecoderParameters(lanes=2)}, "lanes is 2, but a UART transfers one byte at a time: use 1"),
         ({"baud": 2000}, "baud rate 2000 is not in 1..1000: a bit has at least 4 cycles of 0.004 MHz"),
         ({"core": wide(0, 16)}, "wide has code units of 16 bits: a UART transfers 8"),

@@ -80,8 +80,6 @@ def test_table_prints_rows_and_dfa() -> None:
     assert "8 states that are not reject, 12 unit classes" in text
 
 
-
-
 @pytest.mark.parametrize("name", ["cesu-8", "modified-utf-8"])
 def test_decode_with_a_table(name: str, tmp_path: Path) -> None:
     # Longer than what is decoded at once, so that pairs of surrogates are split.
@@ -376,8 +374,6 @@ modified-utf-8-code-units); did you mean utf-8 or utf-32?
     generate --name 2nd | --name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first
     generate --name logic | --name 'logic' is a keyword of Verilog or SystemVerilog: choose another module name
     table CESU-8 | CESU-8 is a composition and has no table of its own: its tables are utf-16 and cesu-8-code-units
-    generate --refresh 99999999999999999999 | \
-Invalid value for '--refresh': 99999999999999999999 is not in the range 1<=x<=281474976710655
     decode '' | Invalid value for '[FILE]': '' is not the name of a file
     table -o '' | Invalid value for '-o' / '--output': '' is not the name of a file
     simulate --hex 41 --vcd '' | Invalid value for '--vcd': '' is not the name of a file

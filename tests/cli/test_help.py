@@ -82,7 +82,7 @@ def test_options_of_hardware_are_in_sections() -> None:
     assert {"--table", "--lanes", "--packed"} <= sections["Core"]
     assert {"--kind", "--reset-low", "--name"} <= sections["Ports"]
     assert {"--output", "--testbench", "--sva"} <= sections["Files"]
-    assert {"--pipeline", "--buffer", "--refresh"} <= sections["Advanced"]
+    assert {"--pipeline", "--buffer"} <= sections["Advanced"]
     # Each option is in one of them.
     command = cli.get_command(click.Context(cli), "generate")
     own = {each.opts[-1] if each.opts[-1].startswith("--") else each.opts[0] for each in command.params}

@@ -163,6 +163,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
 }
 """By name the fault, and the property that a random run violates."""
 
+
 def check_is_rejected(packer: type[Packer], violated: str) -> None:
     """Check that the solver finds a counterexample, and that random runs violate a property."""
     (result,) = prove_packer(PackerKind(packer, 2), violated)

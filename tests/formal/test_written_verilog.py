@@ -31,7 +31,6 @@ CORES = {
     "sparse-4-registers": DecoderParameters(lanes=4, packed=False, buffer="registers"),
     "packed-2": DecoderParameters(lanes=2),
     "packed-4": DecoderParameters(lanes=4),
-    "refresh": DecoderParameters(refresh=100, pipeline=0),
     "encoder-narrow": EncoderParameters(narrow=True),
     "encoder-2": EncoderParameters(to="utf-16-le", lanes=2),
     "to-utf-16-le": TranscoderParameters(to="utf-16-le"),
@@ -45,7 +44,7 @@ CORES = {
 }
 
 
-@pytest.mark.parametrize("parameters", tiered(CORES, ["sparse-4", "refresh", "remover-1"]))
+@pytest.mark.parametrize("parameters", tiered(CORES, ["serial", "sparse-4", "remover-1"]))
 def test_the_verilog_is_equal_to_its_design(parameters: CoreParameters) -> None:
     core = parameters.build()
     assert equal_verilog(axi_rtlil(core), axi_verilog(core), module_name(core)).proved is True

@@ -124,5 +124,3 @@ def test_the_stages_that_a_decoder_has_by_default() -> None:
     assert sparse(table=RFC_2279, lanes=5).stages == PipelineStages(2, "registers")
     assert sparse(lanes=16, buffer="registers").stages == PipelineStages(5, "registers")
     assert sparse(lanes=3, buffer="registers").pipeline == 2
-    assert sparse(lanes=4, refresh=9).pipeline == DecoderParameters(lanes=4, refresh=9).pipeline == 5
-    assert DecoderParameters().pipeline == DecoderParameters(refresh=9).pipeline == 2

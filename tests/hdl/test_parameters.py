@@ -38,7 +38,6 @@ VALUES: dict[str, list[Any]] = {
     "packed": [False, True],
     "buffer": [None, *BUFFERS, IN_PACKER],
     "replacement": [True, False],
-    "refresh": [None, 1000],
 }
 
 
@@ -122,15 +121,14 @@ def test_equal_cores_have_equal_parameters() -> None:
 
 
 def test_the_dictionary_is_json() -> None:
-    assert json.loads(json.dumps(DecoderParameters(lanes=4, refresh=9).as_dict())) == {
+    assert json.loads(json.dumps(DecoderParameters(lanes=4).as_dict())) == {
         "table": "UTF-8",
         "lanes": 4,
         "architecture": "parallel",
-        "pipeline": 5,
+        "pipeline": 2,
         "packed": True,
         "buffer": "packer",
         "replacement": True,
-        "refresh": 9,
         "kind": False,
         "length": False,
     }
@@ -146,7 +144,6 @@ WRONG_TYPES: dict[Any, tuple[str, tuple[Any, ...]]] = {
 TYPES = {
     "lanes": int,
     "pipeline": int | None,
-    "refresh": int | None,
     "width": int,
     "user": int,
     **dict.fromkeys(("packed", "narrow", "items", "replacement", "kind", "length"), bool),
@@ -197,7 +194,6 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
             {"lanes": 2, "architecture": "serial"},
             "a serial decoder accepts one code unit per cycle, not 2: use architecture parallel",
         ),
-        ({"refresh": 0}, "refresh 0 is not in 1..281474976710655"),
     ],
     "encoder": [
         ({"lanes": 0}, "lanes 0 is not in 1..64"),

@@ -34,7 +34,6 @@ LONGER = [
     *(f"--lanes {lanes} --sparse" for lanes in (2, 3, 8, 16, 17, 64)),
     "--lanes 4 --buffer registers",
     "--pipeline 1",
-    "--refresh 100",
 ]
 
 

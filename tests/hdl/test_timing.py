@@ -244,7 +244,6 @@ EVERY_RUN: list[tuple[CoreParameters, Cycles]] = [
     (DecoderParameters(lanes=4, pipeline=5), Cycles(1, 0, 17)),
     (DecoderParameters(lanes=8, packed=False, buffer="slices"), Cycles(drain=10)),
     (DecoderParameters(lanes=2), Cycles(1, 7, 12)),
-    (DecoderParameters(lanes=4, packed=False, refresh=60), Cycles(0, 25, 12)),
     (EncoderParameters(), Cycles(drain=1)),
     (EncoderParameters(to="utf-16-le", narrow=True), Cycles()),
     (EncoderParameters(lanes=2), Cycles(0, 0, 17)),

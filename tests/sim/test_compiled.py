@@ -52,7 +52,7 @@ DECODERS = [
     DecoderParameters(pipeline=0, kind=True, length=True),
     DecoderParameters(pipeline=2),
     DecoderParameters(architecture="parallel", kind=True, length=True),
-    DecoderParameters(lanes=2, packed=False, refresh=40, kind=True, length=True),
+    DecoderParameters(lanes=2, packed=False, kind=True, length=True),
     DecoderParameters(lanes=4, packed=False, buffer="memory"),
     DecoderParameters(lanes=4, packed=False, buffer="registers", replacement=False),
     DecoderParameters(lanes=4, packed=True),

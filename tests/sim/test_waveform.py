@@ -65,7 +65,6 @@ COMPONENTS = {
     "parallel, registers": ({"lanes": 2, "packed": False}, ["input", "output", "window", "buffer"]),
     "packed": ({"lanes": 4, "packed": True}, ["input", "output", "window", "packer"]),
     "packed, with a buffer": ({"lanes": 2, "packed": True}, ["input", "output", "decoder", "packer"]),
-    "refresh": ({"refresh": 100}, ["input", "output", "decoder", "refresh"]),
 }
 
 
