@@ -66,18 +66,17 @@ class Network:
 
     Args:
         folder: the folder for generated files.
-        frequency: of the system clock, in Hz, at most 125 MHz.
 
     Attributes:
         registers: the addresses of the registers by name.
     """
 
-    def __init__(self, folder: Path, frequency: int = FREQUENCY) -> None:
+    def __init__(self, folder: Path) -> None:
         folder = folder.resolve()
         platform = LatticeECP5Platform("LFE5U-25F-6BG256C", PADS, toolchain="trellis")
         reset = platform.request("rst")
         phy = ModelOfPhy(platform.request("eth_clocks"), platform.request("eth"), reset)
-        soc = GuardSoC(platform, phy, folder, frequency)
+        soc = GuardSoC(platform, phy, folder)
         soc.crg = Clocks(platform.request("clk"), reset)
         Builder(soc, output_dir=str(folder), compile_software=False).build(run=False, build_name="guard_soc")
         regions = soc.csr.regions
@@ -88,7 +87,7 @@ class Network:
             for at, register in enumerate(region.obj)
         }
         self._library = ctypes.CDLL(str(_compiled(folder)))
-        self._library.start(ctypes.c_uint64(frequency))
+        self._library.start(ctypes.c_uint64(FREQUENCY))
 
     def run(self, frames: Sequence[bytes], *, gap: int = GAP, wait: int = 0) -> list[bytes]:
         """Send frames, without preamble and check sequence, back to back; the frames that the SoC sent since.

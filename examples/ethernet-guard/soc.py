@@ -125,11 +125,11 @@ class GuardedPort(LiteXModule):
 class GuardSoC(SoCMini):
     """LiteEth's UDP core behind a PHY, with the guard at the port of syslog, and Etherbone for the registers."""
 
-    def __init__(self, platform: Any, phy: Any, folder: Path, frequency: int = FREQUENCY) -> None:
-        SoCMini.__init__(self, platform, clk_freq=frequency, csr_data_width=32)
+    def __init__(self, platform: Any, phy: Any, folder: Path) -> None:
+        SoCMini.__init__(self, platform, clk_freq=FREQUENCY, csr_data_width=32)
         self.phy = phy
         self.ethernet = ethernet = LiteEthUDPIPCore(
-            phy, MAC_ADDRESS, convert_ip(ADDRESS), frequency, dw=8 * LANES, with_sys_datapath=True
+            phy, MAC_ADDRESS, convert_ip(ADDRESS), FREQUENCY, dw=8 * LANES, with_sys_datapath=True
         )
         # A domain of its own, whose clock is the same one, has queues that cut the paths from transmitter to receiver.
         self.cd_registers = ClockDomain()
@@ -142,11 +142,11 @@ class GuardSoC(SoCMini):
 class Clocks(LiteXModule):
     """The system clock, from the oscillator of the board."""
 
-    def __init__(self, platform: Any, frequency: int) -> None:
+    def __init__(self, platform: Any) -> None:
         self.cd_sys = ClockDomain()
         self.pll = ECP5PLL()
         self.pll.register_clkin(platform.request(platform.default_clk_name), 1e9 / platform.default_clk_period)
-        self.pll.create_clkout(self.cd_sys, frequency, margin=1e-6)
+        self.pll.create_clkout(self.cd_sys, FREQUENCY, margin=1e-6)
 
 
 BOARDS = {"5a-75b": colorlight_5a_75b.Platform, "butterstick": gsd_butterstick.Platform}
@@ -165,7 +165,7 @@ def build(board: str, folder: Path) -> list[str]:
     platform.add_period_constraint(pads.rx, 1e9 / 125e6)
     phy = LiteEthPHYRGMII(pads, platform.request("eth"))
     soc = GuardSoC(platform, phy, gateware)
-    soc.crg = Clocks(platform, FREQUENCY)
+    soc.crg = Clocks(platform)
     builder = Builder(soc, output_dir=str(folder), csr_csv=str(folder / "csr.csv"), compile_software=False)
     builder.build(run=False, build_name="guard", timingstrict=True)
     script = gateware / "guard.ys"
