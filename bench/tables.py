@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 from utf8fpga.bench.design import Design, measured_core
@@ -18,7 +16,6 @@ from utf8fpga.hdl import (
     DecoderParameters,
     EncoderParameters,
     ValidatorParameters,
-    logic_digest,
 )
 from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.remover import RemoverParameters
@@ -109,39 +106,6 @@ def scaling_points(rows: Iterable[Scaling] = SCALING, cache: Cache | None = None
         if row.parameters not in cores:
             cores[row.parameters] = measured_core(row.parameters, cache=cache)
     return [Point(cores[row.parameters], DEVICES[row.device], tuple(range(1, row.seeds + 1))) for row in rows]
-
-
-_CELLS = (
-    "cells are look-up tables with logic, memory or carry, on iCE40 also flip-flops alone; LUT4 are those with logic:"
-)
-
-
-def recorded_notes(circuit: str) -> tuple[str, ...]:
-    """Lines for the header of the Verilog: area and clock that are recorded for a circuit; none without any.
-
-    Args:
-        circuit: the core and its ports, in RTLIL.
-    """
-    design = logic_digest(circuit)
-    lines: dict[str, str] = {}
-    tools: dict[str, str] = {}
-    for recorded in _recorded():
-        for row in recorded["figures"]:
-            if row["design"] == design and row["speed"]:
-                tools |= recorded["tools"]
-                area, mhz, usable = row["area"], row["speed"]["mhz"], row["usable_mhz"]
-                limit = f" (limit of the clock network; fabric {mhz:.0f})" if usable < mhz else ""
-                size = f"{area['cells']} cells, {area['luts']} LUT4, {area['flip_flops']} flip-flops"
-                lines[row["device"]] = f"  {DEVICES[row['device']].title}: {size}, {usable:.0f} MHz{limit}"
-    used = ", ".join(f"{tool} {number}" for tool, number in tools.items() if tool != "matplotlib")
-    return (f"Measured with registers at all ports ({used});", _CELLS, *lines.values()) if lines else ()
-
-
-def _recorded() -> list[dict[str, Any]]:
-    """The figures that are installed with this library."""
-    folder = files("utf8fpga.bench").joinpath("results")
-    names = ("figures.json", "scaling.json", "cores.json")
-    return [json.loads(folder.joinpath(name).read_text(encoding="utf-8")) for name in names]
 
 
 def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:

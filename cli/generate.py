@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from utf8fpga.bench.tables import recorded_notes
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FILE, output_option
 from utf8fpga.cli.output import CommandError, check_different, is_standard_output, spinner, writing
@@ -69,7 +68,7 @@ def generate(
             texts.append((vectors, bench_vectors(core)))
         if sva is not None:
             texts.append((sva, axi_assertions(core, name, **how)))
-        texts.append((output, axi_verilog(core, name, **how, notes=recorded_notes)))
+        texts.append((output, axi_verilog(core, name, **how)))
     # None is replaced unless all can be written.
     with ExitStack() as stack:
         for file, text in [(stack.enter_context(writing(path)), text) for path, text in texts]:

@@ -36,7 +36,6 @@ from utf8fpga.hdl.validator.report import report_layout
 from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.hdl.verilog.assertions import axi_assertions
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
-from utf8fpga.hdl.verilog.digest import logic_digest
 from utf8fpga.hdl.verilog.identifiers import check_module_name
 from utf8fpga.hdl.verilog.testbench import axi_testbench
 from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, edge_words, module_name
@@ -83,7 +82,6 @@ __all__ = [
     "decoder_core",
     "edge_words",
     "item_layout",
-    "logic_digest",
     "module_name",
     "parameters_of",
     "report_layout",

@@ -25,7 +25,6 @@ def header(
     ports: Mapping[str, tuple[str, int]],
     paths: Mapping[str, Collection[str]],
     command: Sequence[str],
-    notes: Sequence[str],
     reset: str,
 ) -> str:
     """The lines of the comment.
@@ -41,7 +40,6 @@ def header(
         *parameters.description(),
         f"Command: {shlex.join(['utf8fpga', 'generate', *command])}",
         *_wrapped(f"Parameters: {', '.join(values)}"),
-        *notes,
         f"Written by utf8fpga {version('utf8fpga')}",
         "Copyright (c) 2026, the utf8fpga authors",
         "SPDX-License-Identifier: BSD-2-Clause",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from amaranth.back import rtlil
@@ -103,7 +103,6 @@ def axi_verilog(
     *,
     reset_low: bool = False,
     command: Sequence[str] | None = None,
-    notes: Callable[[str], Sequence[str]] = lambda circuit: (),
 ) -> str:
     """`AxiStreamCore` as one self-contained Verilog-2005 file, the same byte for byte each time.
 
@@ -115,7 +114,6 @@ def axi_verilog(
         reset_low: the reset port is ``rst_n``, active low.
         command: the arguments of ``utf8fpga generate`` that the header states; default: those that select the core, and
             the other arguments of this function.
-        notes: further lines of the header, from the circuit in RTLIL; default: none.
 
     Raises:
         InvalidArgumentError: `name` is not valid, see `check_module_name`; or a symbol has other fields.
@@ -126,14 +124,8 @@ def axi_verilog(
     module = WrittenModule.of(core, name, reset_low, command)
     circuit, parts = _elaborated(core, module.name, reset_low)
     modules = read_rtlil(circuit)
-    written = modules_text(
-        modules,
-        tuple(module.ports),
-        parts,
-    )
-    comment = header(
-        core, module.name, module.ports, combinational_paths(modules), command, notes(circuit), module.reset
-    )
+    written = modules_text(modules, tuple(module.ports), parts)
+    comment = header(core, module.name, module.ports, combinational_paths(modules), command, module.reset)
     return comment + _WAIVER + written
 
 

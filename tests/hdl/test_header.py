@@ -51,7 +51,7 @@ def decoder(request: pytest.FixtureRequest) -> Core:
 
 def header(core: Core, reset: str = "rst") -> str:
     """The header without what is known only when the Verilog has been written."""
-    return text_of(header_lines(core, "core", {"clk": ("input", 1)}, {}, [], [], reset))
+    return text_of(header_lines(core, "core", {"clk": ("input", 1)}, {}, [], reset))
 
 
 def promised(decoder: Core, pattern: str) -> int:

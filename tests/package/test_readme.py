@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 from support.builds import Built
-from support.command import utf8fpga
 
 from utf8fpga.bench import tables
 from utf8fpga.bench.design import measured_core
+from utf8fpga.bench.digest import logic_digest
 from utf8fpga.bench.growth import growth_block
 from utf8fpga.bench.jobs import DEVICES, tool_versions
 from utf8fpga.bench.plot import drawn_digest
@@ -24,7 +24,7 @@ from utf8fpga.bench.sweep import Point, sweep
 from utf8fpga.cli import record
 from utf8fpga.cli.bench import ENGINE_LANES
 from utf8fpga.cli.output import CommandError
-from utf8fpga.hdl import DecoderParameters, axi_rtlil, logic_digest
+from utf8fpga.hdl import DecoderParameters, axi_rtlil
 from utf8fpga.model import TABLE_3_7, ErrorKind, decode
 from utf8fpga.model.render import render
 
@@ -180,25 +180,6 @@ def test_repeated_measurement_gives_the_recorded_figures(name: tuple[str, str]) 
     again, row = figure.as_dict(), BY_NAME[name]
     assert again["area"] == row["area"]
     assert again["speed"]["by_seed"].items() <= row["speed"]["by_seed"].items()
-
-
-@pytest.mark.parametrize("command", ["", "--pipeline 0", "--pipeline 0 --no-replacement"])
-def test_the_header_of_the_verilog_has_the_recorded_figures(command: str) -> None:
-    titles = {"": "pipelined", "--pipeline 0": "smallest"}
-    title = titles.get(command, "smallest, no U+FFFD in the data")
-    printed = utf8fpga("generate", *command.split()).stdout.decode()
-    for device in DEVICES.values():
-        row = BY_NAME[title, device.name]
-        size = f"{row['area']['cells']} cells, {row['area']['luts']} LUT4, {row['area']['flip_flops']} flip-flops"
-        assert f"//   {device.title}: {size}, {row['usable_mhz']:.0f} MHz" in printed
-    assert (command == "") == ("(limit of the clock network; fabric " in printed)
-
-
-def test_the_header_has_no_figures_of_a_core_that_is_not_measured_or_has_changed() -> None:
-    circuit = axi_rtlil(DecoderParameters().build())
-    assert tables.recorded_notes(circuit)
-    assert tables.recorded_notes(axi_rtlil(DecoderParameters(kind=True).build())) == ()
-    assert tables.recorded_notes(circuit.replace("cell $or ", "cell $xor ", 1)) == ()
 
 
 def test_the_tutorial_shows_the_report_of_the_build(shared_build: Callable[[str], Built]) -> None:
