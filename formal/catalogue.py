@@ -24,9 +24,7 @@ from utf8fpga.hdl import (
 from utf8fpga.hdl.core import spelled
 from utf8fpga.hdl.decoder.pipeline import FASTEST, default_pipeline
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
-from utf8fpga.model.encoder import ByteOrderMark
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
-from utf8fpga.model.table import Composition
 
 
 @dataclass(frozen=True)
@@ -118,14 +116,9 @@ def _(parameters: ValidatorParameters) -> _Kind:
 
 @_kind_of.register
 def _(parameters: TranscoderParameters) -> _Kind:
-    is_plain = parameters.packed and not parameters.narrow and parameters.bom is ByteOrderMark.KEEP
-    is_plain = is_plain and not isinstance(parameters.given.form, Composition)
     reason = ""
-    if parameters.decoder is None or not (parameters.lanes == 1 or is_plain):
-        reason = (
-            f"{parameters.name}: use a source other than UTF-32; with several lanes also packed wide output beats, bom"
-            " keep, and a source other than CESU-8 and Modified UTF-8"
-        )
+    if parameters.lanes > 1 and (parameters.narrow or not parameters.packed):
+        reason = f"{parameters.name}: with several lanes use packed wide output beats"
     words = [f"transcoder-{parameters.from_}-to-{parameters.to}", *parameters.words(without=("from_", "to"))]
     return _Kind("-".join(words).replace(" ", "-"), reason=reason)
 
@@ -226,8 +219,6 @@ _ENCODERS = [
     EncoderParameters(narrow=True),
     EncoderParameters(to="utf-16-le"),
     EncoderParameters(to="utf-16-be", narrow=True),
-    EncoderParameters(to="cesu-8"),
-    EncoderParameters(to="modified-utf-8", items=True),
 ]
 _TRANSCODERS = [
     TranscoderParameters(pipeline=0),
@@ -235,8 +226,6 @@ _TRANSCODERS = [
     TranscoderParameters(to="utf-16-be", pipeline=0),
     TranscoderParameters(from_="utf-16-be", to="utf-8", pipeline=0),
     TranscoderParameters(from_="utf-16-le", to="utf-16-be", pipeline=0),
-    TranscoderParameters(to="utf-16-le", bom=ByteOrderMark.REMOVE, pipeline=0),
-    TranscoderParameters(from_="utf-16-be", to="utf-8", bom=ByteOrderMark.DETECT, pipeline=0),
 ]
 _WIDE_ENCODERS = [
     EncoderParameters(to="utf-16-le", lanes=2),

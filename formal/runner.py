@@ -17,7 +17,6 @@ from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.cycles import SolverMissingError
 from utf8fpga.formal.drained_proof import prove_drained
-from utf8fpga.formal.mark_proof import prove_marks
 from utf8fpga.formal.netlist import TOP, equal_netlist, equal_verilog
 from utf8fpga.formal.packer_proof import PACKER_LANES, PackerKind, prove_packer
 from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_halves
@@ -260,10 +259,6 @@ def _(core: Transcoder, question: Question) -> list[Result]:
         return [question.result("structure", None, note="it is not its decoder and its encoder")]
     if question.wanted is not Property.STEADY:
         name = question.configuration.name
-        follows, marks = prove_marks(question.build(), question.wanted, seconds=question.seconds)
-        if not follows:
-            return [question.result("reachability", follows, parts=marks)]
-        parts = [*marks, *parts]
         (found,) = prove(replace(decoder, name=name), question.wanted, seconds=question.seconds)
         if not found.proved:
             return [replace(found, parts=(decoder.name,))]

@@ -20,7 +20,7 @@ from utf8fpga.formal.properties import Property
 from utf8fpga.formal.transcoder_reference import ItemEncoder
 from utf8fpga.hdl import parameters_of
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
-from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
+from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.model import EncodingTable
 
 TRANSCODER_PROPERTIES = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.INDEPENDENCE)
@@ -29,7 +29,7 @@ TRANSCODER_PROPERTIES = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEAD
 
 def is_same_decoder(transcoder: Transcoder) -> bool:
     """Whether the decoder is, line by line, the one that its parameters make, and of the table of the source."""
-    if transcoder.decoder.parameters.table != source_table(transcoder.parameters.given):
+    if transcoder.decoder.parameters.table != transcoder.parameters.given.table:
         return False
     ones = (transcoder.decoder, parameters_of(transcoder.decoder).build())
     first, second = (str(rtlil.convert(each, name="decoder", emit_src=False)) for each in ones)

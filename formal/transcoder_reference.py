@@ -14,7 +14,7 @@ from utf8fpga.formal.invariants.narrower import is_consistent
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.encoder.encoder import units_in_order
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
-from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
+from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 
 
@@ -22,10 +22,10 @@ class ItemEncoder(wiring.Component):
     """The encoder of a transcoder with one lane, behind any items that its decoder may output.
 
     A code point that no row of the source has is not output by the decoder; here it becomes an ill-formed item, whose
-    code point is arbitrary, or if marks are not U+FFFD one of them.
+    code point is arbitrary.
 
     Args:
-        transcoder: the transcoder, with a decoder and one lane. It must not be part of another design.
+        transcoder: the transcoder, with one lane. It must not be part of another design.
 
     Ports:
         input: stream of items, as at the output of the decoder.
@@ -35,10 +35,9 @@ class ItemEncoder(wiring.Component):
     packed = True
 
     def __init__(self, transcoder: Transcoder) -> None:
-        assert transcoder.decoder is not None
         assert transcoder.lanes == 1
         self.encoder, self.encoding = transcoder.encoder, transcoder.parameters.target
-        self.source = source_table(transcoder.parameters.given)
+        self.source = transcoder.parameters.given.table
         self.latency, self.drain_cycles = self.encoder.latency, self.encoder.drain_cycles
         output = transcoder.output.payload.shape()
         super().__init__(

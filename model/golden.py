@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from utf8fpga.model.decoder import ComposedDecoder
-from utf8fpga.model.practices import IncrementalDecoder
 
 
 class Symbol(NamedTuple):
@@ -76,7 +74,3 @@ class BulkGolden(Protocol):
         Args:
             ends: for each packet that ends here, the number of these symbols before its end, ascending.
         """
-
-
-GoldenDecoder: TypeAlias = IncrementalDecoder | ComposedDecoder
-"""The golden function of a decoder: code units in, items out."""

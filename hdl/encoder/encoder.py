@@ -33,7 +33,6 @@ def swapped_bytes(unit: Value) -> Value:
 class Encoder(Chain):
     """Words in, code units out (D79); what is no code point of the form becomes U+FFFD, with a flag.
 
-
     Throughput: a beat per cycle; with `narrow` a unit per cycle with one lane, and as many as lanes with more.
 
     Structure: `ParallelEncoder`; with one lane and `narrow` a `UnitQueue`.
@@ -63,7 +62,7 @@ class Encoder(Chain):
         super().__init__(
             parameters,
             {"encoder": self.encoder},
-            stage_ports(symbol, unit_layout(target.form.unit_width), lanes, lanes_of(self.encoder.output)),
+            stage_ports(symbol, unit_layout(target.table.unit_width), lanes, lanes_of(self.encoder.output)),
             {"encoder": Join(drops_null_beats=True), "output": units_in_order(target)},
         )
 

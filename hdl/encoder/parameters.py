@@ -13,11 +13,15 @@ from utf8fpga.hdl.encoder.logic import WORD_BITS
 from utf8fpga.hdl.payloads import OutputUnit
 from utf8fpga.model import UTF_32, InvalidArgumentError, spell
 from utf8fpga.model.encoder import CodeUnit, GoldenEncoder
-from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
+from utf8fpga.model.encodings import Encoding, encoding_named
 from utf8fpga.model.render import counted
 
 MAX_ENCODER_LANES = 64
 """Upper bound on the words per beat of an encoder."""
+
+
+GATE_ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
+"""The names of the encodings that encoders and transcoders have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +29,13 @@ class UnitParameters(CoreParameters):
     """The parameters of a core whose output symbols are code units.
 
     Attributes:
-        to: the name of the encoding of the output, one of `ENCODINGS`.
+        to: the name of the encoding of the output, one of `GATE_ENCODINGS`.
         packed: the units of an output beat are contiguous from lane 0 (default), or in order with gaps (sparse).
         narrow: an output beat has as many lanes as an input beat, and the input waits while more units than these are
             made of it; otherwise there are lanes for all units that a beat may become.
     """
 
-    to: str = option("utf-8", "The encoding of the output.", choices=tuple(ENCODINGS))
+    to: str = option("utf-8", "The encoding of the output.", choices=GATE_ENCODINGS)
     packed: bool = option(
         True,
         "Units of an output beat contiguous from lane 0 (default), or in order with gaps, which is smaller and has"
@@ -79,7 +83,7 @@ class UnitParameters(CoreParameters):
 
     def label(self, symbol: OutputUnit) -> str:
         """The unit in hexadecimal."""
-        return spell([symbol.value], self.target.form.unit_width)
+        return spell([symbol.value], self.target.table.unit_width)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +91,7 @@ class EncoderParameters(UnitParameters):
     """The parameters of an encoder.
 
     Attributes:
-        to: the name of the encoding of the output, one of `ENCODINGS`.
+        to: the name of the encoding of the output, one of `GATE_ENCODINGS`.
         lanes: words per beat, 1 to 64.
         packed: see `UnitParameters`; with one lane True.
         items: words are the items of a decoder, with the flag `error` in ``s_axis_tuser``.
@@ -132,7 +136,7 @@ class EncoderParameters(UnitParameters):
     def description(self) -> list[str]:
         """The encoding and the sizes."""
         words = counted(self.lanes, "word")
-        return [f"{self.target.form.name} encoder, {words} per cycle.", f"Generated from: {self.target.form.source}."]
+        return [f"{self.target.table.name} encoder, {words} per cycle.", f"Generated from: {self.target.table.source}."]
 
     def notes(self) -> list[str]:
         """What becomes of words that are no code points."""

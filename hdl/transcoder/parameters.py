@@ -9,16 +9,12 @@ from typing import ClassVar
 from utf8fpga.hdl.core import option
 from utf8fpga.hdl.decoder.parameters import MAX_LANES, DecoderParameters
 from utf8fpga.hdl.decoder.pipeline import FASTEST
-from utf8fpga.hdl.encoder.parameters import UnitParameters
-from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
-from utf8fpga.model import IncrementalDecoder
-from utf8fpga.model.decoder import ComposedDecoder
-from utf8fpga.model.encoder import ByteOrderMark, GoldenTranscoder
-from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
-from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.golden import GoldenDecoder
+from utf8fpga.hdl.encoder.parameters import GATE_ENCODINGS, UnitParameters
+from utf8fpga.hdl.transcoder.transcoder import Transcoder
+from utf8fpga.model.encoder import GoldenTranscoder
+from utf8fpga.model.encodings import Encoding, encoding_named
 from utf8fpga.model.render import counted
-from utf8fpga.model.table import Composition, EncodingTable, spell
+from utf8fpga.model.table import EncodingTable, spell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,16 +22,14 @@ class TranscoderParameters(UnitParameters):
     """The parameters of a transcoder.
 
     Attributes:
-        from_: the name of the encoding of the input, one of `ENCODINGS`.
-        to: the name of the encoding of the output, one of `ENCODINGS`. If it is the same one, ill-formed text becomes
+        from_: the name of the encoding of the input, one of `GATE_ENCODINGS`.
+        to: the name of the encoding of the output, one of `GATE_ENCODINGS`. If it is the same one, ill-formed text becomes
             well-formed text, and well-formed text remains as it is.
         lanes: input units per beat, 1 to 256.
         packed: see `UnitParameters`; with one lane True.
         narrow: see `UnitParameters`; with one lane True.
         pipeline: register stages of the decoder, see `DecoderParameters`; default: 2, with several lanes 5;
-            None for UTF-32, which needs none, so that only 0 may be given. With one lane and 2 the encoder has register
-            stages, too.
-        bom: what becomes of a byte order mark, U+FEFF, at the beginning of a packet: a value of `ByteOrderMark`.
+            With one lane and 2 the encoder has register stages, too.
 
     Raises:
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
@@ -51,7 +45,7 @@ class TranscoderParameters(UnitParameters):
     core: ClassVar[str] = "transcoder"
     input_noun: ClassVar[str] = "code unit"
 
-    from_: str = option("utf-8", "The encoding of the input.", choices=tuple(ENCODINGS), named=True)
+    from_: str = option("utf-8", "The encoding of the input.", choices=GATE_ENCODINGS, named=True)
     lanes: int = option(1, "Code units per beat.", range=(1, MAX_LANES))
     pipeline: int | None = option(
         None,
@@ -59,42 +53,26 @@ class TranscoderParameters(UnitParameters):
         range=(0, None),
     )
 
-    bom: ByteOrderMark = option(
-        ByteOrderMark.KEEP,
-        "What becomes of a byte order mark at the beginning of a packet: it is kept as a character (default),"
-        " removed, or selects the byte order and is removed.",
-        choices=tuple(each.value for each in ByteOrderMark),
-        named=True,
-    )
-
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.bom is ByteOrderMark.DETECT and self.given.unit_bytes == 1:
-            raise InvalidArgumentError(f"{self.from_} has no byte order to detect: use bom {ByteOrderMark.REMOVE}")
         self._check_narrow(self.lanes)
         if self.lanes == 1:
             self._set("packed", True)
             self._set("narrow", True)
-        decoder = self.decoder
-        if decoder is None and self.pipeline:
-            raise InvalidArgumentError(f"{self.from_} needs no decoder: leave out pipeline {self.pipeline}")
-        self._set("pipeline", decoder and decoder.pipeline)
+        self._set("pipeline", self.decoder.pipeline)
 
     def build(self) -> Transcoder:
         """The circuit."""
         return Transcoder(self)
 
     @property
-    def decoder(self) -> DecoderParameters | None:
-        """The parameters of the decoder, of a composition of the first one; None for UTF-32, which needs none."""
-        table = source_table(self.given)
-        if table.longest == 1:
-            return None
+    def decoder(self) -> DecoderParameters:
+        """The parameters of the decoder."""
         pipeline = self.pipeline
         if pipeline is None and self.lanes > 1:
             pipeline = FASTEST  # Not all transcoders reach the clock of `default_pipeline` with fewer stages.
         return DecoderParameters(
-            table=table,
+            table=self.given.table,
             lanes=self.lanes,
             packed=False,
             pipeline=pipeline,
@@ -112,21 +90,16 @@ class TranscoderParameters(UnitParameters):
 
     def golden(self) -> GoldenTranscoder:
         """The golden transcoder."""
-        form = self.given.form
-        if isinstance(form, Composition):
-            decoder: GoldenDecoder = ComposedDecoder(form)
-        else:
-            decoder = IncrementalDecoder(table=form)
-        return GoldenTranscoder(decoder, self.given, self.target, self.bom)
+        return GoldenTranscoder(self.given, self.target)
 
     @property
     def input_table(self) -> EncodingTable | None:
         """The form of the input, if a number of a beat is a code unit."""
-        return None if self.given.is_swapped else source_table(self.given)
+        return None if self.given.is_swapped else self.given.table
 
     def input_label(self, symbol: int) -> str:
         """The unit in hexadecimal."""
-        return spell([self.given.swapped(symbol)], self.given.form.unit_width)
+        return spell([self.given.swapped(symbol)], self.given.table.unit_width)
 
     @property
     def series(self) -> str:
@@ -137,17 +110,11 @@ class TranscoderParameters(UnitParameters):
         """The encodings and the sizes."""
         units = counted(self.lanes, "code unit")
         return [
-            f"{self.given.form.name} to {self.target.form.name} transcoder, {units} per cycle.",
-            f"Generated from: {self.given.form.source};",
-            f"and: {self.target.form.source}.",
+            f"{self.given.table.name} to {self.target.table.name} transcoder, {units} per cycle.",
+            f"Generated from: {self.given.table.source};",
+            f"and: {self.target.table.source}.",
         ]
 
     def notes(self) -> list[str]:
         """What becomes of ill-formed text."""
-        lines = ["There is one U+FFFD for each maximal subpart of an ill-formed subsequence (D93b)."]
-        if self.bom is ByteOrderMark.DETECT:
-            lines.append("U+FEFF at the beginning of a packet selects the byte order of the packet, and is removed;")
-            lines.append(f"without it the order is that of {self.from_}.")
-        elif self.bom is ByteOrderMark.REMOVE:
-            lines.append("U+FEFF at the beginning of a packet is removed.")
-        return lines
+        return ["There is one U+FFFD for each maximal subpart of an ill-formed subsequence (D93b)."]

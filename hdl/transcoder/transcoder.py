@@ -13,28 +13,19 @@ from utf8fpga.hdl.chain import Chain, Join
 from utf8fpga.hdl.core import Stage
 from utf8fpga.hdl.decoder.serial import PIPELINES
 from utf8fpga.hdl.encoder.encoder import in_byte_order, units_in_order
-from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic
+from utf8fpga.hdl.encoder.logic import EncoderLogic
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
 from utf8fpga.hdl.payloads import item_layout, unit_layout
-from utf8fpga.hdl.transcoder.byte_order_mark import MarkRemover, OrderDetector
-from utf8fpga.hdl.transcoder.composed_decoder import ComposedDecoder, flagged_form
-from utf8fpga.model.encoder import BYTE_ORDER_MARK, ByteOrderMark
 from utf8fpga.model.encodings import Encoding
-from utf8fpga.model.table import Composition, EncodingTable
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 
 
-def source_table(encoding: Encoding) -> EncodingTable:
-    """The table of the code units at the input; of a composition the unit table."""
-    return encoding.form.unit_table if isinstance(encoding.form, Composition) else encoding.form
-
-
-def _from_order(encoding: Encoding, *, drops_null_beats: bool = False) -> Join:
+def _from_order(encoding: Encoding) -> Join:
     """Code units whose bytes are in the order of an encoding."""
-    return Join(lambda unit, given: [Value.cast(unit).eq(in_byte_order(Value.cast(given), encoding))], drops_null_beats)
+    return Join(lambda unit, given: [Value.cast(unit).eq(in_byte_order(Value.cast(given), encoding))])
 
 
 class Transcoder(Chain):
@@ -48,11 +39,11 @@ class Transcoder(Chain):
     Throughput: a beat per cycle; with `narrow` as many units per cycle as lanes, which is a beat per cycle as long as
     the text does not grow.
 
-    Structure: a sparse decoder, of a composition a `ComposedDecoder`, and behind it a `ParallelEncoder`; with one
-    lane a `UnitQueue`, unless the decoder has its longest pipeline. UTF-32 needs no decoder.
+    Structure: a sparse decoder, and behind it a `ParallelEncoder`; with one lane a `UnitQueue`, unless the decoder has
+    its longest pipeline.
 
     Attributes:
-        decoder: the decoder; None for UTF-32.
+        decoder: the decoder.
         slots: output units per input unit, at most.
 
     Ports:
@@ -65,22 +56,12 @@ class Transcoder(Chain):
     def __init__(self, parameters: TranscoderParameters) -> None:
         source, target, lanes = parameters.given, parameters.target, parameters.lanes
         self.packed = parameters.packed
-        self.decoder: Any = None
         # With one lane it is smaller to make U+FFFD of ill-formed items in the encoder.
-        replacement, table = lanes > 1, source_table(source)
-        symbol: Any = WORD_BITS
-        if (decoder := parameters.decoder) is None:
-            logic = EncoderLogic.of_bits(target.table, table.unit_width)
-        else:
-            if isinstance(source.form, Composition):
-                # The units of an item are those of the second decoder.
-                table = flagged_form(source.form)
-                self.decoder = ComposedDecoder(source.form, decoder, replacement=replacement)
-            else:
-                self.decoder = replace(decoder, replacement=replacement).build()
-            symbol = item_layout(table)
-            logic = EncoderLogic.behind(table, target.table, marks=not replacement)
-        self.slots = slots = slots_for(logic, table if self.decoder else None)
+        replacement, table = lanes > 1, source.table
+        self.decoder: Any = replace(parameters.decoder, replacement=replacement).build()
+        symbol = item_layout(table)
+        logic = EncoderLogic.behind(table, target.table, marks=not replacement)
+        self.slots = slots = slots_for(logic, table)
         self.encoder: UnitQueue | ParallelEncoder
         if lanes == 1 and parameters.pipeline != PIPELINES[-1]:
             self.encoder = UnitQueue(logic, symbol, slots)
@@ -89,17 +70,8 @@ class Transcoder(Chain):
             # With fewer lanes a beat may have no item, and is not output by the decoder.
             collides = 1 < lanes < table.longest
             self.encoder = ParallelEncoder(logic, lanes, symbol, slots, output=output, collides=collides)
-        stages: dict[str, Stage] = {"decoder": self.decoder} if self.decoder else {}
-        if parameters.bom is not ByteOrderMark.KEEP:
-            stages["remover"] = MarkRemover(symbol, lanes, len(table.encode(BYTE_ORDER_MARK)))
-        stages["encoder"] = self.encoder
-        # A decoder accepts null beats.
-        drops = self.decoder is None
-        joins = {"output": units_in_order(target), next(iter(stages)): Join(drops_null_beats=drops)}
-        if parameters.bom is ByteOrderMark.DETECT:
-            stages = {"detector": OrderDetector(source, lanes), **stages}
-        else:
-            joins[next(iter(stages))] = _from_order(source, drops_null_beats=drops)
-        units = unit_layout(target.form.unit_width)
-        ports = stage_ports(source_table(source).unit_width, units, lanes, lanes_of(self.encoder.output))
+        stages: dict[str, Stage] = {"decoder": self.decoder, "encoder": self.encoder}
+        joins = {"decoder": _from_order(source), "output": units_in_order(target)}
+        units = unit_layout(target.table.unit_width)
+        ports = stage_ports(table.unit_width, units, lanes, lanes_of(self.encoder.output))
         super().__init__(parameters, stages, ports, joins)

@@ -13,7 +13,6 @@ from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import parameters_of
 from utf8fpga.hdl.validator.parameters import ValidatorParameters
 from utf8fpga.model import TABLE_3_7
-from utf8fpga.model.encoder import BYTE_ORDER_MARK
 from utf8fpga.model.validator import GoldenValidator
 from utf8fpga.model.vectors import boundary_texts, entries, memory_file, vectors
 
@@ -83,7 +82,7 @@ def _texts(core: Core) -> Iterator[tuple[str, Sequence[int]]]:
     found = [(each.name, list(each.units)) for each in vectors()] if table is TABLE_3_7 else [("empty", list[int]())]
     found += [] if table is TABLE_3_7 else boundary_texts(table)
     if source is not None:
-        marked = [*source.form.encode(BYTE_ORDER_MARK), *source.form.encode(ord("Z"))]
+        marked = [*source.table.encode(0xFEFF), *source.table.encode(ord("Z"))]
         other = [int.from_bytes(unit.to_bytes(source.unit_bytes, "big"), "little") for unit in marked]
         found += [("byte_order_mark", marked), ("byte_order_mark_of_the_other_order", other)]
         found = [(name, [source.swapped(unit) for unit in units]) for name, units in found]

@@ -443,7 +443,7 @@ boards has the command run, not 'icebreaker'; did you mean utf8fpga build icebre
 unknown configuration 'serial0'; did you mean serial-0 or serial-2? utf8fpga prove --list prints them
     prove zzz | unknown configuration 'zzz'; utf8fpga prove --list prints them
     simulate --hex 41 --wave x.png | --wave 'x.png' is drawn as SVG: name a file that ends in .svg
-    generate --bom remove | --bom is an option of the core transcoder: generate transcoder --bom ...
+    generate --from utf-8 | --from is an option of the core transcoder: generate transcoder --from ...
     bench --device hx9k | \
 Invalid value for '--device': 'hx9k' is not one of 'hx8k', 'up5k', 'ecp5-85k', 'ecp5-85k-8'; did you mean hx8k?
     generate encodr --lanes 2 | \
@@ -451,8 +451,7 @@ there is no core 'encodr' (known: decoder, encoder, transcoder, validator, remov
     bench 64 | there is no core '64' (known: decoder, encoder, transcoder, validator, remover)
     simulate transcodr text | there is no core 'transcodr'; did you mean transcoder?
     generate transcoder --to utf16-le | \
-Invalid value for '--to': 'utf16-le' is not one of 'utf-8', 'utf-16-le', 'utf-16-be', 'utf-32-le', 'utf-32-be', \
-'utf-8-of-rfc-2279', 'generalised-utf-8', 'cesu-8', 'modified-utf-8'; did you mean utf-16-le or utf-16-be?
+Invalid value for '--to': 'utf16-le' is not one of 'utf-8', 'utf-16-le', 'utf-16-be'; did you mean utf-16-le or utf-16-be?
     decode text --hex 41 | give either FILE or --hex BYTES, not 'text' and --hex '41'
     decode --hex 4 | --hex '4' is not bytes in hexadecimal: write them as 'C2 41'
     simulate text --json -o - | --json and -o - both write to standard output: leave out one of them

@@ -13,14 +13,12 @@ from support.tiers import tiered
 
 from utf8fpga.formal import runner
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
-from utf8fpga.formal.mark_proof import prove_marks
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
 from utf8fpga.hdl import DecoderParameters, TranscoderParameters
 from utf8fpga.hdl.shift_queue import ShiftQueue
-from utf8fpga.hdl.transcoder.byte_order_mark import MarkRemover
 from utf8fpga.model.forms import GENERALISED_UTF_8
 
 TRANSCODERS = [name for name, each in CONFIGURATIONS.items() if name.startswith("transcoder") and not each.on_request]
@@ -68,39 +66,6 @@ def test_an_encoder_with_a_fault_is_refuted(
     assert note.startswith(question)
 
 
-DETECTING = TranscoderParameters(from_="utf-16-be", to="utf-8", bom="detect")
-
-
-def marks_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    inject(
-        monkeypatch, MarkRemover, combinational(lambda stage: stage.output.payload.keep.eq(stage.input.payload.keep))
-    )
-
-
-@pytest.mark.parametrize(
-    ("fault", "wanted"),
-    [
-        (None, Property.EQUIVALENCE),
-        (None, Property.POWER_UP),
-        (marks_stay, Property.EQUIVALENCE),
-        (marks_stay, Property.POWER_UP),
-    ],
-)
-def test_stages_for_marks_are_proved_and_those_with_a_fault_are_refuted(
-    fault: Callable[..., None] | None, wanted: Property, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if fault:
-        fault(monkeypatch)
-    proved, names = prove_marks(DETECTING.build(), wanted)
-    assert (proved, names) == (fault is None, ["detector", "remover"])
-
-
-def test_a_transcoder_is_not_proved_without_its_stages_for_marks(monkeypatch: pytest.MonkeyPatch) -> None:
-    marks_stay(monkeypatch)
-    (result,) = prove(Configuration.of(TranscoderParameters(bom="remove")), Property.EQUIVALENCE)
-    assert (result.proved, result.parts) == (False, ("remover",))
-
-
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
@@ -142,14 +107,10 @@ def test_a_decoder_of_another_table_is_rejected() -> None:
     [
         {"lanes": 2, "packed": False},
         {"lanes": 2, "narrow": True},
-        {"lanes": 2, "bom": "remove"},
-        {"lanes": 2, "from_": "cesu-8"},
-        {"from_": "utf-32-le"},
     ],
 )
 def test_others_have_no_reference(given: dict[str, Any]) -> None:
     parameters = TranscoderParameters(**given)
     assert refusal(ValueError, Configuration.of, parameters) == (
-        f"the proofs have no reference for {parameters.name}: use a source other than UTF-32; with several lanes"
-        " also packed wide output beats, bom keep, and a source other than CESU-8 and Modified UTF-8"
+        f"the proofs have no reference for {parameters.name}: with several lanes use packed wide output beats"
     )

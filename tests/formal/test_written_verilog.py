@@ -35,8 +35,6 @@ CORES = {
     "encoder-2": EncoderParameters(to="utf-16-le", lanes=2),
     "to-utf-16-le": TranscoderParameters(to="utf-16-le"),
     "to-utf-16-le-pipeline-0": TranscoderParameters(to="utf-16-le", pipeline=0),
-    "from-cesu-8": TranscoderParameters(from_="cesu-8", pipeline=0),
-    "no-mark": TranscoderParameters(to="utf-16-le", bom="remove", pipeline=0),
     "sanitizer-2": TranscoderParameters(lanes=2),
     "remover-1": RemoverParameters(lanes=1, width=20, user=3),
     "remover-3": RemoverParameters(lanes=3, width=3),

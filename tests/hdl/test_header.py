@@ -100,7 +100,6 @@ RATES: list[CoreParameters] = [
     RemoverParameters(lanes=2),
     TranscoderParameters(),
     TranscoderParameters(to="utf-16-le"),
-    TranscoderParameters(from_="utf-32-le", to="utf-16-le", lanes=2, narrow=True),
     EncoderParameters(),
     EncoderParameters(narrow=True),
     EncoderParameters(to="utf-16-be", lanes=2, narrow=True),
@@ -108,7 +107,6 @@ RATES: list[CoreParameters] = [
     TranscoderParameters(lanes=2, narrow=True),
     TranscoderParameters(lanes=2),
     TranscoderParameters(from_="utf-16-be"),
-    EncoderParameters(to="cesu-8", narrow=True),
 ]
 RATES_IN_EVERY_RUN = 9
 
@@ -162,10 +160,6 @@ PATHS: list[tuple[CoreParameters, dict[str, str]]] = [
     (EncoderParameters(), MOVES),
     (TranscoderParameters(pipeline=0), {"s_axis_tready": f"{PAYLOAD}, m_axis_tready"}),
     (TranscoderParameters(pipeline=1), MOVES),
-    (
-        TranscoderParameters(from_="utf-32-le"),
-        {"s_axis_tready": "s_axis_tdata, s_axis_tkeep, m_axis_tready"},
-    ),
     (EncoderParameters(lanes=2), {}),
     (TranscoderParameters(lanes=2), {}),
 ]

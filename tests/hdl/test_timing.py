@@ -264,10 +264,8 @@ LONGER: list[tuple[CoreParameters, Cycles]] = [
     (EncoderParameters(lanes=2, to="utf-16-le", narrow=True), Cycles(4, 3, 2)),
     (TranscoderParameters(from_="utf-16-le", pipeline=0), Cycles(1)),
     (TranscoderParameters(to="utf-16-le", pipeline=2), Cycles(8, 1, 10)),
-    (TranscoderParameters(from_="utf-32-le", to="utf-16-le"), Cycles()),
     (TranscoderParameters(to="utf-8", lanes=2, narrow=True), Cycles(16, 7, 15)),
     (TranscoderParameters(to="utf-16-le", lanes=4, packed=False), Cycles(0, 1, 14)),
-    (TranscoderParameters(from_="cesu-8", to="utf-16-le", lanes=2, packed=False), Cycles(1, 7, 24)),
     (ValidatorParameters(lanes=3), Cycles(stall=1)),
 ]
 """Those whose parts or whose contract another one has, too."""

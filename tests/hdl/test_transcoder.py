@@ -22,11 +22,8 @@ from utf8fpga.sim.strategies import any_text, stream_patterns
 PAIRS = {
     "8-16": {"to": "utf-16-le"},
     "8-8": {},
-    "8-32": {"to": "utf-32-be"},
     "16-8": {"from_": "utf-16-be"},
     "16-16": {"from_": "utf-16-le", "to": "utf-16-be"},
-    "32-8": {"from_": "utf-32-le"},
-    "8-cesu": {"to": "cesu-8"},
 }
 SHAPES: dict[str, dict[str, Any]] = {
     "": {"pipeline": 0},
@@ -40,7 +37,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "-16": {"lanes": 16},
 }
 CHOICES = {f"{pair}{shape}": PAIRS[pair] | SHAPES[shape] for pair in PAIRS for shape in SHAPES}
-CHOICES |= {f"{pair}-pipelined": {**PAIRS[pair], "pipeline": 2} for pair in ("8-16", "8-8", "8-32", "16-8", "8-cesu")}
+CHOICES |= {f"{pair}-pipelined": {**PAIRS[pair], "pipeline": 2} for pair in ("8-16", "8-8", "16-8")}
 CHOICES |= {
     f"8-{width}-{lanes}": {"to": to, "lanes": lanes}
     for width, to in ((8, "utf-8"), (16, "utf-16-le"))

@@ -15,7 +15,7 @@ from support.codecs_oracle import (
 )
 from support.oracle import refusal
 
-from utf8fpga.model import CESU_8, MODIFIED_UTF_8, IncrementalDecoder, InvalidArgumentError
+from utf8fpga.model import CESU_8, MODIFIED_UTF_8, InvalidArgumentError
 from utf8fpga.model.encoder import CodeUnit, GoldenEncoder, GoldenTranscoder
 from utf8fpga.model.encodings import ENCODINGS, encoding_named
 from utf8fpga.model.table import Composition
@@ -27,8 +27,7 @@ BOUNDARY_UNITS = (0x41, 0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000, 0xFEFF)
 
 
 def transcoder(source: str, target: str) -> GoldenTranscoder:
-    form = ENCODINGS[source].form
-    return GoldenTranscoder(IncrementalDecoder(table=form), ENCODINGS[source], ENCODINGS[target])
+    return GoldenTranscoder(ENCODINGS[source], ENCODINGS[target])
 
 
 def test_the_names_are_those_of_cpython_where_it_has_them() -> None:

@@ -124,8 +124,6 @@ MARKERS = {
     "utf8fpga generate --lanes 4 -o utf8_decoder.v": "",
     "utf8fpga generate --lanes 4 -o utf8_decoder.v --testbench": "slow",
     "utf8fpga generate transcoder --to utf-16-le --lanes 4": "slow",
-    "utf8fpga generate transcoder --from cesu-8": "slow",
-    "utf8fpga generate transcoder --bom remove": "slow",
     "utf8fpga generate validator --lanes 16": "slow",
     "utf8fpga check decoder.v": "slow",
     "utf8fpga check decoder.v --prove": "proof",
