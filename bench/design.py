@@ -16,9 +16,9 @@ from typing import Any
 from amaranth.lib.wiring import In
 
 from utf8fpga.bench import flat
+from utf8fpga.bench.cache import Cache
 from utf8fpga.bench.digest import logic_digest
 from utf8fpga.hdl import CoreParameters, axi_rtlil, axi_signature, module_name
-from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.foreign import CoreError, read_module
 from utf8fpga.hdl.toolchain import present_version
 

@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from utf8fpga.bench.cache import Cache
 from utf8fpga.bench.design import Design
 from utf8fpga.bench.jobs import (
     Area,
@@ -32,7 +33,6 @@ from utf8fpga.bench.jobs import (
     route,
     synthesise,
 )
-from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.toolchain import ToolError, present_version
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, NamedTuple
 
+from utf8fpga.bench.cache import Cache
 from utf8fpga.bench.design import Design, measured_core
 from utf8fpga.bench.jobs import DEVICES, FORMAT, Area, CriticalPath, Device, Speed, tool_versions
 from utf8fpga.bench.sweep import Figure, Point
@@ -17,7 +18,6 @@ from utf8fpga.hdl import (
     EncoderParameters,
     ValidatorParameters,
 )
-from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.model.render import counted, markdown

@@ -17,6 +17,7 @@ import click
 import platformdirs
 
 from utf8fpga.bench import tables
+from utf8fpga.bench.cache import Cache
 from utf8fpga.bench.design import foreign_core, measured_core
 from utf8fpga.bench.jobs import DEVICES, Device, tool_versions
 from utf8fpga.bench.plot import plot_tools, scaling_plot
@@ -45,7 +46,6 @@ from utf8fpga.cli.record import (
 )
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.hdl import CORES, DecoderParameters
-from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.foreign_ports import read_description
 from utf8fpga.hdl.toolchain import present_version
 from utf8fpga.model.render import counted

@@ -12,7 +12,6 @@ import functools
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sysconfig
 import tempfile
@@ -91,8 +90,6 @@ def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
     program = find_tool(tool)
     command = [program, *arguments]
     status, printed = run_command(tool, command, directory, _environment(tool, program))
-    if status == _MAPPED_FILE_CHANGED and not printed:
-        status, printed = run_command(tool, command, directory, _environment(tool, program, thorough=True))
     if status:
         raise tool_error(tool, status, printed)
     return printed
@@ -125,10 +122,6 @@ def run_yosys(script: str, files: Mapping[str, str | bytes], *results: str) -> l
         run_tool("yosys", ["-q", "-p", script], directory=directory)
         paths = (directory / name for name in results)
         return [path.read_bytes() if path.exists() else b"" for path in paths]
-
-
-_MAPPED_FILE_CHANGED = -getattr(signal, "SIGBUS", 0) or None
-"""The exit status of a tool whose compiled form was truncated while it ran, if it has printed nothing."""
 
 
 def run_command(tool: str, command: Sequence[str], directory: Path, environment: Mapping[str, str]) -> tuple[int, str]:
@@ -164,7 +157,7 @@ def run_command(tool: str, command: Sequence[str], directory: Path, environment:
         return process.returncode, printed
 
 
-def _environment(tool: str, program: str, *, thorough: bool = False) -> dict[str, str]:
+def _environment(tool: str, program: str) -> dict[str, str]:
     """Where a tool finds its compiled form, which is made at its first start."""
     if not is_yowasp(program):
         return {}
@@ -176,9 +169,10 @@ def _environment(tool: str, program: str, *, thorough: bool = False) -> dict[str
             raise ToolError(f"{tool_error(tool, status, printed)}; its compiled form is to be in {str(folder)!r}")
 
     try:
-        return {"YOWASP_CACHE_DIR": str(compiled_form(program, compile_into, thorough=thorough))}
+        return {"YOWASP_CACHE_DIR": str(compiled_form(program, compile_into))}
     except OSError as error:
-        raise ToolError(f"{tool} cannot be compiled: {error.filename!r}: {error.strerror}") from None
+        reason = f"{error.filename!r}: {error.strerror}: name another folder in YOWASP_CACHE_DIR"
+        raise ToolError(f"{tool} cannot be compiled: {reason}") from None
 
 
 def stop_tools() -> None:

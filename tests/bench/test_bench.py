@@ -28,6 +28,7 @@ from support.programs import write_program
 from support.tiers import tiered
 
 from utf8fpga.bench import jobs
+from utf8fpga.bench.cache import Cache, CacheError
 from utf8fpga.bench.design import CoreError, Design, foreign_core, measured_core
 from utf8fpga.bench.flat import FlatVerilog
 from utf8fpga.bench.growth import CHIPS, growth_block
@@ -44,7 +45,6 @@ from utf8fpga.bench.tables import (
 )
 from utf8fpga.cli import record
 from utf8fpga.hdl import DecoderParameters
-from utf8fpga.hdl.cache import Cache, CacheError
 from utf8fpga.hdl.foreign import read_module, read_script
 from utf8fpga.hdl.foreign_ports import read_description
 from utf8fpga.hdl.toolchain import ToolError, run_tool
@@ -390,7 +390,7 @@ def test_cache_that_cannot_be_written(tmp_path: Path, tools: FakeTools) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the size of a file")
 def test_full_cache(tmp_path: Path) -> None:
     """A limit on the size of files is an error like that of a full disk."""
-    words = "import resource, signal, sys, pathlib; from utf8fpga.hdl.cache import Cache; "
+    words = "import resource, signal, sys, pathlib; from utf8fpga.bench.cache import Cache; "
     words += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (999, 999)); "
     words += "Cache(pathlib.Path(sys.argv[1])).put('key', bytes(1000))"
     done = run([sys.executable, "-c", words, str(tmp_path)], capture_output=True, text=True)

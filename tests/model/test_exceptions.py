@@ -7,11 +7,11 @@ import pickle
 
 import pytest
 
+from utf8fpga.bench.cache import CacheError
 from utf8fpga.bench.design import CoreError
 from utf8fpga.bench.plot import PlotError
 from utf8fpga.boards.build import BuildError
 from utf8fpga.cli.output import CommandError
-from utf8fpga.hdl.cache import CacheError
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError, TableError, UserError
 
