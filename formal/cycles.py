@@ -4,14 +4,12 @@
 The steps of an induction are such questions. The cycles are one graph without latches, in which equal gates of
 different cycles are one gate. So a claim that the next cycle only restates, which is common in a pipeline, needs no
 search. A claim is a conjunction of smaller ones; they are decided one after another, those that need much search after
-all others, and each is given to the next ones. ABC's bounded model checking has neither, and does not decide those of
-a packer of 8 lanes.
+all others, and each is given to the next ones. ABC's bounded model checking has neither.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from utf8fpga.formal.aiger import Aig, GateList
@@ -36,25 +34,21 @@ class Cycles:
     Args:
         aig: the circuit. Inputs that choose the first values of latches are inputs of the first cycle, like others.
         fixed: per cycle the inputs that have a fixed value, 0 or 1, by number.
-        any_start: all latches start with any value, as do further inputs.
 
     Attributes:
-        states: per cycle the literals of the latches at its beginning, and those after the last one.
+        inputs, outputs: per cycle the literals of both.
     """
 
-    def __init__(self, aig: Aig, fixed: Sequence[Mapping[int, int]], *, any_start: bool = False) -> None:
-        count = aig.inputs * len(fixed)
-        self.gates = GateList.blank(count + any_start * len(aig.latches))
+    def __init__(self, aig: Aig, fixed: Sequence[Mapping[int, int]]) -> None:
+        self.gates = GateList.blank(aig.inputs * len(fixed))
         self.inputs: list[list[int]] = []
         self.outputs: list[list[int]] = []
-        state = [any_start * 2 * (1 + count + n) for n in range(len(aig.latches))]
-        self.states = [state]
+        state = [0] * len(aig.latches)
         for cycle, known in enumerate(fixed):
             inputs = [known.get(n, 2 * (1 + cycle * aig.inputs + n)) for n in range(aig.inputs)]
             outputs, state = next_cycle(self.gates, aig, state, inputs)
             self.inputs.append(inputs)
             self.outputs.append(outputs)
-            self.states.append(state)
 
 
 def next_cycle(gates: GateList, aig: Aig, state: Sequence[int], inputs: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -122,30 +116,20 @@ class _Solver:
     """A SAT solver in which the literals `given` are 1, with the gates on which these and `wanted` depend."""
 
     def __init__(self, gates: GateList, given: Iterable[int], wanted: Iterable[int]) -> None:
-        self._gates, self._given, self._wanted = gates, [*given], [*wanted]
-
-    @cached_property
-    def _solver(self) -> Any:
+        assumed = [*given]
         # Variable 0 is the constant 0; the solver's first one is in its place.
-        clauses = [[-1], *([_number(literal)] for literal in self._given)]
-        todo, seen = [literal & ~1 for literal in (*self._given, *self._wanted)], {0}
+        clauses = [[-1], *([_number(literal)] for literal in assumed)]
+        todo, seen = [literal & ~1 for literal in (*assumed, *wanted)], {0}
         while todo:
             literal = todo.pop()
             if literal in seen:
                 continue
             seen.add(literal)
-            if pair := self._gates.inputs_of(literal):
+            if pair := gates.inputs_of(literal):
                 gate, one, other = _number(literal), *(_number(each) for each in pair)
                 clauses += [[-gate, one], [-gate, other], [gate, -one, -other]]
                 todo += [each & ~1 for each in pair]
-        return _solver_of(clauses)
-
-    def learn(self, literals: Iterable[int]) -> None:
-        """Some literals are 1."""
-        self._given += (new := [*literals])
-        if "_solver" in vars(self):
-            for literal in new:
-                self._solver.add_clause([_number(literal)])
+        self._solver = _solver_of(clauses)
 
     def decide(self, literals: Sequence[int], conflicts: int) -> bool | None:
         """Whether some literals are 1; those that are proved are learnt, also if others are undecided."""
@@ -158,7 +142,7 @@ class _Solver:
             if found is None:
                 undecided = True
             else:
-                self.learn([literal])
+                self._solver.add_clause([_number(literal)])
         return None if undecided else True
 
 
