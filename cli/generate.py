@@ -19,9 +19,7 @@ from utf8fpga.hdl import (
     axi_verilog,
     bench_vectors,
     check_module_name,
-    edge_words,
 )
-from utf8fpga.hdl.cores import command_words
 from utf8fpga.model import InvalidArgumentError
 
 
@@ -54,21 +52,18 @@ def generate(
     if name is not None:
         _check_name(name)
     core = _with_fields(parameters, kind=kind, length=length).build()
-    named = [] if name is None else ["--name", name]
-    command = [*command_words(parameters), *named, *edge_words(core, reset_low=reset_low)]
-    how: Any = {"reset_low": reset_low, "command": command}
     texts: list[tuple[str, str]] = []
     with spinner(f"writing {parameters.name}"):  # Many lanes take minutes.
         if testbench is not None:
             names = {"verilog": output, "testbench": testbench, "vectors": vectors}
             # The test bench names the files, unless they are standard output.
             known: Any = {file: None if is_standard_output(path) else path for file, path in names.items()}
-            texts.append((testbench, axi_testbench(core, name, **how, **known)))
+            texts.append((testbench, axi_testbench(core, name, reset_low=reset_low, **known)))
         if vectors is not None:
             texts.append((vectors, bench_vectors(core)))
         if sva is not None:
-            texts.append((sva, axi_assertions(core, name, **how)))
-        texts.append((output, axi_verilog(core, name, **how)))
+            texts.append((sva, axi_assertions(core, name, reset_low=reset_low)))
+        texts.append((output, axi_verilog(core, name, reset_low=reset_low)))
     # None is replaced unless all can be written.
     with ExitStack() as stack:
         for file, text in [(stack.enter_context(writing(path)), text) for path, text in texts]:

@@ -38,7 +38,7 @@ from utf8fpga.hdl.verilog.assertions import axi_assertions
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
 from utf8fpga.hdl.verilog.identifiers import check_module_name
 from utf8fpga.hdl.verilog.testbench import axi_testbench
-from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, edge_words, module_name
+from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, module_name
 
 __all__ = [
     "ARCHITECTURES",
@@ -80,7 +80,6 @@ __all__ = [
     "check_module_name",
     "command_words",
     "decoder_core",
-    "edge_words",
     "item_layout",
     "module_name",
     "parameters_of",

@@ -85,4 +85,8 @@ class GoldenTranscoder:
     def process(self, symbols: Iterable[int], final: bool = False) -> list[CodeUnit]:
         """See `Golden.process`."""
         items = self._decoder.process(map(self._source.swapped, symbols), final)
-        return [unit for item in items for unit in _encoded(self._target, item.code_point, item.length, item.error is not None)]
+        return [
+            unit
+            for item in items
+            for unit in _encoded(self._target, item.code_point, item.length, item.error is not None)
+        ]

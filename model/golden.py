@@ -7,7 +7,6 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 
-
 class Symbol(NamedTuple):
     """A symbol of an output packet.
 

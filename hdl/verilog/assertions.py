@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from string import Template
 
@@ -20,7 +20,6 @@ def axi_assertions(
     name: str | None = None,
     *,
     reset_low: bool = False,
-    command: Sequence[str] | None = None,
 ) -> str:
     """The contract of the module that `axi_verilog` writes, as immediate assertions in SystemVerilog.
 
@@ -32,12 +31,11 @@ def axi_assertions(
     Args:
         name: the name of the core's module; default: see `module_name`.
         reset_low: the reset port is ``rst_n``, active low.
-        command: the arguments of ``utf8fpga generate`` that its comment states; default: those that select the core.
 
     Raises:
         InvalidArgumentError: `name` is not valid.
     """
-    module = WrittenModule.of(core, name, reset_low, command)
+    module = WrittenModule.of(core, name, reset_low)
     ports = module.ports
     widths = {port: f"[{width - 1}:0] " if width > 1 else "" for port, (_, width) in ports.items()}
     vectors = widths | {port: f"[{ports[port][1] - 1}:0] " for port in ports if port.endswith(("data", "keep", "user"))}

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -25,7 +25,6 @@ def axi_testbench(
     name: str | None = None,
     *,
     reset_low: bool = False,
-    command: Sequence[str] | None = None,
     verilog: str | None = None,
     testbench: str | None = None,
     vectors: str | None = None,
@@ -38,7 +37,6 @@ def axi_testbench(
     Args:
         name: the name of the core's module; default: see `module_name`. That of the bench is this with ``_bench``.
         reset_low: the reset port is ``rst_n``, active low.
-        command: the arguments of ``utf8fpga generate`` that its comment states; default: those that select the core.
         verilog, testbench, vectors: the names of the files of the core, of the bench and of the vectors, which its
             comment states and from the last of which it reads; default: ``NAME.v``, ``NAME_bench.v``, ``vectors.hex``.
 
@@ -46,7 +44,7 @@ def axi_testbench(
         InvalidArgumentError: `name` is not valid.
     """
     parameters, is_tap, report = parameters_of(core), hasattr(core, "tap"), report_fields(core)
-    name, _, ports, words = module = WrittenModule.of(core, name, reset_low, command)
+    name, _, ports, words = module = WrittenModule.of(core, name, reset_low)
     given, made = SymbolPorts.of(core.input), None if is_tap else SymbolPorts.of(core.output)
     verilog, testbench = _shown(verilog, f"{name}.v"), _shown(testbench, f"{name}_bench.v")
     vectors = _shown(vectors, "vectors.hex")

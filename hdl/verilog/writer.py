@@ -49,13 +49,21 @@ class WrittenModule(NamedTuple):
     words: Sequence[str]
 
     @staticmethod
-    def of(core: Core, name: str | None, reset_low: bool, words: Sequence[str] | None) -> WrittenModule:
-        """The module for a core, with the defaults of `axi_verilog` for what is None."""
-        name = module_name(core) if name is None else name
+    def of(core: Core, name: str | None, reset_low: bool) -> WrittenModule:
+        """The module for a core; `name` None is that of `module_name`."""
+        default = module_name(core)
+        name = default if name is None else name
         check_module_name(name)
+        words = [*command_words(parameters_of(core)), *(["--name", name] if name != default else [])]
+        flags = {
+            "--kind": getattr(core.parameters, "kind", False),
+            "--length": getattr(core.parameters, "length", False),
+            "--reset-low": reset_low,
+        }
+        words += [flag for flag, is_set in flags.items() if is_set]
         members = axi_signature(core, reset_low=reset_low).members
         ports = {port: ("input" if each.flow is In else "output", each.shape) for port, each in members.items()}
-        return WrittenModule(name, reset_low, ports, command_words(parameters_of(core)) if words is None else words)
+        return WrittenModule(name, reset_low, ports, words)
 
     @property
     def command(self) -> str:
@@ -102,7 +110,6 @@ def axi_verilog(
     name: str | None = None,
     *,
     reset_low: bool = False,
-    command: Sequence[str] | None = None,
 ) -> str:
     """`AxiStreamCore` as one self-contained Verilog-2005 file, the same byte for byte each time.
 
@@ -112,20 +119,15 @@ def axi_verilog(
         core: the core; its symbols have data and, at the output, an error flag, see `SymbolPorts`.
         name: the name of the top module, a plain Verilog identifier and not a keyword; default: see `module_name`.
         reset_low: the reset port is ``rst_n``, active low.
-        command: the arguments of ``utf8fpga generate`` that the header states; default: those that select the core, and
-            the other arguments of this function.
 
     Raises:
         InvalidArgumentError: `name` is not valid, see `check_module_name`; or a symbol has other fields.
     """
-    if command is None:
-        chosen = ["--name", name] if name is not None and name != module_name(core) else []
-        command = [*command_words(parameters_of(core)), *chosen, *edge_words(core, reset_low=reset_low)]
-    module = WrittenModule.of(core, name, reset_low, command)
+    module = WrittenModule.of(core, name, reset_low)
     circuit, parts = _elaborated(core, module.name, reset_low)
     modules = read_rtlil(circuit)
     written = modules_text(modules, tuple(module.ports), parts)
-    comment = header(core, module.name, module.ports, combinational_paths(modules), command, module.reset)
+    comment = header(core, module.name, module.ports, combinational_paths(modules), module.words, module.reset)
     return comment + _WAIVER + written
 
 
@@ -147,13 +149,3 @@ def _parts(fragment: Fragment, path: str) -> dict[str, Part]:
             }
             found[path] = Part(doc, members)
     return found
-
-
-def edge_words(core: Core, *, reset_low: bool) -> list[str]:
-    """The options of `utf8fpga generate` for fields of items and ports, which no other command has."""
-    flags = {
-        "--kind": getattr(core.parameters, "kind", False),
-        "--length": getattr(core.parameters, "length", False),
-        "--reset-low": reset_low,
-    }
-    return [flag for flag, is_set in flags.items() if is_set]
