@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 _FORMS = {
     name: each.form
     for name, each in ENCODINGS.items()
-    if each.unit_bytes == 1 and not any(0xD800 in row.code_points for row in each.table.rows)
+    if each.unit_bytes == 1
+    and (isinstance(each.form, Composition) or not any(0xD800 in row.code_points for row in each.form.rows))
 }
 """The encodings of bytes without surrogates, which could not be written as UTF-8."""
 

@@ -178,9 +178,6 @@ class ComposedDecoder:
         """The items that a chunk of a text completes; as `Decoder.decode`."""
         return list(self.items(self._pieces.decode(data, final), final))
 
-    process = decode
-    """See `Golden.process`."""
-
     def items(self, pieces: Iterable[Item], final: bool) -> Iterator[Item]:
         """The items of the form, each as soon as the items of the unit table determine it."""
         for is_well_formed, run in groupby(pieces, key=lambda piece: piece.error is None):

@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import CATALOGUE, COMPOSITIONS, UTF_16, UTF_32
-from utf8fpga.model.table import Composition, EncodingTable
+from utf8fpga.model.table import Composition, EncodingTable, checked_table
 
 
 @dataclass(frozen=True)
@@ -31,10 +30,10 @@ class Encoding:
     form: EncodingTable | Composition
     byte_order: Literal["little", "big"] = "little"
 
-    @cached_property
+    @property
     def table(self) -> EncodingTable:
-        """The form as one table, for encoding."""
-        return self.form.flattened if isinstance(self.form, Composition) else self.form
+        """The form, which must be one table: circuits are made from tables."""
+        return checked_table(self.form)
 
     @property
     def unit_bytes(self) -> int:

@@ -187,23 +187,6 @@ class Row:
         """The sequence of a code point that is in `code_points`."""
         return _sequence(code_point - self.code_points.first, self.units)
 
-    def within(self, first: int, last: int) -> Iterator[Row]:
-        """The sequences of the code points from `first` to `last`, all in `code_points`, as rows in their order."""
-        lead, *others = self.units
-        rest = prod(map(len, others))
-        low, before = divmod(first - self.code_points.first, rest)
-        after, beyond = divmod(last + 1 - self.code_points.first, rest)
-        if not before and not beyond:
-            yield Row(Range(first, last), (Range(lead.first + low, lead.first + after - 1), *others))
-        elif low == after or (low + 1 == after and not beyond):
-            points = Range(first - before, first - before + rest - 1)
-            for each in Row(points, tuple(others)).within(first, last):
-                yield Row(each.code_points, (Range(lead.first + low, lead.first + low), *each.units))
-        else:
-            cut = first - before + rest if before else last + 1 - beyond
-            yield from self.within(first, cut - 1)
-            yield from self.within(cut, last)
-
 
 @dataclass(frozen=True, slots=True)
 class BitPattern:
@@ -446,37 +429,6 @@ class Composition:
     def last_code_point(self) -> int:
         """The last code point that has a sequence."""
         return self.form.last_code_point
-
-    @cached_property
-    def flattened(self) -> EncodingTable:
-        """The same mapping as one table, which need not be self-synchronising: for encoding only.
-
-        Raises:
-            TableError: the code points of the sequences in a row of `form` do not follow each other in one row.
-
-        >>> from utf8fpga.model.forms import CESU_8
-        >>> str(CESU_8.flattened.rows[-1])
-        'U+10000..U+10FFFF as ED A0..AF 80..BF ED B0..BF 80..BF'
-        """
-        rows: list[Row] = []
-        for row in self.form.rows:
-            parts = [list(self._written(allowed)) for allowed in row.units]
-            if any(len(part) > 1 for part in parts[1:]):
-                raise TableError(f"{self.name}: row {row} of {self.form.name} is no list of rows of units")
-            code_point, others = row.code_points.first, [unit for (part,) in parts[1:] for unit in part.units]
-            for first in parts[0]:
-                units = (*first.units, *others)
-                count = prod(map(len, units))
-                rows.append(Row(Range(code_point, code_point + count - 1), units))
-                code_point += count
-        return EncodingTable(self.name, self.source, self.unit_width, tuple(rows), self_synchronising=False)
-
-    def _written(self, units: Range) -> Iterator[Row]:
-        """The sequences of `unit_table` for a range of code units, as rows in the order of the code units."""
-        for row in sorted(self.unit_table.rows, key=lambda row: row.code_points.first):
-            first, last = max(units.first, row.code_points.first), min(units.last, row.code_points.last)
-            if first <= last:
-                yield from row.within(first, last)
 
     def encode(self, code_point: int) -> tuple[int, ...]:
         """The code units of `unit_table` for one code point.

@@ -51,7 +51,7 @@ class EncoderLogic:
     the rows.
 
     Args:
-        table: the encoding form; of a composition its `flattened` table.
+        table: the encoding form.
         given: the code points that occur, ascending.
         marks: the code point of an ill-formed item is undefined; otherwise it is U+FFFD.
 

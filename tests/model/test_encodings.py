@@ -15,10 +15,9 @@ from support.codecs_oracle import (
 )
 from support.oracle import refusal
 
-from utf8fpga.model import CESU_8, MODIFIED_UTF_8, InvalidArgumentError
+from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.encoder import CodeUnit, GoldenEncoder, GoldenTranscoder
 from utf8fpga.model.encodings import ENCODINGS, encoding_named
-from utf8fpga.model.table import Composition
 
 ORACLES = (*PYTHON_CODECS, "cesu-8", "modified-utf-8")
 
@@ -85,9 +84,3 @@ def test_texts_of_boundary_units_are_transcoded_as_by_cpython(source: str) -> No
         units = transcoder(source, "utf-8").process(given, final=True)
         assert bytes(unit.value for unit in units) == transcoded_by_cpython(data, source, "utf-8")
         assert units_of_bytes(data, source) == list(text)
-
-
-@pytest.mark.parametrize("form", [CESU_8, MODIFIED_UTF_8], ids=lambda form: form.name)
-def test_a_composition_as_one_table_maps_the_same(form: Composition) -> None:
-    for point in scalar_values(7):
-        assert form.flattened.encode(point) == form.encode(point)
