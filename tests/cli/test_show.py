@@ -141,7 +141,7 @@ def test_offsets_beyond_32_bits(form: str, practice: Practice, offset: int) -> N
     items = [item._replace(offset=item.offset + offset) for item in decode_with(text, practice)]
     for edges in ([0, 8], [0, 2, 5, 6, 8]):
         decoder = ArrayDecoder()
-        decoder.setstate(((), offset))  # The state after a text of that length.
+        decoder._offset = offset  # As after a text of that length.
         made = ArrayOutput(form, practice, decoder)
         chunks = [text[first:after] for first, after in pairwise(edges)]
         assert written(made, chunks) == expected(form, text, items, offset)
