@@ -14,16 +14,13 @@ import click
 
 from utf8fpga.cli.options import FILE, MODULE, json_option, practice_option
 from utf8fpga.cli.output import CommandError, check_different, coloured, progress, say, writing
-from utf8fpga.formal.foreign import PROVED, ForeignProof, prove_foreign, require_provable
 from utf8fpga.formal.foreign_waveform import write_foreign_waveform
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import OWN_PORTS, CheckedPorts, read_checked_ports
-from utf8fpga.hdl.foreign_proposal import propose_ports
 from utf8fpga.model import Practice, spell
 from utf8fpga.model.render import columns, counted
-from utf8fpga.sim.causes import STEPS, check_foreign_core, require_decoding
+from utf8fpga.sim.causes import STEPS, check_foreign_core
 from utf8fpga.sim.foreign_bench import foreign_testbench
-from utf8fpga.sim.foreign_encoder import check_foreign_encoder
 from utf8fpga.sim.report import Failure, Finding, Report, Row, Throughput
 
 SCHEMA_VERSION = 1
@@ -39,18 +36,7 @@ SCHEMA_VERSION = 1
     help="A description of the ports in TOML or JSON; default: the names of this project's decoder, or of"
     " its core of the kind that the description names.",
 )
-@click.option(
-    "--write-ports",
-    is_flag=True,
-    help="Only print a proposal for the file of --ports, from the names and the widths of the ports.",
-)
 @practice_option
-@click.option(
-    "--prove",
-    is_flag=True,
-    help="Also prove that no input of any length, with any pauses and resets, gives another output.",
-)
-@click.option("--seconds", type=click.IntRange(1), default=600, show_default=True, help="Time limit of a proof.")
 @click.option("--vcd", type=FILE, help="Write a waveform of the shortest input that shows the worst defect.")
 @click.option("--testbench", type=FILE, help="Write a test bench in Verilog that shows the worst defect.")
 @json_option
@@ -58,10 +44,7 @@ def check(
     files: tuple[str, ...],
     top: str | None,
     ports: str | None,
-    write_ports: bool,
     practice: str,
-    prove: bool,
-    seconds: int,
     vcd: str | None,
     testbench: str | None,
     as_json: bool,
@@ -70,47 +53,21 @@ def check(
 
     The verdict is that the core conforms, or its defects, the worst first, each with the shortest input.
 
-    The core is a decoder, a validator, a transcoder or an encoder. The name of a FILE ends in .v, in .sv for
-    SystemVerilog, in .vhd or .vhdl for VHDL, which requires GHDL, or in .il for RTLIL. The compiled simulation requires
-    a C compiler. The exit status is 1 if the core differs from the model.
+    The core is a decoder, a validator or a transcoder. The name of a FILE ends in .v, in .sv for SystemVerilog, or in
+    .il for RTLIL. The compiled simulation requires a C compiler. The exit status is 1 if the core differs from the
+    model.
     """
-    if write_ports:
-        print(propose_ports([Path(file) for file in files], top), end="")
-        return
     check_different({"--vcd": vcd, "--testbench": testbench})
     described = read_checked_ports(Path(ports)) if ports else OWN_PORTS
-    if prove and Practice(practice) is not Practice.MAXIMAL_SUBPARTS:
-        raise CommandError(f"a proof is possible for --practice {Practice.MAXIMAL_SUBPARTS}, not {practice}")
     core = ForeignCore([Path(file) for file in files], top, described, Practice(practice))
-    if prove:
-        require_provable(core.ports)
-    if vcd is not None or testbench is not None:
-        require_decoding(core.ports)
-    with progress("checking", STEPS + len(PROVED) * prove) as done:
-        check_core = check_foreign_encoder if core.ports.kind == "encoder" else check_foreign_core
-        report = check_core(core, Practice(practice), done)
-        proofs = []
-        for number, wanted in enumerate(PROVED if prove else (), STEPS + 1):
-            proofs.append(prove_foreign(core, wanted, seconds=seconds))
-            done(number)
-    if as_json:
-        print(json.dumps(_report_dict(report, core.ports) | _proofs_dict(proofs), indent=1))
-    else:
-        print("\n".join([*_lines(report), *map(_proof_line, proofs)]))
+    with progress("checking", STEPS) as done:
+        report = check_foreign_core(core, Practice(practice), done)
+    print(json.dumps(_report_dict(report, core.ports), indent=1) if as_json else "\n".join(_lines(report)))
     _write_difference(core, report, vcd=vcd, testbench=testbench, files=files)
-    _require_equal(core, report, proofs, seconds)
+    if wrong := [row.cause for row in report.failed]:
+        raise CommandError(f"{core.name} differs from the model: {', '.join(wrong)}", status=1)
     if not as_json:
         print(coloured(f"{core.name} gave exactly the model's output in {counted(report.runs, 'run')}", "green"))
-
-
-def _require_equal(core: ForeignCore, report: Report, proofs: Sequence[ForeignProof], seconds: int) -> None:
-    """Fail unless all runs gave the model's output, and all properties are proved."""
-    wrong = [row.cause for row in report.failed]
-    wrong += [f"proof of {each.wanted}" for each in proofs if each.proved is False]
-    if wrong:
-        raise CommandError(f"{core.name} differs from the model: {', '.join(wrong)}", status=1)
-    if open_proofs := [each.wanted for each in proofs if each.proved is None]:
-        raise CommandError(f"not decided in {seconds} s: {', '.join(open_proofs)}; raise --seconds", status=1)
 
 
 def _write_difference(
@@ -215,32 +172,6 @@ def _throughput_lines(report: Report) -> list[str]:
         f" ({spell(found.text, 8)} repeated, {found.cause})"
         for name, found in ends
     ]
-
-
-def _proof_line(proof: ForeignProof) -> str:
-    if proof.proved:
-        said = "proved"
-    elif proof.proved is None:
-        said = "not decided"
-    else:
-        said = f"fails for {' | '.join(spell(text, 8) or '(empty)' for text in proof.texts) or 'no byte'}"
-    return f"proof of {proof.wanted}: {said} ({proof.depth} cycles, {proof.seconds:.0f} s)"
-
-
-def _proofs_dict(proofs: Sequence[ForeignProof]) -> dict[str, Any]:
-    if not proofs:
-        return {}
-    return {
-        "proofs": [
-            {
-                "property": proof.wanted.value,
-                "proved": proof.proved,
-                "cycles": proof.depth,
-                "texts": [spell(text, 8) for text in proof.texts],
-            }
-            for proof in proofs
-        ]
-    }
 
 
 def _report_dict(report: Report, ports: CheckedPorts) -> dict[str, Any]:

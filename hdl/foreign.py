@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cores in Verilog or VHDL from elsewhere, and their ports, as read by Yosys."""
+"""Cores in Verilog from elsewhere, and their ports, as read by Yosys."""
 
 from __future__ import annotations
 
 import json
 import re
 import stat
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from utf8fpga.hdl.toolchain import ToolError, run_tool, run_yosys
+from utf8fpga.hdl.toolchain import ToolError, run_yosys
 from utf8fpga.model import InvalidArgumentError
 
 
@@ -134,25 +133,22 @@ _NO_TOP = "it has no module that can be the top: specify one with --top"
 
 
 def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = False) -> ForeignModule:
-    """Read a module from its files in Verilog, SystemVerilog, VHDL or RTLIL.
+    """Read a module from its files in Verilog, SystemVerilog or RTLIL.
 
     Args:
-        files: its source files, whose names end in ``.v``, ``.sv``, ``.vhd``, ``.vhdl`` or ``.il``; if one is in VHDL,
-            all are, in the order of their dependences.
+        files: its source files, whose names end in ``.v``, ``.sv`` or ``.il``.
         top: its name; default: the module that no other one instantiates.
         flat: whether to return it also in RTLIL, flat and without asynchronous resets.
 
     Raises:
-        CoreError: a file cannot be read, or its name has another end, Yosys or GHDL rejects it, or the module has a
-            port that is input and output.
-        ToolError: Yosys is missing, or GHDL, which only VHDL requires.
+        CoreError: a file cannot be read, or its name has another end, Yosys rejects it, or the module has a port
+            that is input and output.
+        ToolError: Yosys is missing.
     """
     # Names of users have characters that mean something to Yosys.
     sources = tuple((f"core{number or ''}{_suffix(path)}", text_of(path)) for number, path in enumerate(files))
     where = printable(files[0])
     names = {name: printable(path) for (name, _), path in zip(sources, files, strict=True)}
-    if any(name.endswith(_VHDL) for name in names):
-        sources, top = (("core.v", _verilog_of(sources, names, top)),), None
     chosen = f"-top {_yosys_name(top)}" if top else "-auto-top"
     script = f"hierarchy -check {chosen}; proc; "
     if flat:
@@ -213,26 +209,6 @@ def _read_by_yosys_or_slang(sources: _Sources, script: str) -> tuple[_Sources, l
         raise
 
 
-_VHDL = (".vhd", ".vhdl")
-
-
-def _verilog_of(sources: _Sources, names: Mapping[str, str], top: str | None) -> str:
-    """What GHDL makes of files in VHDL: Verilog, whose top is that of the VHDL."""
-    if others := [path for name, path in names.items() if not name.endswith(_VHDL)]:
-        raise CoreError(f"{others[0]}: files in VHDL and in other languages cannot be mixed")
-    chosen = [_yosys_name(top)] if top else []
-    words = ["--synth", "--std=08", "--out=verilog", "-fno-caret-diagnostics", *names, "-e", *chosen]
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-        for name, text in sources:
-            Path(folder, name).write_text(text, encoding="utf-8")
-        try:
-            printed = run_tool("ghdl", words, directory=Path(folder))
-        except ToolError as error:
-            raise _rejection(error, names) from None
-    # Notes and warnings come first.
-    return printed[found.start() :] if (found := re.search(r"^module ", printed, re.MULTILINE)) else ""
-
-
 def _rejection(error: ToolError, names: Mapping[str, str]) -> Exception:
     """The error of a tool that has failed, with the names of the user's files."""
     if "failed with status" not in str(error):
@@ -247,10 +223,9 @@ _READERS = {".v": "read_verilog", ".sv": "read_verilog -sv", ".il": "read_rtlil"
 
 
 def _suffix(path: Path) -> str:
-    if path.suffix not in (*_READERS, *_VHDL):
+    if path.suffix not in _READERS:
         raise CoreError(
-            f"{printable(path)}: the name of a file must end in .v (Verilog), .sv (SystemVerilog), .vhd or .vhdl (VHDL)"
-            " or .il (RTLIL)"
+            f"{printable(path)}: the name of a file must end in .v (Verilog), .sv (SystemVerilog) or .il (RTLIL)"
         )
     return path.suffix
 

@@ -15,7 +15,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In
 
 from utf8fpga.hdl.foreign import CoreError
-from utf8fpga.hdl.foreign_core import ForeignCore
+from utf8fpga.hdl.foreign_core import WORD_BITS, ForeignCore
 from utf8fpga.hdl.foreign_ports import FORMS, CheckedPorts
 from utf8fpga.model import Practice
 
@@ -62,10 +62,13 @@ def component_core(component: wiring.Component, practice: Practice = Practice.MA
     connect("input", "valid", given.valid, drives=True)
     connect("input", "ready", given.ready, drives=False)
     leaves = _leaves(made.payload)
-    kind, form, bits = "validator", "utf-16", None
+    kind, form = "validator", "utf-16"
     if set(leaves) - {"error", "last"}:
         kind = "transcoder" if "unit" in leaves else "decoder"
         main, leaves, bits = _fields(made.payload, name, "output", _OUTPUT_ROLES)
+        if kind == "decoder" and bits < WORD_BITS:
+            words = [main.word_select(word, bits) for word in range(len(main) // bits)]
+            main = Cat(Cat(word, Const(0, WORD_BITS - bits)) for word in words)
         connect("output", "code_point", main, drives=False)
         form = next((form for form, table in FORMS.items() if table.unit_width == bits), form)
     for role, value in leaves.items():
@@ -73,7 +76,7 @@ def component_core(component: wiring.Component, practice: Practice = Practice.MA
     connect("output", "valid", made.valid, drives=False)
     if not isinstance(made.ready, Const):
         connect("output", "ready", made.ready, drives=True)
-    described = CheckedPorts(kind=kind, form=form, word_bits=bits, input=roles["input"], output=roles["output"])
+    described = CheckedPorts(kind=kind, form=form, input=roles["input"], output=roles["output"])
     if fault := described.fault():
         raise CoreError(f"{name}: {fault}")
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:

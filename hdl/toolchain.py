@@ -38,9 +38,6 @@ _EXTRA = {
 }
 
 
-_PACKAGES = {"ghdl": "GHDL, which reads VHDL, such as Debian's package ghdl"}
-"""Programs that pip does not install."""
-
 _ECP5_MEMORIES = Path(__file__).parent / "verilog" / "ecp5_memories.v"
 
 _running: set[subprocess.Popen[str]] = set()
@@ -72,8 +69,6 @@ def find_tool(tool: str) -> str:
     for name, path in ((f"yowasp-{tool}", scripts), (f"yowasp-{tool}", None), (tool, scripts), (tool, None)):
         if found := shutil.which(name, path=path):
             return os.path.abspath(found)
-    if tool in _PACKAGES:
-        raise ToolError(f"{tool} is not installed: install {_PACKAGES[tool]}, or set {variable} to the program")
     raise ToolError(f"{tool} is not installed: pip install 'utf8fpga{_EXTRA.get(tool, '')}'")
 
 
@@ -206,8 +201,7 @@ def version_in(printed: str) -> str:
 def tool_error(tool: str, status: int | str, printed: str) -> ToolFailedError:
     """The error for a tool that failed, with the first error in its output, which names the cause, or its last line."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
-    of_vhdl = re.compile(r"\S+\.vhdl?:\d+:\d+:(?!note|warning)")
-    errors = [line for line in lines if line.upper().startswith("ERROR") or of_vhdl.match(line)]
+    errors = [line for line in lines if line.upper().startswith("ERROR")]
     return ToolFailedError(
         f"{tool} failed with status {status}: {[*errors, *(lines[-1:] or ['it printed nothing'])][0]}"
     )

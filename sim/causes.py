@@ -20,7 +20,6 @@ from itertools import product
 from operator import attrgetter
 from typing import NamedTuple
 
-from utf8fpga.hdl.foreign import CoreError
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import CheckedPorts
 from utf8fpga.model import DFA, TABLE_3_7, ErrorKind, IncrementalDecoder, Item, Practice, decode_with, encode
@@ -87,18 +86,14 @@ class _Text(NamedTuple):
         return self.cause in ErrorKind.__members__
 
 
-def patterns(pauses: tuple[str, str]) -> dict[str, list[bool]]:
+def _patterns(pauses: tuple[str, str]) -> dict[str, list[bool]]:
     """The arguments of `ForeignSimulation.run` for patterns of pauses."""
     given, taken = ([digit == "1" for digit in pattern] for pattern in pauses)
     return {"input_pauses": given, "output_pauses": taken}
 
 
-def _has_handshake(ports: CheckedPorts) -> bool:
-    return ports.protocol == "axi-stream"
-
-
 def _pauses(ports: CheckedPorts) -> str:
-    return "back-pressure" if _has_handshake(ports) else "pauses between bytes"
+    return "back-pressure" if ports.has_back_pressure else "pauses between bytes"
 
 
 def row_names(ports: CheckedPorts) -> list[str]:
@@ -191,14 +186,14 @@ def _block_bytes() -> list[bytes]:
     return ["".join(map(chr, points)).encode() for _, points in _blocks()]
 
 
-class Tally:
+class _Tally:
     """The rows of a report while it is made."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
         self._counts: dict[str, int] = defaultdict(int)
         self._failed: dict[str, int] = defaultdict(int)
-        self.shortest: dict[str, Run] = {}
+        self._shortest: dict[str, Run] = {}
         """By cause the shortest run that differs."""
         self._not_checked: dict[str, str] = {}
         self._defects: dict[Defect, Run] = {}
@@ -231,21 +226,21 @@ class Tally:
 
     def prefer(self, cause: str, failed: Run) -> None:
         """Replace the shortest run of a cause that differs, if there is none shorter."""
-        if cause not in self.shortest or failed.size < self.shortest[cause].size:
-            self.shortest[cause] = failed
+        if cause not in self._shortest or failed.size < self._shortest[cause].size:
+            self._shortest[cause] = failed
 
     def skip(self, cause: str, reason: str) -> None:
         """State why there is no run for a cause, if there is none."""
         self._not_checked[cause] = reason
 
-    def rows(self, causes: Iterable[str] = ()) -> Iterator[Row]:
-        """The rows of these causes; default: those that were counted, the ends of texts last."""
-        for cause in causes or sorted(self._counts, key=lambda cause: cause == ENDS):
+    def rows(self, causes: Iterable[str]) -> Iterator[Row]:
+        """The rows of these causes."""
+        for cause in causes:
             count = self._counts[cause]
             reason = (
                 "" if count else self._not_checked.get(cause, "each of its texts contains a shorter one that differs")
             )
-            found = self.shortest.get(cause)
+            found = self._shortest.get(cause)
             yield Row(cause, count, self._failed[cause], found and self._output.failure(found), reason)
 
 
@@ -261,7 +256,7 @@ class _Check:
         self._final = core.ports.has_end
         self._is_validator = core.ports.kind == "validator"
         self._output = Output(core.ports)
-        self._tally = Tally(self._output)
+        self._tally = _Tally(self._output)
         self._correct: dict[bytes, array[int]] = {}
         """By text that is correct alone its expected words."""
         self._differing: dict[bytes, _Text] = {}
@@ -271,7 +266,7 @@ class _Check:
         """By ill-formed text that is accepted, and contains no shorter one, its cause and its run."""
         self._on_step = on_step
         self._pauses = _pauses(core.ports)
-        self._patterns = [(given, taken) for given, taken in _PAUSES if _has_handshake(core.ports) or "1" in given]
+        self._patterns = [(given, taken) for given, taken in _PAUSES if core.ports.has_back_pressure or "1" in given]
 
     def report(self) -> Report:
         steps = (self._run_texts, self._run_code_points, self._run_pairs, self._run_pauses)
@@ -442,7 +437,7 @@ class _Check:
         return self._output.run(texts, [self._correct[text] for text in texts], outcome, pauses)
 
     def _compare(self, cause: str, runs: Sequence[tuple[bytes, ...]], pauses: tuple[str, str] = ("0", "0")) -> None:
-        outcomes = self._run(runs, **patterns(pauses))
+        outcomes = self._run(runs, **_patterns(pauses))
         for texts, outcome in zip(runs, outcomes, strict=True):
             run = self._expected(texts, outcome, pauses)
             is_correct = self._tally.judge(run)
@@ -481,19 +476,5 @@ def check_foreign_core(
 
     Args:
         practice: the replacement practice; of a validator it has no effect.
-
-    Raises:
-        CoreError: the core is an encoder, which `foreign_encoder` checks.
     """
-    require_decoding(core.ports)
     return _Check(core, practice, on_step).report()
-
-
-def require_decoding(ports: CheckedPorts) -> None:
-    """Check that a core's input is bytes.
-
-    Raises:
-        CoreError: it is an encoder.
-    """
-    if ports.kind == "encoder":
-        raise CoreError("kind = 'encoder' is for the command check alone, without a waveform or test bench")

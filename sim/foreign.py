@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from utf8fpga.hdl.foreign_core import PATIENCE, VIOLATIONS, ForeignCore
+from utf8fpga.hdl.foreign_core import PARTIAL, PATIENCE, ForeignCore
 from utf8fpga.sim.engines.compiled import CompiledModel, Status
 
 ERROR = 1 << 32
@@ -66,15 +66,14 @@ class ForeignSimulation:
             output_pauses: for each cycle, repeated, whether the output is not ready; at least one is not. It has no
                 effect on outputs without `ready`.
         """
-        ports = self.core.ports
-        if "ready" not in ports.output:
+        if not self.core.ports.has_back_pressure:
             output_pauses = (False,)
         session = self._model.session(input_pauses=input_pauses, output_pauses=output_pauses, gathers=True)
-        has_last = "last" in ports.output
+        has_last = "last" in self.core.ports.output
         for words, ends, status, violation, cycles in session.run_each(runs):
             yield Outcome(
                 words,
                 ends if has_last else array("Q"),
-                VIOLATIONS[violation] or _REASONS[status],
-                cycles + ports.interval - 1 if cycles else 0,
+                PARTIAL if violation else _REASONS[status],
+                cycles,
             )

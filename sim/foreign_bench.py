@@ -12,7 +12,7 @@ from string import Template
 from amaranth.hdl import ClockDomain, Module, Signal, Value
 
 from utf8fpga.hdl.beats import lanes_of
-from utf8fpga.hdl.foreign_core import VIOLATIONS, ForeignCore
+from utf8fpga.hdl.foreign_core import PARTIAL, ForeignCore
 from utf8fpga.hdl.toolchain import run_yosys
 from utf8fpga.sim.beats import BeatEncoder, text_beats
 from utf8fpga.sim.engines.native import rtlil_of
@@ -32,7 +32,7 @@ def foreign_testbench(core: ForeignCore, finding: Finding, sources: Sequence[str
     failure, ports, lanes = finding.shortest, core.ports, core.lanes
     name = plain_name(core)
     beats = list(_beats(core, failure))
-    pauses = {"in": failure.input_pauses, "out": failure.output_pauses if "ready" in ports.output else "0"}
+    pauses = {"in": failure.input_pauses, "out": failure.output_pauses if ports.has_back_pressure else "0"}
     contents = [f"beats[{number}] = {9 * lanes + 1}'h{beat:x};" for number, beat in enumerate(beats)]
     contents += [f"expected[{number}] = 33'h{word:x};" for number, word in enumerate((*failure.words, 0))]
     contents += [f"ends[{number}] = {end};" for number, end in enumerate(failure.ends)]
@@ -59,7 +59,7 @@ def foreign_testbench(core: ForeignCore, finding: Finding, sources: Sequence[str
         has_last=int("last" in ports.output),
         handshake=int(ports.protocol == "axi-stream"),
         patience=core.stall_cycles,
-        violations=", ".join(f"{number}: {text}" for number, text in enumerate(VIOLATIONS) if text),
+        partial=PARTIAL,
         contents="\n".join(f"    {line}" for line in contents),
         # A repeated digit has a second bit, without which there is no part of the pattern to select.
         **{f"{side}_pauses": f"{len(digits)}'b{digits[::-1]}" for side, digits in pauses.items()},

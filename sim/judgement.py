@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
-from utf8fpga.hdl.foreign_core import PARTIAL, VIOLATIONS
+from utf8fpga.hdl.foreign_core import PARTIAL
 from utf8fpga.hdl.foreign_ports import FORMS, CheckedPorts
-from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, ErrorKind, Item
+from utf8fpga.model import REPLACEMENT_CHARACTER, ErrorKind, Item
 from utf8fpga.sim.foreign import CHANGED, ERROR, Outcome
 from utf8fpga.sim.report import Defect, Failure
 
@@ -51,8 +51,7 @@ class Output:
         self._is_validator = ports.kind == "validator"
         self.has_last = "last" in ports.output
         self._error = ERROR if "error" in ports.output else 0
-        self._is_encoder = ports.kind == "encoder"
-        self._form = FORMS[ports.form] if ports.kind == "transcoder" else TABLE_3_7 if self._is_encoder else None
+        self._form = FORMS[ports.form] if ports.kind == "transcoder" else None
 
     def words(self, items: Sequence[Item]) -> array[int]:
         """The words of one text, or its verdict."""
@@ -140,7 +139,7 @@ class Output:
 
     def defect_by_reason(self, outcome: Outcome, otherwise: Defect = Defect.HANGS) -> Defect:
         """The kind of defect if there is a reason apart from the words."""
-        if outcome.reason in (CHANGED, VIOLATIONS[PARTIAL]):
+        if outcome.reason in (CHANGED, PARTIAL):
             return Defect.PROTOCOL
         return Defect.HANGS if outcome.reason else otherwise
 
@@ -159,7 +158,6 @@ class Output:
             output_pauses=run.pauses[1],
             words=tuple(run.expected),
             ends=tuple(run.ends),
-            symbol_bytes=4 if self._is_encoder else 1,
         )
 
     def _unmarked(self, words: array[int]) -> Iterator[int]:
@@ -178,7 +176,7 @@ class Output:
         """The number of marks; None if they cannot be counted."""
         if self._error and not self._is_validator:
             return sum(bool(word & ERROR) for word in words)
-        if self._is_validator or self._is_encoder:
+        if self._is_validator:
             return None
         mark = self.words([Item(0, 1, REPLACEMENT_CHARACTER, None)])
         values = array("Q", [word & _WORD for word in words])

@@ -20,7 +20,7 @@ from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import OWN_PORTS, read_checked_ports
 from utf8fpga.model import Practice, UserError
 from utf8fpga.sim.assertion import difference
-from utf8fpga.sim.causes import check_foreign_core, require_decoding, row_names
+from utf8fpga.sim.causes import check_foreign_core, row_names
 from utf8fpga.sim.engines.native import find_compiler
 from utf8fpga.sim.report import Report
 
@@ -71,7 +71,6 @@ class CoreSuite:
     def _read(self) -> ForeignCore:
         files, ports = [Path(name) for name in self._options["core"]], self._options["ports"]
         described = read_checked_ports(Path(ports)) if ports else OWN_PORTS
-        require_decoding(described)
         return ForeignCore(files, self._options["top"], described, self._practice)
 
     @property

@@ -39,7 +39,7 @@ class Defect(StrEnum):
     """The same for a sequence that is incomplete at the end of the text, or `last` is not at the end."""
 
     HANGS = "hangs"
-    """It does not accept the input, or requests it again and again, or there is no end of its output."""
+    """It does not accept the input, or there is no end of its output."""
 
     PROTOCOL = "violates the protocol of its output"
     """It changes or withdraws the output before the transfer, or keeps a part of a word."""
@@ -67,7 +67,6 @@ class Failure:
         output_pauses: for each cycle, repeated, 1 where the output was not ready.
         words: `expected` as numbers, with the flag `ERROR`; of a validator 1 is ``ill-formed``.
         ends: for each text the number of expected words up to its end.
-        symbol_bytes: bytes of an input symbol in `texts`; of an encoder 4, the high bits first.
     """
 
     texts: tuple[bytes, ...]
@@ -80,14 +79,11 @@ class Failure:
     output_pauses: str = "0"
     words: tuple[int, ...] = ()
     ends: tuple[int, ...] = ()
-    symbol_bytes: int = 1
 
     @property
     def input(self) -> str:
-        """The symbols of the texts in hexadecimal, with ``|`` between them, and the pauses."""
-        size = self.symbol_bytes
-        units = ([int.from_bytes(text[n : n + size], "big") for n in range(0, len(text), size)] for text in self.texts)
-        text = " | ".join(spell(text, 8 if size == 1 else 16) or "(empty)" for text in units)
+        """The bytes of the texts in hexadecimal, with ``|`` between them, and the pauses."""
+        text = " | ".join(spell(text, 8) or "(empty)" for text in self.texts)
         pauses = [f"input pauses {self.input_pauses}"] if "1" in self.input_pauses else []
         pauses += [f"output pauses {self.output_pauses}"] if "1" in self.output_pauses else []
         return ", ".join([text, *pauses])

@@ -39,9 +39,9 @@ def catalogue() -> dict[str, dict[str, Any]]:
     return tomllib.loads(CORES.read_text(encoding="utf-8"))
 
 
-def ports_file(name: str) -> Path:
-    """The description of a core's ports."""
-    return FOLDER / f"{name}.toml"
+def ports_file(name: str, core: dict[str, Any]) -> Path:
+    """The description of the ports of a core, or of its wrapper."""
+    return FOLDER / ("wrapper.toml" if "wrapper" in core else f"{name}.toml")
 
 
 def fetch(name: str, core: dict[str, Any], sources: Path) -> list[Path]:
@@ -73,24 +73,31 @@ def _run(*command: str, failures: tuple[int, ...] = (0,)) -> bytes:
 
 def answers(name: str, core: dict[str, Any], files: list[Path]) -> dict[str, Any]:
     """What `check` and `bench` print for a core."""
-    ports, paths = str(ports_file(name)), [str(path) for path in files]
+    ports, paths = ports_file(name, core), [str(path) for path in files]
     program = (sys.executable, "-m", "utf8fpga")
+    checked, measured, top = paths, ports, []
+    if "wrapper" in core:
+        checked, top = [*paths, str(FOLDER / core["wrapper"])], ["--top", Path(core["wrapper"]).stem]
+        measured = files[0].parent / "measured.json"
+        measured.write_text(json.dumps({"title": name, **core["measured"]}), encoding="utf-8")
     # The status is 1 where the core differs from the model.
-    report = json.loads(_run(*program, "check", *paths, "--ports", ports, "--json", failures=(0, 1)))
+    report = json.loads(_run(*program, "check", *checked, *top, "--ports", str(ports), "--json", failures=(0, 1)))
+    title = name if "wrapper" in core else report["module"]
     given = [each for path in paths for each in ("--against", path)]
     devices = [each for device in DEVICES for each in ("--device", device)]
-    figures = json.loads(_run(*program, "bench", *given, "--ports", ports, *devices, "--json"))
+    figures = json.loads(_run(*program, "bench", *given, "--ports", str(measured), *devices, "--json"))
     return {
         "digest": digest_of(name, core),
         "tools": figures["tools"],
         "check": {key: report[key] for key in KEPT},
-        "figures": [row for row in figures["figures"] if row["title"] == report["module"]],
+        "figures": [row for row in figures["figures"] if row["title"] == title],
     }
 
 
 def digest_of(name: str, core: dict[str, Any]) -> str:
     """A digest of all that the answers on a core depend on, but the tools."""
-    given = json.dumps([core["files"], ports_file(name).read_text(encoding="utf-8")])
+    ours = [ports_file(name, core), *(FOLDER / core[key] for key in ("wrapper",) if key in core)]
+    given = json.dumps([core["files"], core.get("measured"), *(each.read_text(encoding="utf-8") for each in ours)])
     return hashlib.sha256(given.encode()).hexdigest()
 
 
@@ -160,7 +167,7 @@ def _section(name: str, core: dict[str, Any], report: dict[str, Any]) -> str:
         f"{core['note']} Licence: {core['license']}.",
         f"Source: [{core['repository'].removeprefix('https://')}]({core['repository']}), {where} at",
         f"`{core['commit']}`.",
-        f"Protocol: {core['protocol']}; ports: [{name}.toml](conformance/{name}.toml).",
+        f"Protocol: {core['protocol']}; {_ports(name, core)}.",
         f"Verdict: {', '.join(each['defect'] for each in report['verdict']['defects']) or 'conforms'}.",
         "",
     ]
@@ -181,6 +188,12 @@ def _section(name: str, core: dict[str, Any], report: dict[str, Any]) -> str:
     if same:
         lines += ["", f"No difference: {', '.join(same)}."]
     return "\n".join(lines)
+
+
+def _ports(name: str, core: dict[str, Any]) -> str:
+    """What connects a core, with a link."""
+    what, file = ("wrapper", core["wrapper"]) if "wrapper" in core else ("ports", f"{name}.toml")
+    return f"{what}: [{file}](conformance/{file})"
 
 
 def _shortest(found: dict[str, Any]) -> tuple[str, str, str]:

@@ -24,7 +24,7 @@ from amaranth.hdl import ClockDomain, Module, Shape, Value
 
 from utf8fpga.hdl import Core, CoreParameters, parameters_of
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
-from utf8fpga.hdl.foreign_core import VIOLATIONS, ForeignCore
+from utf8fpga.hdl.foreign_core import PARTIAL, ForeignCore
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.beats import (
     Beat,
@@ -115,7 +115,7 @@ class Status(IntEnum):
     FLAG = auto()
     ENDLESS = auto()
     VIOLATION = auto()
-    """A foreign core asserted `violation`, whose value is `lane`."""
+    """A foreign core asserted `violation`."""
 
 
 # The structures of the driver. Those in C are made from them.
@@ -434,7 +434,7 @@ class Session:
             Status.STUCK: f"no beat was transferred for {self._model.patience} cycles",
             Status.GAP: f"a gap before word {results.lane} of packed words",
             Status.ENDLESS: endless_output(self._model.patience),
-            Status.VIOLATION: VIOLATIONS[results.lane],
+            Status.VIOLATION: PARTIAL,
         }[Status(status)]
         return ContractError(f"cycle {results.cycle}: {reason}")
 

@@ -251,7 +251,7 @@ EXPORT int can_gather(void) { return OUT_SYMBOL_BITS <= GATHERED_BITS; }
 #if FOREIGN
 // After a cycle: the end of a run whose input was accepted, and what only foreign cores do.
 static inline enum status end_of_cycle(struct run *run, struct results *results) {
-    results->lane = run->out.violation[0] | (uint64_t)run->out.violation[1] << 1;
+    results->lane = run->out.violation[0];
     if (results->lane)
         return VIOLATION;
     if (run->alone == run->settings.patience && run->offered)

@@ -11,8 +11,14 @@ from types import ModuleType
 
 import click
 import pytest
+from support.engines import requires_compiler
+from support.foreign_cores import use_few_texts
 from support.processes import run
 from support.site import DOCS, program
+
+from utf8fpga.hdl.foreign_core import ForeignCore
+from utf8fpga.hdl.foreign_ports import read_checked_ports
+from utf8fpga.sim.causes import check_foreign_core
 
 FOLDER = DOCS / "conformance"
 STALE = "stale: python docs/conformance/hardware.py SOURCES"
@@ -66,3 +72,22 @@ def test_a_core_is_fetched_by_commit_and_its_digest_is_checked(
     path.write_text("module other; endmodule\n")
     with pytest.raises(click.ClickException, match=re.escape(f"not {digest} as in cores.toml")):
         hardware.fetch("core", core, tmp_path / "sources")
+
+
+few_texts = pytest.fixture(use_few_texts)
+
+WRAPPERS = sorted(path.stem for path in FOLDER.glob("*_wrapper.v"))
+
+
+def test_the_wrappers_are_those_of_the_cores(hardware: ModuleType) -> None:
+    assert {core["wrapper"] for core in hardware.catalogue().values() if "wrapper" in core} == {
+        f"{name}.v" for name in WRAPPERS
+    }
+
+
+@requires_compiler
+@pytest.mark.usefixtures("few_texts")
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_a_correct_core_behind_a_wrapper_passes(name: str) -> None:
+    files = [Path(__file__).with_name("stand_ins.v"), FOLDER / f"{name}.v"]
+    assert check_foreign_core(ForeignCore(files, name, read_checked_ports(FOLDER / "wrapper.toml"))).failed == ()

@@ -130,7 +130,7 @@ def test_tests_are_selected_by_their_names(project: pytest.Pytester) -> None:
         assert done.stdout.str().splitlines()[0] == "utf8-core::validator::OVERLONG"
 
 
-PORTS = 'input = { byte = "no", valid = "s_valid" }\nprotocol = "strobe"\noutput = { error = "m_wrong" }\n'
+PORTS = 'input = { byte = "no", valid = "s_valid" }\nprotocol = "strobe"\noutput = { error = "m_wrong", valid = "m_valid" }\n'
 PORTS += 'kind = "validator"\n'
 BAD_USE = {
     "missing file": (["--utf8-core", "none.v"], "--utf8-core: cannot read 'none.v': No such file or directory"),
@@ -141,10 +141,6 @@ BAD_USE = {
     "wrong port": (
         ["--utf8-core", "validator.v", "--utf8-ports", "wrong.toml"],
         "--utf8-core: validator.v: validator has no input 'no' for input.byte (inputs: *)",
-    ),
-    "encoder": (
-        ["--utf8-core", "validator.v", "--utf8-ports", "encoder.toml"],
-        "--utf8-core: kind = 'encoder' is for the command check alone, without a waveform or test bench",
     ),
     "top": (["--utf8-core", "validator.v", "--utf8-top", "none"], "--utf8-core: *none*"),
     "practice": (["--utf8-core", "validator.v", "--utf8-practice", "all"], "--utf8-practice: 'all' is not one of *"),
@@ -161,7 +157,6 @@ BAD_USE = {
 def test_bad_use_is_one_line(words: list[str], message: str, project: pytest.Pytester) -> None:
     of_core(project, "validator")
     (project.path / "wrong.toml").write_text(PORTS)
-    (project.path / "encoder.toml").write_text('kind = "encoder"\n')
     done = project.runpytest_inprocess(*words)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     (line,) = (line for line in done.errlines if line)

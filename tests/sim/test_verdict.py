@@ -52,12 +52,12 @@ ACCEPTED, IGNORED = "end else if (s_valid) begin", "end else if (s_valid && s_da
 END = "m_last <= s_last && !breaks;"
 
 FAULTS = {
-    "accepts": Fault(Defect.ACCEPTS, "strobe", {"wrong <= data[7]": "wrong <= data[7] && data != 8'hFE"}, "FE"),
-    "corrupts": Fault(Defect.CORRUPTS, "strobe", {"{code[14:0], data[5:0]}": "{code[13:0], data[6:0]}"}, "C2 80"),
+    "accepts": Fault(Defect.ACCEPTS, "strobe", {"continues && data[7]": "continues && data[7] && data != 8'hFE"}, "FE"),
+    "corrupts": Fault(Defect.CORRUPTS, "strobe", {"{code, data[5:0]}": "{code[13:0], data[6:0]}"}, "C2 80"),
     "rejects": Fault(Defect.CORRUPTS, "validator", {"bad || after != 0": "bad || after != 0 || s_data == 0"}, "00"),
-    "loses": Fault(Defect.ITEMS, "strobe", {"full <= 1;": "full <= data != 0;"}, "00"),
-    "marks": Fault(Defect.MARKS, "strobe", {"left != 0 && !continues ||": ""}, "C2 00"),
-    "end": Fault(Defect.END, "strobe", {"|| flush && left != 0": ""}, "E0 A0"),
+    "loses": Fault(Defect.ITEMS, "strobe", {"full = more == 0": "full = more == 0 && data != 0"}, "00"),
+    "marks": Fault(Defect.MARKS, "strobe", {"ends, breaks}": "ends, 1'b0}"}, "C2 00"),
+    "end": Fault(Defect.END, "strobe", {"|| ends": ""}, "E0 A0"),
     "last": Fault(Defect.END, "surrogates", {END: END.replace(";", " && left == 0;")}, "C2 80", MENDED),
     "hangs": Fault(Defect.HANGS, "surrogates", {READY: f"{READY} && s_data != 8'hFF", ACCEPTED: IGNORED}, "FF", MENDED),
     "protocol": Fault(

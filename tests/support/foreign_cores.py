@@ -21,13 +21,12 @@ FOLDER = Path(__file__).parents[1] / "sim" / "foreign_cores"
 
 CORES = {
     "strobe": "strobe.toml",
-    "resend": "marks.toml",
     "validator": "validator.toml",
-    "marks": "marks.toml",
+    "marks": "handshake.toml",
     "surrogates": "handshake.toml",
     "leaky": "handshake.toml",
 }
-"""By name of a core the description of its ports; the first three are correct."""
+"""By name of a core the description of its ports; the first two are correct."""
 
 
 @functools.cache
