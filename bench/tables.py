@@ -63,7 +63,7 @@ def _packed(*lanes: int, pipeline: int | None = None) -> list[CoreParameters]:
 
 SCALING: tuple[Scaling, ...] = (
     *_points("hx8k", DecoderParameters(), *_sparse(1, pipeline=6), *_sparse(1)),
-    # Of several settings of the pipeline the fastest is the first: the plots and the law of growth are of it.
+    # Of several settings of the pipeline the fastest is the first: the plots are of it.
     *_points("ecp5-85k", DecoderParameters(), *_sparse(1, pipeline=6), *_sparse(4, 16, 64, pipeline=5)),
     *_points("ecp5-85k", *_sparse(1, 4, 16), *_sparse(16, pipeline=3)),
     *_points("ecp5-85k", *_packed(4, 8, 16, 32, pipeline=5), *_packed(2, 4, 8), *_packed(16, pipeline=3)),

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from utf8fpga.bench import tables
-from utf8fpga.bench.growth import growth_block
 from utf8fpga.bench.plot import scaling_plot
 from utf8fpga.cli.demo import run_demo
 from utf8fpga.cli.output import CommandError, read_error, write_bytes
@@ -62,7 +61,6 @@ def record(figures: dict[str, Any], scaling: dict[str, Any], cores: dict[str, An
         (PERFORMANCE_FILE, "limits"): tables.limits_table(),
         (PERFORMANCE_FILE, "figures"): tables.figures_table(figures),
         (PERFORMANCE_FILE, "scaling"): scaling_block(scaling),
-        (PERFORMANCE_FILE, "growth"): growth_block(scaling),
         (PERFORMANCE_FILE, "cores"): scaling_block(cores, CORES_PLOT_FILE),
         (README_FILE, "demo"): demo_block(),
     }
@@ -112,7 +110,7 @@ def record_software(figures: dict[str, Any], checkout: Path) -> None:
 
 BLOCKS = {
     README_FILE: ("summary", "demo"),
-    PERFORMANCE_FILE: ("limits", "figures", "scaling", "growth", "cores", "software"),
+    PERFORMANCE_FILE: ("limits", "figures", "scaling", "cores", "software"),
     VERIFICATION_FILE: ("engines",),
     PROVED_FILE: ("proved",),
 }

@@ -31,7 +31,6 @@ from utf8fpga.bench import jobs
 from utf8fpga.bench.cache import Cache, CacheError
 from utf8fpga.bench.design import CoreError, Design, foreign_core, measured_core
 from utf8fpga.bench.flat import FlatVerilog
-from utf8fpga.bench.growth import CHIPS, growth_block
 from utf8fpga.bench.jobs import DEVICES, Area, CriticalPath, Device, Speed
 from utf8fpga.bench.plot import PlotError, draw_scaling, drawn_digest, scaling_plot
 from utf8fpga.bench.sweep import Figure, Point, sweep
@@ -788,41 +787,6 @@ def test_table_of_points() -> None:
         "- x on ecp5-85k failed: it is full",
     ]
     json.dumps(figures)
-
-
-def grown(lanes: int, **changes: Any) -> dict[str, Any]:
-    """A row whose area per lane is a line over log2 of the lanes, and whose period is one over the lanes."""
-    steps = lanes.bit_length() - 1
-    area = {"cells": lanes * (100 + 50 * steps), "luts": lanes * (100 + 20 * steps), "flip_flops": lanes * 300}
-    speed = {"mhz": 1000 / (2 + 0.03125 * lanes)}
-    return {"device": "ecp5-85k", "packed": True, "lanes": lanes, "area": area, "speed": speed} | changes
-
-
-def test_growth_is_fitted_to_the_packed_decoders_from_4_lanes_on() -> None:
-    others = [grown(2, area={"cells": 1, "luts": 1, "flip_flops": 1}), grown(8, packed=False), grown(4, device="hx8k")]
-    other_pipeline = grown(16, area={"cells": 1, "luts": 1, "flip_flops": 1})
-    block = growth_block({"figures": [*others, *map(grown, (4, 16, 64)), other_pipeline]})
-    assert [line.split(" | ")[0] for line in block.splitlines()[2:7]] == ["| 4", "| 16", "| 64", "| 128", "| 256"]
-    assert "Largest error: cells 0%, LUT4 0%, flip-flops 0%, fabric MHz 0%." in block
-    assert "| 16 | 4,800 (4,800) | 2,880 (2,880) | 4,800 (4,800) | 400 (400) |\n" in block
-    assert "| 256 | (128,000) | (66,560) | (76,800) | (100) |\n" in block
-    assert "cells 100 + 50 log2 n; LUT4 100 + 20 log2 n; flip-flops 300 + " in block
-    assert "Period: 2 + 0.0312 n ns." in block
-    assert "256 lanes need 128,000 cells and 76,800 flip-flops" in block
-    assert "reach 100 MHz, which are 25.6 GB/s" in block
-    assert [f"| {128_000 / chip.cells:.0%} |" in block for chip in CHIPS] == [True] * len(CHIPS)
-
-
-def test_growth_of_large_decoders_counts_more_than_that_of_small_ones() -> None:
-    rows = [grown(4, area={"cells": 4 * 400, "luts": 4, "flip_flops": 4}), *map(grown, (16, 64))]
-    block = growth_block({"figures": rows})
-    assert "| 64 | 25,600 (25,5" in block, "4 lanes have twice the area of the law"
-    assert "Largest error: cells 4" in block
-
-
-def test_growth_of_64_lanes_is_shown_without_a_measurement() -> None:
-    lines = growth_block({"figures": [*map(grown, (4, 16))]}).splitlines()
-    assert lines[4].startswith("| 64 | (25,600) | (14,080) | (19,200) | (250) |")
 
 
 def test_table_of_settings_with_a_failure() -> None:

@@ -17,7 +17,6 @@ from support.builds import Built
 from utf8fpga.bench import tables
 from utf8fpga.bench.design import measured_core
 from utf8fpga.bench.digest import logic_digest
-from utf8fpga.bench.growth import growth_block
 from utf8fpga.bench.jobs import DEVICES, tool_versions
 from utf8fpga.bench.plot import drawn_digest
 from utf8fpga.bench.sweep import Point, sweep
@@ -76,7 +75,6 @@ def test_readme_and_docs_show_the_recorded_figures() -> None:
     assert record.with_block(PERFORMANCE, "software", tables.software_table(SOFTWARE)) == PERFORMANCE
     assert record.with_block(PERFORMANCE, "figures", tables.figures_table(FIGURES)) == PERFORMANCE
     assert record.with_block(PERFORMANCE, "scaling", record.scaling_block(OVER_LANES)) == PERFORMANCE
-    assert record.with_block(PERFORMANCE, "growth", growth_block(OVER_LANES)) == PERFORMANCE
     assert record.with_block(PERFORMANCE, "cores", record.scaling_block(CORES, record.CORES_PLOT_FILE)) == PERFORMANCE
     assert record.with_block(VERIFICATION, "engines", tables.engines_table(ENGINES)) == VERIFICATION
 
