@@ -281,23 +281,3 @@ def software_table(figures: dict[str, Any]) -> str:
     runs = "best of five runs, of `decode` one"
     note = f"One core of {figures['processor']}, {tools}; {runs}; written by `{figures['command']}`."
     return f"{table}\n\n{note}"
-
-
-def engines_table(figures: dict[str, Any]) -> str:
-    """The speeds of the simulation engines, as a Markdown table with the versions of the tools.
-
-    Args:
-        figures: those of the command `bench --engines`: `command`, `tools` and `engines`.
-    """
-    columns = {
-        "core": "{core}",
-        "build, s of processor time (elapsed)": "{build_seconds:.1f} ({build_elapsed:.1f})",
-        "Python engine, cycles/s": "{python:,}",
-        "compiled, cycles/s": "{compiled:,}",
-        "ratio": "{ratio:,}",
-        "MB/s": "{mbyte_per_second:.1f}",
-        "worthwhile from, symbols": "{worthwhile:,}",
-    }
-    rows = [[cell.format_map(row) for cell in columns.values()] for row in figures["engines"]]
-    tools = ", ".join(f"{name} {version}" for name, version in figures["tools"].items())
-    return f"{markdown(list(columns), rows, left=(0,))}\n\nMeasured by `{figures['command']}` in one run, with {tools}."

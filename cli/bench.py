@@ -40,14 +40,12 @@ from utf8fpga.cli.record import (
     SCALING_FILE,
     check_pages,
     record,
-    record_engines,
     record_software,
     recorded,
 )
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
-from utf8fpga.hdl import CORES, DecoderParameters
+from utf8fpga.hdl import CORES
 from utf8fpga.hdl.foreign_ports import read_description
-from utf8fpga.hdl.toolchain import present_version
 from utf8fpga.model.render import counted
 
 MAX_SEEDS = 100
@@ -114,19 +112,14 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
 @click.option("--plot", type=FILE, help="Write a plot of throughput and area per lane over lanes as SVG.")
 @click.option("--software", is_flag=True, help="Measure the software decoders instead: CPython, decode_array, decode.")
 @click.option(
-    "--engines",
-    is_flag=True,
-    help="Measure the simulation engines instead: cycles per second, their ratio, and the time to build a model.",
-)
-@click.option(
     "--record",
     type=FOLDER,
-    help="Write the figures into README.md and docs of a checkout, with --engines or --software into docs only. Cores "
+    help="Write the figures into README.md and docs of a checkout, with --software into docs only. Cores "
     "whose circuits have not changed, nor the tools, are not measured again.",
 )
 @click.option("--again", is_flag=True, help="With --record, measure all cores.")
 @json_option
-def bench(software: bool, engines: bool, as_json: bool, parameters: Choice, **given: Any) -> None:
+def bench(software: bool, as_json: bool, parameters: Choice, **given: Any) -> None:
     """Measure area, clock frequency and GB/s with the place and route tools.
 
     Default: the settings of the serial decoder in the README. Results are cached, so that a run that was
@@ -137,11 +130,6 @@ def bench(software: bool, engines: bool, as_json: bool, parameters: Choice, **gi
     if software:
         reject_others("--software", "software", "record", "as_json")
         _bench_software(as_json, given["record"])
-    elif engines:
-        reject_others(
-            "--engines", "engines", "record", "as_json", *(name for kind in CORES.values() for name in kind.options())
-        )
-        _bench_engines(parameters, as_json, given["record"])
     else:
         _measure(_Bench(as_json=as_json, cores=parameters, **given))
 
@@ -168,35 +156,6 @@ def _bench_software(as_json: bool, checkout: str | None) -> None:
     if checkout:
         record_software(figures, Path(checkout))
     echo(tables.software_table(figures), figures, as_json=as_json)
-
-
-ENGINE_LANES = (1, 4, 8, 16, 64)
-"""The lanes of the decoders for which the engines are measured."""
-
-
-def _bench_engines(chosen: Choice, as_json: bool, checkout: str | None) -> None:
-    """Measure the engines for the chosen cores; default: sparse decoders of `ENGINE_LANES`."""
-    from utf8fpga.sim.engines.native import compiler_version
-    from utf8fpga.sim.speed import measure_engines
-
-    if checkout:
-        if chosen.cores:
-            raise CommandError("--record measures the cores in the docs: leave out the options that select a core")
-        check_pages(Path(checkout))
-    cores = chosen.cores or tuple(DecoderParameters(lanes=lanes, packed=False) for lanes in ENGINE_LANES)
-    compiler = compiler_version()  # Raises before the measurement if there is none.
-    with job_progress("measuring") as show:
-        rows = []
-        for number, parameters in enumerate(cores):
-            show(number, len(cores), [parameters.name])
-            rows.append(measure_engines(parameters))
-    tools = {"python": platform.python_version(), "amaranth": metadata.version("amaranth")}
-    tools |= {"yosys": present_version("yosys"), "compiler": compiler}
-    figures: dict[str, Any] = {"command": "utf8fpga bench --engines --record .", "tools": tools}
-    figures["engines"] = rows
-    if checkout:
-        record_engines(figures, Path(checkout))
-    echo(tables.engines_table(figures), figures, as_json=as_json)
 
 
 def _measure(bench: _Bench) -> None:

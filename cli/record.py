@@ -35,14 +35,8 @@ CORES_FILE = Path("bench", "results", "cores.json")
 CORES_PLOT_FILE = Path("bench", "results", "cores.svg")
 """Their plot."""
 
-ENGINES_FILE = Path("bench", "results", "engines.json")
-"""The file with the speeds of the simulation engines."""
-
 SOFTWARE_FILE = Path("bench", "results", "software.json")
 """The file with the throughput of software decoders, which the plots show, too."""
-
-VERIFICATION_FILE = Path("docs", "verification-internals.md")
-"""The page with the speeds of the simulation engines."""
 
 PROVED_FILE = Path("docs", "proved.md")
 """The page with what is proved."""
@@ -94,11 +88,6 @@ def recorded(path: Path, rows: str = "figures") -> dict[str, Any] | None:
         return None
 
 
-def record_engines(figures: dict[str, Any], checkout: Path) -> None:
-    """Write the speeds of the simulation engines into the docs of a checkout."""
-    _write(checkout, {(VERIFICATION_FILE, "engines"): tables.engines_table(figures)}, {ENGINES_FILE: figures}, {})
-
-
 def record_software(figures: dict[str, Any], checkout: Path) -> None:
     """Write the throughput of software decoders into the docs of a checkout, and into its plots."""
     plotted = {
@@ -111,7 +100,6 @@ def record_software(figures: dict[str, Any], checkout: Path) -> None:
 BLOCKS = {
     README_FILE: ("summary", "demo"),
     PERFORMANCE_FILE: ("limits", "figures", "scaling", "cores", "software"),
-    VERIFICATION_FILE: ("engines",),
     PROVED_FILE: ("proved",),
 }
 """The names of the generated blocks of each page."""

@@ -63,11 +63,6 @@ def find_compiler() -> list[str]:
     raise ToolError("no C compiler is installed: pip install 'utf8fpga[compiled]', or install gcc or clang")
 
 
-def compiler_version() -> str:
-    """The first line that the C compiler prints as its version."""
-    return _compiler_version(*find_compiler()).rpartition(" ")[0]
-
-
 @functools.cache
 def _compiler_version(*command: str) -> str:
     try:

@@ -285,17 +285,6 @@ def test_soak_without_a_compiler() -> None:
     assert json.loads(done.stdout)["engine"] == "python"
 
 
-@requires_compiler
-@pytest.mark.slow
-def test_bench_of_engines() -> None:
-    found = json.loads(utf8fpga("bench", "--engines", "--lanes", "1,2", "--json").stdout)
-    assert [row["lanes"] for row in found["engines"]] == [1, 2]
-    assert all(
-        abs(row["ratio"] - row["compiled"] / row["python"]) <= 1 and row["ratio"] > 10 for row in found["engines"]
-    )
-    assert {"yosys", "compiler"} < found["tools"].keys()
-
-
 def test_simulate_without_a_compiler() -> None:
     done = utf8fpga("simulate", "--hex", "41", "--engine", "compiled", env=NO_COMPILER)
     assert_rejected(done, "CC names 'no-such-compiler', which is not a program", status=1)
@@ -433,10 +422,10 @@ boards has the command run, not 'icebreaker'; did you mean utf8fpga build icebre
     boards --json run icebreaker | --json has no effect with boards run: leave it out
     build icebreaker --uart '' | --uart '' is not RX,TX: name two pins, such as pmod_0:1,pmod_0:2
     build icebreaker --leds '' | --leds '' must be some of activity, error, overflow, separated by commas
-    bench --again --engines --record . | --again has no effect with --engines: leave it out
+    bench --again --software --record . | --again has no effect with --software: leave it out
     bench --software --device hx8k | --device has no effect with --software: leave it out
     bench --software --lanes 4 | --lanes has no effect with --software: leave it out
-    bench --engines --plot x | --plot has no effect with --engines: leave it out
+    bench --software --plot x | --plot has no effect with --software: leave it out
     table --list --documents | --documents has no effect with --list: leave it out
     boards runn | boards has the command run, not 'runn'; did you mean run?
     prove serial0 | \

@@ -91,8 +91,6 @@ utf8fpga talk /dev/ttyUSB1
 utf8fpga bench
 # it takes hours; test_readme.py compares what it writes
 utf8fpga bench --record .
-# it writes to a checkout; test_readme.py compares the page
-utf8fpga bench --engines --record .
 # it writes to a checkout; test_pictures.py draws again
 python docs/pictures/draw.py
 # it fetches repositories; test_conformance_hardware.py checks its tables
@@ -119,7 +117,6 @@ MARKERS = {
     "utf8fpga build": "build",
     "utf8fpga bench": "build",
     "utf8fpga bench --software": "slow",
-    "utf8fpga bench --engines": "slow",
     "utf8fpga generate --lanes": "slow",
     "utf8fpga generate --lanes 4 -o utf8_decoder.v": "",
     "utf8fpga generate --lanes 4 -o utf8_decoder.v --testbench": "slow",

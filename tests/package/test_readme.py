@@ -21,7 +21,6 @@ from utf8fpga.bench.jobs import DEVICES, tool_versions
 from utf8fpga.bench.plot import drawn_digest
 from utf8fpga.bench.sweep import Point, sweep
 from utf8fpga.cli import record
-from utf8fpga.cli.bench import ENGINE_LANES
 from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl import DecoderParameters, axi_rtlil
 from utf8fpga.model import TABLE_3_7, ErrorKind, decode
@@ -33,9 +32,7 @@ PERFORMANCE = (CHECKOUT / record.PERFORMANCE_FILE).read_text(encoding="utf-8")
 FIGURES: dict[str, Any] = json.loads((CHECKOUT / record.FIGURES_FILE).read_text(encoding="utf-8"))
 OVER_LANES: dict[str, Any] = json.loads((CHECKOUT / record.SCALING_FILE).read_text(encoding="utf-8"))
 CORES: dict[str, Any] = json.loads((CHECKOUT / record.CORES_FILE).read_text(encoding="utf-8"))
-ENGINES: dict[str, Any] = json.loads((CHECKOUT / record.ENGINES_FILE).read_text(encoding="utf-8"))
 SOFTWARE: dict[str, Any] = json.loads((CHECKOUT / record.SOFTWARE_FILE).read_text(encoding="utf-8"))
-VERIFICATION = (CHECKOUT / record.VERIFICATION_FILE).read_text(encoding="utf-8")
 BY_NAME = {(row["title"], row["device"]): row for row in FIGURES["figures"]}
 
 CLOCK_NETWORK_MHZ = {"hx8k": 275, "up5k": 185, "ecp5-85k": 257, "ecp5-85k-8": 370}
@@ -76,17 +73,6 @@ def test_readme_and_docs_show_the_recorded_figures() -> None:
     assert record.with_block(PERFORMANCE, "figures", tables.figures_table(FIGURES)) == PERFORMANCE
     assert record.with_block(PERFORMANCE, "scaling", record.scaling_block(OVER_LANES)) == PERFORMANCE
     assert record.with_block(PERFORMANCE, "cores", record.scaling_block(CORES, record.CORES_PLOT_FILE)) == PERFORMANCE
-    assert record.with_block(VERIFICATION, "engines", tables.engines_table(ENGINES)) == VERIFICATION
-
-
-def test_speeds_of_the_engines_are_recorded_for_all_their_cores_and_reach_their_bounds() -> None:
-    found = {row["lanes"]: row for row in ENGINES["engines"]}
-    assert {lanes: row["name"] for lanes, row in found.items()} == {
-        lanes: DecoderParameters(lanes=lanes, packed=False).name for lanes in ENGINE_LANES
-    }
-    assert found[1]["ratio"] >= 1000
-    assert found[16]["ratio"] >= 300
-    assert all(row["build_elapsed"] <= 10 for lanes, row in found.items() if lanes <= 8)
 
 
 def test_all_settings_are_recorded_on_all_devices() -> None:

@@ -35,7 +35,6 @@ from utf8fpga.sim import ContractError, Simulation, compare, simulate
 from utf8fpga.sim.beats import BeatEncoder, StreamOptions, output_fields, patience_of, text_beats, with_null_beats
 from utf8fpga.sim.engines import gates, native
 from utf8fpga.sim.engines.compiled import CompiledModel, Gathered, Session, Transfers
-from utf8fpga.sim.speed import measure_engines
 from utf8fpga.sim.strategies import pauses, texts
 
 pytestmark = requires_compiler
@@ -580,11 +579,3 @@ def test_model_compiled_by_zig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(native, "COMPILERS", ())
     assert works(CompiledModel(decoder_core(), cache=tmp_path))
-
-
-@pytest.mark.benchmark
-@pytest.mark.parametrize(("lanes", "packed", "ratio"), [(1, True, 1000), (16, False, 300), (16, True, 300)])
-def test_compiled_model_is_faster(lanes: int, packed: bool, ratio: int) -> None:
-    speeds = measure_engines(DecoderParameters(lanes=lanes, packed=packed))
-    print(f"{speeds['core']}: {speeds['ratio']} times")
-    assert speeds["ratio"] > ratio
