@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -42,7 +42,6 @@ class Design:
         packed: whether the words of a beat are contiguous.
         latency: cycles from the byte that determines an item to the item.
         bytes_per_clock: bytes per cycle on the worst input.
-        names: for wires and memories of the sources their names in the circuit.
     """
 
     title: str
@@ -62,7 +61,6 @@ class Design:
     packed: bool | None = None
     latency: int | None = None
     bytes_per_clock: float | None = None
-    names: dict[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def alone(self) -> tuple[tuple[tuple[str, str], ...], str]:
@@ -106,11 +104,6 @@ endmodule
 """
         return (*self.sources, (f"{name}.v", text)), name
 
-    def wire_name(self, wire: str) -> str:
-        """The name in the circuit of a wire of `between_registers`."""
-        inside = _BLOCK.sub("", wire.removeprefix("core."))
-        return self.names.get(inside, inside) if wire.startswith("core.") else "a register at the ports"
-
     def _connections(self, reset: str, signals: Sequence[str]) -> str:
         given = [(self.clock, "clk")]
         if self.reset:
@@ -124,10 +117,6 @@ endmodule
         while any(re.search(rf"\b{name}\b", text) for _, text in self.sources):
             name += "_"
         return name
-
-
-_BLOCK = re.compile(r"\.\d+\.\d+(?:[$_][A-Z].*)?$")
-"""What synthesis adds to the name of a memory for a part of it."""
 
 
 def _slices(register: str, ports: Sequence[tuple[str, int]]) -> list[str]:
@@ -163,15 +152,12 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
     ports = [(name, member.flow, member.shape) for name, member in members.items() if name not in ("clk", "rst")]
     rtlil, size = axi_rtlil(core), members["s_axis_tdata"].shape // 8
     source = "core.il", rtlil
-    names: dict[str, str] = {}
     # Yosys 0.70 fails with an internal assertion when it reads the Verilog of more lanes.
     if lanes <= VERILOG_LANES:
-        text, names = _verilog(rtlil, module_name(core), cache)
-        source = "core.v", text
+        source = "core.v", _verilog(rtlil, module_name(core), cache)
     return Design(
         title=title or parameters.title,
         sources=(source,),
-        names=names,
         top=module_name(core),
         clock="clk",
         reset="rst",
@@ -188,16 +174,16 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
     )
 
 
-def _verilog(rtlil: str, top: str, cache: Cache | None) -> flat.FlatVerilog:
+def _verilog(rtlil: str, top: str, cache: Cache | None) -> str:
     if cache is None:
         return flat.flat_verilog(rtlil, top)
     # The key includes the source of the module that writes the Verilog.
     given = ["Verilog", rtlil, inspect.getsource(flat), present_version("yosys")]
     key = hashlib.sha256(json.dumps(given).encode()).hexdigest()
     if (kept := cache.get(key)) is not None:
-        return flat.FlatVerilog(*json.loads(kept))
+        return kept.decode()
     written = flat.flat_verilog(rtlil, top)
-    cache.put(key, json.dumps(written).encode())
+    cache.put(key, written.encode())
     return written
 
 

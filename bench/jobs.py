@@ -14,11 +14,11 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from utf8fpga.hdl.foreign import read_script
 from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool, tool_error
@@ -113,27 +113,6 @@ class Area:
 
 
 @dataclass(frozen=True)
-class CriticalPath:
-    """The slowest path between two registers, as the router reported it.
-
-    Attributes:
-        start, end: the registers, by the names of their wires in the netlist.
-        ns: its delay.
-        levels: look-up tables and multiplexers on it.
-        routing: the share of the delay that is routing, 0 to 1.
-        net, net_ns: its slowest net, by the register or the logic that drives it, and the delay of that.
-    """
-
-    start: str
-    end: str
-    ns: float
-    levels: int
-    routing: float
-    net: str
-    net_ns: float
-
-
-@dataclass(frozen=True)
 class Speed:
     """The clock frequency of a core between flip-flops, as the fabric allows; the clock network has a limit of its own.
 
@@ -141,26 +120,11 @@ class Speed:
         mhz: the median over the seeds, in MHz.
         by_seed: for each seed the frequency in MHz.
         options: the synthesis options that gave the highest median.
-        path: the path that limits it, with the seed nearest to the median; None if it is not known.
     """
 
     mhz: float
     by_seed: dict[int, float]
     options: str
-    path: CriticalPath | None = None
-
-
-@dataclass(frozen=True)
-class Routed:
-    """The result of place and route.
-
-    Attributes:
-        mhz: the clock frequency in MHz, as the fabric allows.
-        path: the path that limits it; None if it is not known.
-    """
-
-    mhz: float
-    path: CriticalPath | None
 
 
 def tool_versions(devices: Iterable[Device]) -> dict[str, str]:
@@ -251,10 +215,10 @@ class Routing(_OnNetlist):
 Job = Synthesis | Packing | Routing
 
 
-def encoded(result: Netlist | Routed | int) -> bytes:
+def encoded(result: Netlist | float) -> bytes:
     """The result of a job as bytes: a line of JSON, and after it the content of a netlist."""
     if not isinstance(result, Netlist):
-        return json.dumps(asdict(result) if isinstance(result, Routed) else result).encode()
+        return json.dumps(result).encode()
     fields = {name: value for name, value in vars(result).items() if name != "content"}
     return json.dumps(fields).encode() + b"\n" + result.content
 
@@ -263,13 +227,10 @@ def decoded(text: bytes) -> Any:
     """The result of which `encoded` made these bytes."""
     fields, _, content = text.partition(b"\n")
     result = json.loads(fields)
-    if isinstance(result, float):  # As it was stored before there were paths.
-        return Routed(result, None)
     if not isinstance(result, dict):
         return result
-    if content:
-        return Netlist(**result, content=content)
-    return Routed(result["mhz"], result["path"] and CriticalPath(**result["path"]))
+    # A frequency was once stored with the path that limits it.
+    return Netlist(**result, content=content) if content else result["mhz"]
 
 
 def synthesise(job: Synthesis) -> Netlist:
@@ -308,55 +269,14 @@ def pack(job: Packing) -> int:
     return int(cells[1])
 
 
-def route(job: Routing) -> Routed:
-    """Place and route a netlist."""
+def route(job: Routing) -> float:
+    """The clock frequency of a netlist after place and route, in MHz, as the fabric allows."""
     arguments = ["--freq", str(job.target_mhz), "--seed", str(job.seed), "--timing-allow-fail"]
     printed = _nextpnr(job, arguments)
     found = re.findall(r"Max frequency for clock\s+'[^']*':\s+([\d.]+) MHz", printed)
     if not found:
         raise ToolError(f"{job.router} reported no clock frequency")
-    return Routed(float(found[-1]), _critical_path(printed))
-
-
-def _critical_path(printed: str) -> CriticalPath | None:
-    """The path in the last report on a clock that nextpnr has printed; None if there is none."""
-    _, _, report = printed.rpartition("Critical path report for clock")
-    report = report.partition("Critical path report for")[0]
-    steps = [_Step(kind, float(ns), pin) for kind, ns, pin in _STEP.findall(report)]
-    nets = [(step.ns, number) for number, step in enumerate(steps) if step.kind == "routing"]
-    sinks = re.findall(r"Sink (\S+)", report)
-    if not nets or len(sinks) < len(nets):
-        return None
-    total = sum(step.ns for step in steps)
-    slowest, number = max(nets)
-    return CriticalPath(
-        start=_wire(steps[0].pin),
-        end=_wire(sinks[len(nets) - 1]),  # Each net on the path has one sink.
-        ns=round(total, 2),
-        levels=sum(step.kind == "logic" for step in steps),
-        routing=round(sum(ns for ns, _ in nets) / total, 2),
-        net=_wire(steps[number - 1].pin),  # The step before a net ends at the pin that drives it.
-        net_ns=slowest,
-    )
-
-
-class _Step(NamedTuple):
-    """A line of a report on a path: the kind of delay, the delay, and the pin or the net where it ends."""
-
-    kind: str
-    ns: float
-    pin: str
-
-
-_STEP = re.compile(r"^Info:\s+(clk-to-q|routing|logic|setup)\s+([\d.]+)\s+[\d.]+ (?:Source|Net) (\S+)", re.M)
-
-_CELL = re.compile(r"_(TRELLIS_FF|SB_DFF|SB_LUT4|SB_CARRY|LUT4|PFUMX|L6MUX21|CCU2C)[A-Z]*_.*|\.[A-Z0-9_]+$")
-"""What synthesis and nextpnr add to the name of a wire to name a pin of a cell."""
-
-
-def _wire(pin: str) -> str:
-    """The wire after which the cell of a pin is named."""
-    return _CELL.sub("", pin)
+    return float(found[-1])
 
 
 def _nextpnr(job: _OnNetlist, arguments: list[str]) -> str:

@@ -12,14 +12,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from utf8fpga.bench.cache import Cache
 from utf8fpga.bench.design import Design
 from utf8fpga.bench.jobs import (
     Area,
-    CriticalPath,
     Device,
     Job,
     Netlist,
@@ -167,17 +166,8 @@ def _speed(point: Point) -> Generator[Sequence[Job], list[Any], Speed]:
     speeds = []
     for options, _ in netlists:
         mine, routed = routed[: len(point.seeds)], routed[len(point.seeds) :]
-        by_seed = {seed: each.mhz for seed, each in zip(point.seeds, mine, strict=True)}
-        median = statistics.median(by_seed.values())
-        path = min(mine, key=lambda each: abs(each.mhz - median)).path
-        speeds.append(Speed(median, by_seed, options, path and _named(path, point.core)))
+        speeds.append(Speed(statistics.median(mine), dict(zip(point.seeds, mine, strict=True)), options))
     return max(speeds, key=lambda speed: speed.mhz)
-
-
-def _named(path: CriticalPath, core: Design) -> CriticalPath:
-    """The path with the names that the circuit has, instead of those of the netlist."""
-    name = core.wire_name
-    return replace(path, start=name(path.start), end=name(path.end), net=name(path.net))
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from utf8fpga.bench.cache import Cache
 from utf8fpga.bench.design import Design, measured_core
-from utf8fpga.bench.jobs import DEVICES, FORMAT, Area, CriticalPath, Device, Speed, tool_versions
+from utf8fpga.bench.jobs import DEVICES, FORMAT, Area, Device, Speed, tool_versions
 from utf8fpga.bench.sweep import Figure, Point
 from utf8fpga.hdl import (
     CoreParameters,
@@ -20,7 +20,7 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
-from utf8fpga.model.render import counted, markdown
+from utf8fpga.model.render import markdown
 
 SETTINGS: tuple[tuple[str, DecoderParameters], ...] = (
     ("smallest", DecoderParameters(pipeline=0)),
@@ -131,7 +131,6 @@ def kept_figure(point: Point, recorded: Iterable[dict[str, Any]]) -> Figure | No
         for row in figures["figures"]:
             if row["design"] == point.core.design and row["device"] == point.device.name and row["error"] is None:
                 speed = row["speed"] | {"by_seed": {int(seed): mhz for seed, mhz in row["speed"]["by_seed"].items()}}
-                speed["path"] = CriticalPath(**speed["path"]) if speed.get("path") else None
                 if tuple(speed["by_seed"]) == point.seeds:
                     return Figure(point, Area(**row["area"]), Speed(**speed), None)
     return None
@@ -175,19 +174,6 @@ def points_table(figures: dict[str, Any]) -> str:
             ]
         )
     return _with_note(markdown(heading, lines, left=(0, 1, 3)), figures, "GB/s on the worst input")
-
-
-def paths_text(figures: dict[str, Any]) -> str:
-    """For each point with a known path a line on what limits the frequency of the fabric; empty if there is none."""
-    lines = []
-    for row in figures["figures"]:
-        if path := row["speed"] and row["speed"]["path"]:
-            logic = f"{counted(path['levels'], 'level')} of logic, {path['routing']:.0%} routing"
-            lines.append(
-                f"- {row['title']}, {DEVICES[row['device']].title}: {path['ns']:.2f} ns from {path['start']} to"
-                f" {path['end']}; {logic}; slowest net {path['net_ns']:.2f} ns, from {path['net']}"
-            )
-    return "\n".join(["The path that limits the fabric, with the median seed:", *lines]) if lines else ""
 
 
 SOFTWARE = {

@@ -241,8 +241,6 @@ def _record(bench: _Bench, cache: Cache, measured: Callable[[Sequence[Point]], l
 
 def _print(bench: _Bench, figures: dict[str, Any], table: Callable[[dict[str, Any]], str]) -> None:
     echo(table(figures), figures, as_json=bench.as_json)
-    if not bench.as_json and (paths := tables.paths_text(figures)):
-        click.echo(f"\n{paths}")
 
 
 def _raise_on_failures(figures: dict[str, Any]) -> None:
