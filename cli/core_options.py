@@ -47,7 +47,7 @@ _SECTIONS = {
     "Ports": ("name", "kind", "length", "reset_low"),
     "Streams": ("input_pauses", "output_pauses", "null_beats", "gaps", "separate_end"),
     "Files": (
-        *("output", "testbench", "vectors", "sva", "vcd", "wave", "wave_cycles"),
+        *("output", "testbench", "vectors", "sva", "vcd"),
         *("plot", "record", "directory", "cache"),
     ),
     "Advanced": (

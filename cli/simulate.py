@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -38,9 +37,8 @@ from utf8fpga.cli.soak import soak_core, soak_limit
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.core import option_word
 from utf8fpga.model.golden import BulkSymbols
-from utf8fpga.sim import ENGINES, DiagramError, Mismatch, Netlist, Simulation, compare, write_diagram, write_save_file
+from utf8fpga.sim import ENGINES, Mismatch, Netlist, Simulation, compare, write_save_file
 from utf8fpga.sim.beats import StreamOptions, symbol_width, symbols_from
-from utf8fpga.sim.diagram import DIAGRAM_CYCLES, renderer
 from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.engines.netlist import FAMILIES
 
@@ -49,21 +47,6 @@ def _pattern(_context: click.Context, option: click.Parameter, value: str) -> li
     if not value or set(value) - set("01") or "0" not in value:
         raise CommandError(f"{option.opts[0]} {value!r} must be 0s and 1s with at least one 0")
     return [bit == "1" for bit in value]
-
-
-def _svg(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    if value is not None and Path(value).suffix.lower() != ".svg" and not is_standard_output(value):
-        raise CommandError(f"--wave {value!r} is drawn as SVG: name a file that ends in .svg")
-    return value
-
-
-def _cycles(_context: click.Context, _option: click.Parameter, value: str | None) -> range | None:
-    if value is None:
-        return None
-    found = re.fullmatch(r"(\d{1,9})\.\.(\d{1,9})", value)
-    if not found or int(found[1]) > int(found[2]):
-        raise CommandError(f"--wave-cycles {value!r} must be FIRST..LAST, such as 0..23")
-    return range(int(found[1]), int(found[2]) + 1)
 
 
 _PATTERNS = {
@@ -104,13 +87,6 @@ def _pattern_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--seed", type=SEED, help="The first seed of --soak; default: 0.")
 @dask_option
 @click.option("--vcd", type=FILE, help="Write a waveform, and beside it a save file for GTKWave.")
-@click.option("--wave", type=FILE, callback=_svg, help="Draw a timing diagram of both streams as SVG.")
-@click.option(
-    "--wave-cycles",
-    callback=_cycles,
-    metavar="FIRST..LAST",
-    help=f"Cycles of the timing diagram. Default: 0..{DIAGRAM_CYCLES[-1]}.",
-)
 @click.option(
     "-o", "--output", type=FILE, help="Write the output as bytes: of a decoder the decoded text, with U+FFFD."
 )
@@ -126,8 +102,6 @@ def simulate(
     seed: int | None,
     dask: str | None,
     vcd: str | None,
-    wave: str | None,
-    wave_cycles: range | None,
     output: str | None,
     as_json: bool,
     separate_end: bool,
@@ -138,22 +112,20 @@ def simulate(
         raise CommandError("give either FILE, --hex BYTES or --soak LIMIT")
     netlist, options = _netlist(engine, family, routed), StreamOptions(**streams, separate_ends=(separate_end,))
     if soak is not None:
-        _reject_with_soak(options, {"--vcd": vcd, "--wave": wave, "-o": output})
+        _reject_with_soak(options, {"--vcd": vcd, "-o": output})
         seconds, symbols = soak_limit(soak)
         what: Any = {"engine": engine, "netlist": netlist, "seed": seed or 0, "dask": dask, "as_json": as_json}
         soak_core(parameters, seconds=seconds, symbols=symbols, **what)
         return
     _reject_without_soak(seed, dask)
-    _check_waveforms(len(files), engine, {"--vcd": vcd, "--wave": wave})
-    if wave_cycles and not wave:
-        raise CommandError("--wave-cycles has no effect without --wave: name its file")
+    _check_waveform(len(files), engine, vcd)
     _check_gaps(options.gaps, parameters)
     if as_json and is_standard_output(output):
         raise CommandError(f"--json and -o {output} both write to standard output: leave out one of them")
-    check_different({"-o": output, "--vcd": vcd, "--wave": wave})
+    check_different({"-o": output, "--vcd": vcd})
     core = parameters.observable()  # With all optional fields, more is compared.
     simulation = Simulation(core.build(), core, netlist=netlist)
-    recording = _recording(simulation, vcd, wave, wave_cycles or DIAGRAM_CYCLES) if vcd or wave else nullcontext()
+    recording = _recording(vcd) if vcd else nullcontext()
     comparison = _Comparison(simulation, options, engine, as_json)
     with ExitStack() as stack:
         comparison.output = stack.enter_context(writing(output)) if output else None
@@ -192,14 +164,13 @@ def _check_gaps(pattern: Sequence[bool], parameters: CoreParameters) -> None:
         raise CommandError(f"--gaps {gaps} is for cores that accept gaps: leave it out")
 
 
-def _check_waveforms(texts: int, engine: str | None, paths: Mapping[str, str | None]) -> None:
-    for option, path in paths.items():
-        if is_standard_output(path):
-            raise CommandError(f"{option} {path!r} is standard output, to which the result is written: name a file")
-        if path and texts > 1:
-            raise CommandError(f"{option} {path!r} shows one text, not {texts}: give one FILE")
-        if path and engine in ("compiled", "netlist"):
-            raise CommandError(f"--engine {engine} writes no waveform: leave it out, or {option} {path!r}")
+def _check_waveform(texts: int, engine: str | None, vcd: str | None) -> None:
+    if is_standard_output(vcd):
+        raise CommandError(f"--vcd {vcd!r} is standard output, to which the result is written: name a file")
+    if vcd and texts > 1:
+        raise CommandError(f"--vcd {vcd!r} shows one text, not {texts}: give one FILE")
+    if vcd and engine in ("compiled", "netlist"):
+        raise CommandError(f"--engine {engine} writes no waveform: leave it out, or --vcd {vcd!r}")
 
 
 @dataclass
@@ -308,30 +279,21 @@ def _bulk(simulation: Simulation) -> Callable[..., Mismatch | None] | None:
 
 
 @contextmanager
-def _recording(simulation: Simulation, vcd: str | None, wave: str | None, cycles: range) -> Iterator[Path]:
-    """A file for the waveform, from which the files of the options are made, also if core and model differ."""
-    if wave:
-        # Before a simulation that may take long.
-        renderer()
+def _recording(vcd: str) -> Iterator[Path]:
+    """A file for the waveform, which is copied to that of the option, also if core and model differ."""
     difference = None
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder, ExitStack() as files:
-        waveform, diagram = Path(folder, "waveform.vcd"), Path(folder, "diagram.svg")
-        targets = {path: files.enter_context(writing(path)) for path in (vcd, wave) if path}
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder, writing(vcd) as target:
+        waveform = Path(folder, "waveform.vcd")
         try:
             yield waveform
         except CommandError as error:
             if not waveform.exists():
                 raise
             difference = error
-        if vcd:
-            with waveform.open("rb") as source:
-                shutil.copyfileobj(source, targets[vcd])
-            if not is_special(vcd):
-                _write_save_file(waveform, vcd)
-        if wave:
-            with nullcontext() if difference is None else suppress(DiagramError):
-                write_diagram(waveform, diagram, simulation.core, simulation.parameters, cycles)
-                targets[wave].write(diagram.read_bytes())
+        with waveform.open("rb") as source:
+            shutil.copyfileobj(source, target)
+        if not is_special(vcd):
+            _write_save_file(waveform, vcd)
     if difference is not None:
         raise difference
 

@@ -309,11 +309,11 @@ class CoreParameters:
     # Texts for users.
 
     def input_label(self, symbol: int) -> str:
-        """An input symbol in a timing diagram: in hexadecimal, with at least two digits."""
+        """An input symbol in hexadecimal, with at least two digits."""
         return f"{symbol:02X}"
 
     def label(self, symbol: Any) -> str:
-        """An output symbol, in the form of `observed`, in a timing diagram."""
+        """An output symbol, in the form of `observed`, as text."""
         return f"{symbol:02X}" if isinstance(symbol, int) else str(symbol)
 
     @property

@@ -6,7 +6,6 @@ from __future__ import annotations
 import utf8fpga.hdl  # noqa: F401 - it names the extra if Amaranth is missing
 from utf8fpga.sim.beats import ContractError, StreamOptions
 from utf8fpga.sim.check import Mismatch, compare
-from utf8fpga.sim.diagram import DiagramError, write_diagram
 from utf8fpga.sim.engines import ENGINES, Netlist
 from utf8fpga.sim.simulation import Run, Simulation, simulate
 from utf8fpga.sim.waveform import write_save_file
@@ -14,7 +13,6 @@ from utf8fpga.sim.waveform import write_save_file
 __all__ = [
     "ENGINES",
     "ContractError",
-    "DiagramError",
     "Mismatch",
     "Netlist",
     "Run",
@@ -22,6 +20,5 @@ __all__ = [
     "StreamOptions",
     "compare",
     "simulate",
-    "write_diagram",
     "write_save_file",
 ]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Waveforms of a core: value change dumps in order of the data flow, GTKWave save files, and timing diagrams.
+"""Waveforms of a core: value change dumps in order of the data flow, and GTKWave save files.
 
 Amaranth's simulator records every net in each module through which it passes, by module and name, in femtoseconds.
 `recorded` rewrites its file: the streams first, then the components along the data flow, each net once, arrays and
-lanes in scopes of their own, members of enumerations by name, and nanoseconds. Save files and diagrams are made from
-the rewritten file, so they do not depend on the engine that simulated the core.
+lanes in scopes of their own, members of enumerations by name, and nanoseconds. Save files are made from the
+rewritten file.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ _STATE = "state"
 
 _MANY = 4
 """Nets of a pipeline stage that have a scope of their own."""
-
-_CLOCK = ("clk",)
 
 _Path = tuple[str, ...]
 """Names of scopes from the outermost one on, or scopes and the name of a net in them."""
@@ -251,25 +249,6 @@ def _lanes_together(nets: Iterable[_Net]) -> list[_Net]:
         return stems.setdefault(stem if is_lane else net.name, len(stems)), int(number) if is_lane else 0
 
     return sorted(nets, key=place)
-
-
-def samples(waveform: Path) -> Iterator[dict[_Path, int | str]]:
-    """The values of all nets in each cycle: those before the rising edge of the clock that ends the cycle.
-
-    Args:
-        waveform: a file of `recorded`.
-
-    Yields:
-        The values by scope and name, without the outermost scope: ``("input", "valid")``.
-    """
-    with waveform.open("rb") as source:
-        names = {net.code: (*net.scope[1:], *net.path) for net in _nets(source)}
-        values: dict[_Path, int | str] = {}
-        for _, changes in _changes(tokenize(source)):
-            changed = {names[code]: int(value) if value in ("0", "1") else value for code, value in changes.items()}
-            if changed.get(_CLOCK) == 1 and values:
-                yield values.copy()
-            values |= changed
 
 
 def write_cycles(file: TextIO, top: str, sizes: Mapping[str, int], cycles: Iterable[Mapping[str, int]]) -> None:

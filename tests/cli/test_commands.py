@@ -139,11 +139,10 @@ def test_simulate_a_file(damaged: Path, tmp_path: Path, pipeline: str) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.txt", "out.txt", "wave.gtkw", "wave.vcd"]
 
 
-def test_simulate_writes_a_waveform_its_save_file_and_a_diagram(tmp_path: Path) -> None:
-    wave, save, diagram = (tmp_path / name for name in ("w.vcd", "w.gtkw", "w.svg"))
-    words = ("simulate", "--hex", "E1 80 41", "--vcd", wave, "--wave", diagram)
+def test_simulate_writes_a_waveform_and_its_save_file(tmp_path: Path) -> None:
+    wave, save = (tmp_path / name for name in ("w.vcd", "w.gtkw"))
+    words = ("simulate", "--hex", "E1 80 41", "--vcd", wave)
     assert utf8fpga(*words).stderr == b""
-    assert "truncated" in diagram.read_text(encoding="utf-8")
     assert f'[dumpfile] "{wave}"' in save.read_text(encoding="utf-8").splitlines()
     # A file of this command is replaced, one of GTKWave is not.
     save.write_text("[*] Written by utf8fpga\n", encoding="utf-8")
@@ -153,19 +152,6 @@ def test_simulate_writes_a_waveform_its_save_file_and_a_diagram(tmp_path: Path) 
     message = f"{save} has been saved by another program and is kept: delete it to get a new one\n"
     assert utf8fpga(*words).stderr.decode() == message
     assert save.read_text(encoding="utf-8") == "[*] GTKWave Analyzer\n"
-
-
-def test_diagram_of_cycles_after_the_end_is_rejected(tmp_path: Path) -> None:
-    diagram = tmp_path / "w.svg"
-    words = ("simulate", "--hex", "41", "--wave", diagram, "--wave-cycles")
-    done = utf8fpga(*words, "1000..1010")
-    message = "utf8fpga: the simulation ended before cycle 1000: specify earlier cycles\n"
-    assert (done.returncode, done.stderr.decode()) == (1, message)
-    assert not diagram.exists()
-    for cycles in ("1..1", "0..1", "0..99"):
-        assert utf8fpga(*words, cycles).returncode == 0
-        assert diagram.exists()
-        diagram.unlink()
 
 
 def test_simulate_prints_the_items_of_decode(damaged: Path) -> None:
@@ -398,8 +384,6 @@ ulx3s-85f has family ecp5, of which routed designs are not simulated, only those
     simulate --hex 4G | --hex '4G' is not bytes in hexadecimal: write them as 'C2 41'
     simulate --hex 41 --output-pauses 11 | --output-pauses '11' must be 0s and 1s with at least one 0
     simulate --hex 41 --input-pauses '' | --input-pauses '' must be 0s and 1s with at least one 0
-    simulate --hex 41 --wave-cycles 0..3 | --wave-cycles has no effect without --wave: name its file
-    simulate --hex 41 --wave w.svg --wave-cycles 3..2 | --wave-cycles '3..2' must be FIRST..LAST, such as 0..23
     simulate --hex 41 --vcd /nonexistent/w.vcd | cannot write '/nonexistent/w.vcd': No such file or directory
     build icebreaker --uart 4 | --uart '4' is not RX,TX: name two pins, such as pmod_0:1,pmod_0:2
     build mine --platform mine:Mine | \
@@ -431,7 +415,6 @@ boards has the command run, not 'icebreaker'; did you mean utf8fpga build icebre
     prove serial0 | \
 unknown configuration 'serial0'; did you mean serial-0 or serial-2? utf8fpga prove --list prints them
     prove zzz | unknown configuration 'zzz'; utf8fpga prove --list prints them
-    simulate --hex 41 --wave x.png | --wave 'x.png' is drawn as SVG: name a file that ends in .svg
     generate --from utf-8 | --from is an option of the core transcoder: generate transcoder --from ...
     bench --device hx9k | \
 Invalid value for '--device': 'hx9k' is not one of 'hx8k', 'up5k', 'ecp5-85k', 'ecp5-85k-8'; did you mean hx8k?
@@ -446,10 +429,9 @@ Invalid value for '--to': 'utf16-le' is not one of 'utf-8', 'utf-16-le', 'utf-16
     simulate text --json -o - | --json and -o - both write to standard output: leave out one of them
     simulate text --json -o /dev/stdout | --json and -o /dev/stdout both write to standard output: leave out one of them
     simulate text --vcd - | --vcd '-' is standard output, to which the result is written: name a file
-    simulate text --wave /dev/stdout | \
---wave '/dev/stdout' is standard output, to which the result is written: name a file
+    simulate text --vcd /dev/stdout | \
+--vcd '/dev/stdout' is standard output, to which the result is written: name a file
     simulate text -o out --vcd ./out | -o and --vcd are the same file './out': specify two files
-    simulate text --vcd w.svg --wave ./w.svg | --vcd and --wave are the same file './w.svg': specify two files
     bench --plot - --cache cache | --plot - is standard output, to which the figures are written: name a file
     simulate --lanes 2 --hex 41 --gaps 01 | \
 --gaps 01 is for cores that accept gaps: leave it out
@@ -560,9 +542,7 @@ def faulty_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_mismatch_is_reported_with_the_shortest_input_and_a_replay_command(tmp_path: Path) -> None:
     source, out, wave = tmp_path / "long.txt", tmp_path / "out.txt", tmp_path / "w.vcd"
     source.write_bytes("é€ and so on, ".encode() * 30 + b"\xed\xa0\x80" + b" and on" * 10)
-    # The diagram cannot be drawn, which does not hide the difference.
-    diagram = ["--wave", tmp_path / "w.svg", "--wave-cycles", "9999..9999"]
-    done = utf8fpga("simulate", source, "-o", out, "--vcd", wave, *diagram)
+    done = utf8fpga("simulate", source, "-o", out, "--vcd", wave)
     assert done.returncode == 1
     assert done.stderr.decode().splitlines() == [
         "utf8fpga: the decoder differs from the model at offset 0 of ED A0",

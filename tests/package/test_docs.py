@@ -11,7 +11,6 @@ from __future__ import annotations
 import doctest
 import importlib
 import importlib.util
-import json
 import os
 import re
 import shlex
@@ -23,7 +22,6 @@ from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
 import click
 import platformdirs
@@ -45,7 +43,6 @@ from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.sim.engines import has_compiler
 
 CHECKOUT = Path(__file__).parents[2]
-WAVES = CHECKOUT / "docs" / "waves"
 PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
 
 NOT_RUN = """
@@ -57,12 +54,11 @@ python3 -m venv .venv && .venv/bin/pip install -e '.[dev]'
 pip install .
 pip install '.[hdl]'
 pip install '.[fast,hdl]'
-pip install '.[diagrams]'
 pip install '.[proofs]'
 pip install '.[docs]'
 pip install '.[docs]' && sphinx-build -b html docs build/site
 python3 -m venv .venv && . .venv/bin/activate
-pip install '.[boards,compiled,diagrams,serial]'
+pip install '.[boards,compiled,serial]'
 pip install '.[boards,compiled,serial]'
 pip install '.[boards,gowin,machxo2,nexus,gatemate]'
 pip install 'utf8fpga[hdl]'
@@ -363,10 +359,9 @@ def run_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list
 def test_shell_blocks_run(block: Block, run_lines: Callable[[list[str]], Ran]) -> None:
     folder = run_lines(lines_of(block)).folder
     # The files that the commands and their comments name.
-    names = re.findall(r"(?:^|\s)(?:-o|--vcd|--plot|--wave)\s+(\S+)", block.text)
+    names = re.findall(r"(?:^|\s)(?:-o|--vcd|--plot)\s+(\S+)", block.text)
     names += re.findall(r"#\s*(build/[\w.-]+)", block.text)
     assert not [name for name in names if not (folder / name).stat().st_size]
-    assert_diagrams_are_current(folder)
 
 
 @pytest.mark.parametrize("line", [pytest.param(line, marks=marks([line])) for line in INLINE if line not in SKIPPED])
@@ -409,7 +404,6 @@ def test_the_tutorial_shows_what_its_commands_print(blocks: list[Block], run_lin
         if any(line.startswith("utf8fpga talk") for line in lines) and not has_compiler():
             pytest.skip("there is no C compiler")
         ran, shown = run_lines(lines), output_of(block)
-        assert_diagrams_are_current(ran.folder)
         if shown is None:
             assert not ran.printed, f"{block.name}: its output is not shown"
         elif "\ntools  " in shown and (tools := re.findall("^tools .*", shown, re.MULTILINE)[0]) not in ran.printed:
@@ -480,32 +474,10 @@ def test_python_blocks_run(block: Block, tmp_path: Path, monkeypatch: pytest.Mon
         pytest.importorskip("cocotb", reason="cocotb is not installed; tests/sim/test_cocotb.py runs this block")
     if ">>>" not in block.text:
         exec(compile(block.text, block.page, "exec"), {})
-        assert_diagrams_are_current(tmp_path)
         return
     example = doctest.DocTestParser().get_doctest(block.text, {}, block.name, block.page, block.line)
     assert example.examples
     assert doctest.DocTestRunner().run(example).failed == 0
-
-
-def assert_diagrams_are_current(folder: Path) -> None:
-    """Compare the diagrams that a block has drawn with those in docs/: the data, since tools draw them differently."""
-    for drawn in folder.glob("*.svg"):
-        if (recorded := WAVES / drawn.name).exists():
-            assert description(recorded) == description(drawn), f"{recorded} is stale: run the block in its folder"
-
-
-def description(diagram: Path) -> Any:
-    """The data of a timing diagram."""
-    found = ElementTree.parse(diagram).findtext("{http://www.w3.org/2000/svg}desc")
-    assert found
-    return json.loads(found)
-
-
-def test_every_diagram_is_drawn_by_a_block() -> None:
-    texts = "".join(block.text for block in BLOCKS)
-    recorded = sorted(path.name for path in WAVES.iterdir())
-    assert recorded
-    assert all(f"--wave {name}" in texts or f'Path("{name}")' in texts for name in recorded)
 
 
 def top_module(instance: str) -> str:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Waveforms, their save files and timing diagrams: read with pyvcd, and compared with what was simulated."""
+"""Waveforms and their save files: read with pyvcd, and compared with what was simulated."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 from amaranth.hdl import Module
@@ -24,10 +22,9 @@ from vcd.reader import TokenKind, tokenize
 
 from utf8fpga.hdl import DecoderParameters, SerialDecoder, decoder_core
 from utf8fpga.model import ErrorKind, decode
-from utf8fpga.sim import ContractError, DiagramError, Simulation, write_diagram, write_save_file
-from utf8fpga.sim.diagram import timing_diagram
+from utf8fpga.sim import ContractError, Simulation, write_save_file
 from utf8fpga.sim.strategies import any_text, pauses
-from utf8fpga.sim.waveform import samples
+from utf8fpga.sim.waveform import _changes, _nets
 
 FULL = {"kind": True, "length": True}
 TEXT = bytes.fromhex("E1 80 41 F0 9F 98 80 C2")
@@ -44,6 +41,25 @@ def declared(waveform: Path) -> Iterator[tuple[tuple[str, ...], str, str]]:
                 scope.pop()
             elif token.kind is TokenKind.VAR:
                 yield tuple(scope), token.var.reference, token.var.id_code
+
+
+def samples(waveform: Path) -> Iterator[dict[tuple[str, ...], int | str]]:
+    """The values of all nets in each cycle: those before the rising edge of the clock that ends the cycle.
+
+    Args:
+        waveform: a file of `recorded`.
+
+    Yields:
+        The values by scope and name, without the outermost scope: ``("input", "valid")``.
+    """
+    with waveform.open("rb") as source:
+        names = {net.code: (*net.scope[1:], *net.path) for net in _nets(source)}
+        values: dict[tuple[str, ...], int | str] = {}
+        for _, changes in _changes(tokenize(source)):
+            changed = {names[code]: int(value) if value in ("0", "1") else value for code, value in changes.items()}
+            if changed.get(("clk",)) == 1 and values:
+                yield values.copy()
+            values |= changed
 
 
 def recorded(tmp_path: Path, texts: list[bytes], *, output_pauses: Any = (False,), **parameters: Any) -> Path:
@@ -207,98 +223,20 @@ def test_the_save_file_has_every_net_in_groups(tmp_path: Path) -> None:
     assert not groups
 
 
-# Timing diagrams.
-
-
-def drawn(tmp_path: Path, texts: list[bytes], *, cycles: range = range(24), **options: Any) -> dict[str, Any]:
-    """The lines of a timing diagram by stream and name."""
-    waveform = recorded(tmp_path, texts, **options)
-    options.pop("output_pauses", None)
-    simulation = simulation_of(tuple(options.items()))
-    diagram = timing_diagram(samples(waveform), simulation.core, simulation.parameters, cycles)
-    streams = [group for group in diagram["signal"] if isinstance(group, list)]
-    return {f"{name} {line['name']}": line for name, *lines in streams for line in lines}
-
-
-@pytest.mark.smoke
-def test_diagram_of_a_broken_sequence(tmp_path: Path) -> None:
-    """An item is output one cycle after its last byte, that of a broken sequence with the byte that breaks it."""
-    lines = drawn(tmp_path, [bytes.fromhex("E1 80 41")], pipeline=0)
-    assert lines == {
-        "input valid": {"name": "valid", "wave": "1..0"},
-        "input ready": {"name": "ready", "wave": "1..."},
-        "input symbol": {"name": "symbol", "wave": "===x", "data": ["E1", "80", "41"]},
-        "input last": {"name": "last", "wave": "0.1x"},
-        "output valid": {"name": "valid", "wave": "0.1."},
-        "output ready": {"name": "ready", "wave": "1..."},
-        "output symbol": {"name": "symbol", "wave": "x.9=", "data": ["truncated", "U+0041"]},
-        "output last": {"name": "last", "wave": "x.01"},
-    }
-
-
-def test_equal_symbols_in_a_row_have_a_label_each_and_waiting_ones_do_not(tmp_path: Path) -> None:
-    lines = drawn(tmp_path, [b"AA"], pipeline=0, output_pauses=(False, True, True))
-    assert (lines["input symbol"]["wave"], lines["input symbol"]["data"]) == ("==..x..", ["41", "41"])
-    assert (lines["output symbol"]["wave"], lines["output symbol"]["data"]) == ("x=..=..", ["U+0041", "U+0041"])
-
-
-def test_diagram_has_a_line_for_each_lane_and_the_chosen_cycles(tmp_path: Path) -> None:
-    lines = drawn(tmp_path, ["aé".encode()], lanes=2, pipeline=0, packed=False)
-    assert [name for name in lines if "lane" in name] == [
-        *("input lane 0", "input lane 1", "output lane 0", "output lane 1")
-    ]
-    assert lines["input lane 0"]["data"] == ["61", "A9"]
-    assert lines["input lane 1"]["data"] == ["C3"]
-    assert [lines[f"output lane {lane}"]["data"] for lane in (0, 1)] == [["U+0061", "U+00E9"], []]
-    last = len(lines["input valid"]["wave"]) - 1
-    part = drawn(tmp_path, ["aé".encode()], lanes=2, pipeline=0, packed=False, cycles=range(last, last + 9))
-    assert len(part["input valid"]["wave"]) == 1
-
-
-def test_cycles_after_the_end_are_rejected(tmp_path: Path) -> None:
-    with pytest.raises(DiagramError, match=r"^the simulation ended before cycle 99: specify earlier cycles$"):
-        drawn(tmp_path, [b"A"], cycles=range(99, 100))
-
-
-def test_diagram_without_wavedrom_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "wavedrom", None)
-    simulation = Simulation(decoder_core())
-    with pytest.raises(DiagramError, match=r"^wavedrom is not installed: pip install 'utf8fpga\[diagrams\]'$"):
-        write_diagram(tmp_path / "w.vcd", tmp_path / "w.svg", simulation.core)
-
-
-DRAW = """
+RECORD = """
 import sys
 from pathlib import Path
 from utf8fpga.hdl import DecoderParameters
-from utf8fpga.sim import Simulation, write_diagram
+from utf8fpga.sim import Simulation
 simulation = Simulation(DecoderParameters(lanes=2, packed=True, kind=True, length=True).build())
 simulation.run([b"\\xc2A", b"B"], vcd=Path("w.vcd"))
-write_diagram(Path("w.vcd"), Path("w.svg"), simulation.core)
 """
 
 
 def test_files_are_the_same_in_each_process(tmp_path: Path) -> None:
     digests = set()
     for seed in ("1", "2"):
-        done = run([sys.executable, "-c", DRAW], cwd=tmp_path, env={"PYTHONHASHSEED": seed}, capture_output=True)
+        done = run([sys.executable, "-c", RECORD], cwd=tmp_path, env={"PYTHONHASHSEED": seed}, capture_output=True)
         assert done.returncode == 0, done.stderr.decode()
-        digests.add(tuple(hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in ("w.vcd", "w.svg")))
+        digests.add(hashlib.sha256((tmp_path / "w.vcd").read_bytes()).hexdigest())
     assert len(digests) == 1
-
-
-def test_a_diagram_has_its_data_and_a_background(tmp_path: Path) -> None:
-    simulation = Simulation(decoder_core(pipeline=0, **FULL))
-    simulation.run([b"A"], vcd=tmp_path / "w.vcd")
-    write_diagram(tmp_path / "w.vcd", tmp_path / "w.svg", simulation.core)
-    picture = ElementTree.parse(tmp_path / "w.svg")
-    space = "{http://www.w3.org/2000/svg}"
-    assert json.loads(picture.findtext(f"{space}desc") or "")["signal"][0] == {"name": "clk", "wave": "P."}
-    assert picture.findtext(f"{space}title") == "Timing diagram: serial, 1 lane, pipeline 0"
-    background = picture.find(f"{space}rect")
-    assert (background.get("width"), background.get("fill")) == ("100%", "white")
-    # Each shape that is used is defined, and no other one.
-    text = (tmp_path / "w.svg").read_text(encoding="utf-8")
-    assert "prefers-color-scheme:dark" in text
-    defined = {each.get("id") for each in picture.findall(f"{space}defs/*")}
-    assert defined == set(re.findall(r'href="#([^"]+)"', text))
