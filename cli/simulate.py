@@ -22,14 +22,10 @@ from utf8fpga.cli.output import (
     coloured,
     file_size,
     has_numpy,
-    is_special,
     is_standard_output,
-    naming,
     progress,
     read_chunks,
-    say,
     writing,
-    wrote,
 )
 from utf8fpga.cli.scheduling import dask_option
 from utf8fpga.cli.show import SymbolTally, item_table, symbol_json, symbol_table
@@ -37,7 +33,7 @@ from utf8fpga.cli.soak import soak_core, soak_limit
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.core import option_word
 from utf8fpga.model.golden import BulkSymbols
-from utf8fpga.sim import ENGINES, Mismatch, Netlist, Simulation, compare, write_save_file
+from utf8fpga.sim import ENGINES, Mismatch, Netlist, Simulation, compare
 from utf8fpga.sim.beats import StreamOptions, symbol_width, symbols_from
 from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.engines.netlist import FAMILIES
@@ -86,7 +82,7 @@ def _pattern_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--seed", type=SEED, help="The first seed of --soak; default: 0.")
 @dask_option
-@click.option("--vcd", type=FILE, help="Write a waveform, and beside it a save file for GTKWave.")
+@click.option("--vcd", type=FILE, help="Write a waveform.")
 @click.option(
     "-o", "--output", type=FILE, help="Write the output as bytes: of a decoder the decoded text, with U+FFFD."
 )
@@ -292,18 +288,5 @@ def _recording(vcd: str) -> Iterator[Path]:
             difference = error
         with waveform.open("rb") as source:
             shutil.copyfileobj(source, target)
-        if not is_special(vcd):
-            _write_save_file(waveform, vcd)
     if difference is not None:
         raise difference
-
-
-def _write_save_file(waveform: Path, vcd: str) -> None:
-    """Write the save file of GTKWave that belongs to a waveform."""
-    save = Path(vcd).with_suffix(".gtkw") if vcd.endswith(".vcd") else Path(f"{vcd}.gtkw")
-    with naming(str(save)):
-        is_new = write_save_file(waveform, save, dump=vcd)
-    if is_new:
-        wrote(str(save))
-    else:
-        say(f"{save} has been saved by another program and is kept: delete it to get a new one")

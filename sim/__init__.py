@@ -8,7 +8,6 @@ from utf8fpga.sim.beats import ContractError, StreamOptions
 from utf8fpga.sim.check import Mismatch, compare
 from utf8fpga.sim.engines import ENGINES, Netlist
 from utf8fpga.sim.simulation import Run, Simulation, simulate
-from utf8fpga.sim.waveform import write_save_file
 
 __all__ = [
     "ENGINES",
@@ -20,5 +19,4 @@ __all__ = [
     "StreamOptions",
     "compare",
     "simulate",
-    "write_save_file",
 ]

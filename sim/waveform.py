@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Waveforms of a core: value change dumps in order of the data flow, and GTKWave save files.
+"""Waveforms of a core: value change dumps in order of the data flow.
 
 Amaranth's simulator records every net in each module through which it passes, by module and name, in femtoseconds.
 `recorded` rewrites its file: the streams first, then the components along the data flow, each net once, arrays and
-lanes in scopes of their own, members of enumerations by name, and nanoseconds. Save files are made from the
-rewritten file.
+lanes in scopes of their own, members of enumerations by name, and nanoseconds.
 """
 
 from __future__ import annotations
@@ -20,14 +19,10 @@ from itertools import chain, takewhile
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from vcd.gtkw import GTKWSave
 from vcd.reader import TokenKind, VarDecl, tokenize
 from vcd.writer import VCDWriter
 
 from utf8fpga.hdl import Core
-
-SAVE_FILE_MARK = "[*] Written by utf8fpga"
-"""The first line of a save file of `write_save_file`. GTKWave replaces it when it saves the file."""
 
 _FEMTOSECONDS = 1_000_000
 """Amaranth's unit of time, in a nanosecond, the unit of the rewritten file."""
@@ -285,50 +280,3 @@ def _along_the_data(nets: Sequence[_Net], scope: _Path) -> Iterator[_Path]:
         del children[nearest]
         reached |= codes[nearest] - everywhere
         yield from _along_the_data(nets, nearest)
-
-
-def write_save_file(waveform: Path, save: Path, *, dump: str | None = None) -> bool:
-    """Write a GTKWave save file with all nets of a waveform: a group for each scope, numbers in hexadecimal.
-
-    The groups of the components are closed. A file that GTKWave has saved since is not replaced.
-
-    Args:
-        waveform: a file that a simulation has written.
-        save: the save file.
-        dump: the name of the waveform in the save file; default: `waveform`.
-
-    Returns:
-        Whether the file was written.
-    """
-    if save.exists() and not save.read_text(encoding="utf-8", errors="replace").startswith(SAVE_FILE_MARK):
-        return False
-    with waveform.open("rb") as source:
-        nets = _nets(source)
-    with save.open("w", encoding="utf-8") as target:
-        target.write(f"{SAVE_FILE_MARK}\n")
-        writer = GTKWSave(target)
-        writer.dumpfile(dump or str(waveform))
-        writer.treeopen(nets[0].scope[0])
-        groups: list[str] = []
-
-        def leave(depth: int) -> None:
-            while len(groups) > depth:
-                writer.end_group(groups[-1], closed=_is_closed(groups))
-                groups.pop()
-
-        for net in nets:
-            scope = list(net.scope[1:])
-            common = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(groups, scope, strict=False))))
-            leave(common)
-            for name in scope[common:]:
-                groups.append(name)
-                writer.begin_group(name, closed=_is_closed(groups))
-            width = f"[{net.size - 1}:0]" if net.size > 1 else ""
-            label = ".".join((*net.scope, *net.path))
-            writer.trace(f"{label}{width}", alias=net.path[-1], datafmt="hex" if net.size > 1 else "bin")
-        leave(0)
-    return True
-
-
-def _is_closed(groups: Sequence[str]) -> bool:
-    return groups[0] not in (*_STREAMS, _STATE)

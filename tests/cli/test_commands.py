@@ -136,22 +136,7 @@ def test_simulate_a_file(damaged: Path, tmp_path: Path, pipeline: str) -> None:
     assert done.stdout.decode().splitlines()[-1] == "the simulated decoder gave exactly the model's items"
     assert out.read_text("utf-8") == DAMAGED.decode("utf-8", "replace")
     assert "$enddefinitions" in wave.read_text()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.txt", "out.txt", "wave.gtkw", "wave.vcd"]
-
-
-def test_simulate_writes_a_waveform_and_its_save_file(tmp_path: Path) -> None:
-    wave, save = (tmp_path / name for name in ("w.vcd", "w.gtkw"))
-    words = ("simulate", "--hex", "E1 80 41", "--vcd", wave)
-    assert utf8fpga(*words).stderr == b""
-    assert f'[dumpfile] "{wave}"' in save.read_text(encoding="utf-8").splitlines()
-    # A file of this command is replaced, one of GTKWave is not.
-    save.write_text("[*] Written by utf8fpga\n", encoding="utf-8")
-    assert utf8fpga(*words).stderr == b""
-    assert "[dumpfile]" in save.read_text(encoding="utf-8")
-    save.write_text("[*] GTKWave Analyzer\n", encoding="utf-8")
-    message = f"{save} has been saved by another program and is kept: delete it to get a new one\n"
-    assert utf8fpga(*words).stderr.decode() == message
-    assert save.read_text(encoding="utf-8") == "[*] GTKWave Analyzer\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.txt", "out.txt", "wave.vcd"]
 
 
 def test_simulate_prints_the_items_of_decode(damaged: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Waveforms and their save files: read with pyvcd, and compared with what was simulated."""
+"""Waveforms: read with pyvcd, and compared with what was simulated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from vcd.reader import TokenKind, tokenize
 
 from utf8fpga.hdl import DecoderParameters, SerialDecoder, decoder_core
 from utf8fpga.model import ErrorKind, decode
-from utf8fpga.sim import ContractError, Simulation, write_save_file
+from utf8fpga.sim import ContractError, Simulation
 from utf8fpga.sim.strategies import any_text, pauses
 from utf8fpga.sim.waveform import _changes, _nets
 
@@ -199,28 +199,6 @@ def test_the_waveform_of_a_failure_is_kept(tmp_path: Path) -> None:
     with pytest.raises(ContractError):
         Simulation(NeverReady(DecoderParameters(**FULL))).run([b"A"], vcd=waveform)
     assert all(values["input", "valid"] == 1 for values in samples(waveform))
-
-
-def test_the_save_file_has_every_net_in_groups(tmp_path: Path) -> None:
-    waveform, save = recorded(tmp_path, [TEXT], lanes=4, packed=True), tmp_path / "w.gtkw"
-    assert write_save_file(waveform, save)
-    lines = save.read_text(encoding="utf-8").splitlines()
-    traced = [re.sub(r"^\+\{\S+\} |\[\d+:0\]$", "", line) for line in lines if line.startswith("+")]
-    assert traced == [".".join((*scope, name)) for scope, name, _ in declared(waveform)]
-    # Bytes in hexadecimal, right-justified: flags 0x22 of GTKWave.
-    at = next(n for n, line in enumerate(lines) if line.endswith("input.symbols_0[7:0]"))
-    assert next(line for line in reversed(lines[:at]) if line.startswith("@")) == "@22"
-    # Groups are closed in reverse order: 0x800000 begins a group, 0x1000000 ends it.
-    groups, flags = [], 0
-    for line in lines:
-        if line.startswith("@"):
-            flags = int(line[1:], 16)
-        elif line.startswith("-") and flags & 0x80_0000:
-            groups.append(line)
-        elif line.startswith("-"):
-            assert flags & 0x100_0000
-            assert groups.pop() == line
-    assert not groups
 
 
 RECORD = """
