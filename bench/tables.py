@@ -79,7 +79,7 @@ CORES_MEASURED: tuple[Scaling, ...] = (
         "ecp5-85k",
         *(ValidatorParameters(lanes=lanes) for lanes in (1, 4, 16, 64)),
         *(TranscoderParameters(to="utf-16-le", lanes=lanes) for lanes in (1, 4, 16)),
-        *(TranscoderParameters(lanes=lanes, narrow=True) for lanes in (1, 4)),
+        *(TranscoderParameters(lanes=lanes) for lanes in (1, 4)),
         TranscoderParameters(lanes=16),
         *(TranscoderParameters(to=to, pipeline=0) for to in ("utf-8", "utf-16-le")),
         EncoderParameters(),

@@ -116,11 +116,8 @@ def _(parameters: ValidatorParameters) -> _Kind:
 
 @_kind_of.register
 def _(parameters: TranscoderParameters) -> _Kind:
-    reason = ""
-    if parameters.lanes > 1 and (parameters.narrow or not parameters.packed):
-        reason = f"{parameters.name}: with several lanes use packed wide output beats"
     words = [f"transcoder-{parameters.from_}-to-{parameters.to}", *parameters.words(without=("from_", "to"))]
-    return _Kind("-".join(words).replace(" ", "-"), reason=reason)
+    return _Kind("-".join(words).replace(" ", "-"))
 
 
 @_kind_of.register
@@ -216,9 +213,8 @@ _WIDE = [DecoderParameters(lanes=lanes, packed=False) for lanes in (16, 32, 64)]
 
 _ENCODERS = [
     EncoderParameters(),
-    EncoderParameters(narrow=True),
     EncoderParameters(to="utf-16-le"),
-    EncoderParameters(to="utf-16-be", narrow=True),
+    EncoderParameters(to="utf-16-be"),
 ]
 _TRANSCODERS = [
     TranscoderParameters(pipeline=0),

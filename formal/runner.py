@@ -233,15 +233,14 @@ def _by_induction(
 def _(core: Encoder, question: Question) -> list[Result]:
     """One with one lane.
 
-    A narrow encoder deasserts `ready` again and again while words have several units, which `Property.STALL` does not
+    It deasserts `ready` again and again while words have several units, which `Property.STALL` does not
     allow for. With several lanes the invariant of `prove_drained` is not inductive.
     """
     if core.lanes > 1:
         return []
-    gapless = bool(core.encoder.is_narrow)
     if question.is_of_units:
-        return [_prove_by_drain(question, gapless=gapless)]
-    proved = [Property.STEADY, Property.LATENCY, Property.INDEPENDENCE, *([] if gapless else [Property.STALL])]
+        return [_prove_by_drain(question, gapless=True)]
+    proved = [Property.STEADY, Property.LATENCY, Property.INDEPENDENCE]
     return [_prove_whole(question)] if question.wanted in proved else []
 
 

@@ -40,11 +40,6 @@ class GoldenEncoder:
 
     A word that is no code point of the form is encoded as U+FFFD.
 
-    Args:
-        source: that of the words; default: a word is a code point.
-        flag: the number of the bit of a symbol above the word that is set for a mark, whose units have the flag
-            `error`; default: none.
-
     >>> from utf8fpga.model.encodings import ENCODINGS
     >>> GoldenEncoder(ENCODINGS["utf-8"]).process([0xE9])
     [CodeUnit(length=0, value=195, error=False), CodeUnit(length=1, value=169, error=False)]
@@ -52,16 +47,12 @@ class GoldenEncoder:
     'efbfbd'
     """
 
-    def __init__(self, encoding: Encoding, source: Encoding | None = None, flag: int | None = None) -> None:
-        self._encoding, self._source = encoding, source
-        self._flag = 0 if flag is None else 1 << flag
+    def __init__(self, encoding: Encoding) -> None:
+        self._encoding = encoding
 
     def process(self, symbols: Iterable[int], final: bool = False) -> list[CodeUnit]:
         """See `Golden.process`."""
-        source = self._source
-        words = symbols if source is None else map(source.swapped, symbols)
-        flag = self._flag
-        return [unit for word in words for unit in _encoded(self._encoding, word & ~flag, 1, bool(word & flag))]
+        return [unit for word in symbols for unit in _encoded(self._encoding, word, 1, False)]
 
     def getstate(self) -> None:
         """There is one state."""

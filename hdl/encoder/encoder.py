@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from amaranth.hdl import Cat, Value
-from amaranth.lib import data
 
 from utf8fpga.hdl.beats import lanes_of, stage_ports
 from utf8fpga.hdl.chain import Chain, Join
@@ -33,36 +32,33 @@ def swapped_bytes(unit: Value) -> Value:
 class Encoder(Chain):
     """Words in, code units out (D79); what is no code point of the form becomes U+FFFD, with a flag.
 
-    Throughput: a beat per cycle; with `narrow` a unit per cycle with one lane, and as many as lanes with more.
+    Throughput: a beat per cycle; with one lane a unit per cycle.
 
-    Structure: `ParallelEncoder`; with one lane and `narrow` a `UnitQueue`.
+    Structure: `ParallelEncoder`; with one lane a `UnitQueue`.
 
     Attributes:
         slots: output units per word, at most.
 
     Ports:
-        input: stream of `beat_layout`: words of 32 bits; with `items` structures of `code_point`, a word, and `error`.
+        input: stream of `beat_layout`: words of 32 bits.
         output: stream of `beat_layout` with symbols of `unit_layout`.
     """
 
+    packed = True
+
     def __init__(self, parameters: EncoderParameters) -> None:
         lanes, target = parameters.lanes, parameters.target
-        # As wide as the words that a decoder has at its ports, which may be changed on their way.
-        symbol: Any = data.StructLayout({"code_point": WORD_BITS, "error": 1}) if parameters.items else WORD_BITS
         logic = EncoderLogic.of_bits(target.table, WORD_BITS)
         self.slots = slots_for(logic)
         self.encoder: UnitQueue | ParallelEncoder
-        if parameters.narrow and lanes == 1:
-            self.encoder = UnitQueue(logic, symbol, self.slots)
+        if lanes == 1:
+            self.encoder = UnitQueue(logic, WORD_BITS, self.slots)
         else:
-            packed = "packed" if parameters.packed else "sparse"
-            output = "narrow" if parameters.narrow else "first" if lanes == 1 else packed
-            self.encoder = ParallelEncoder(logic, lanes, symbol, self.slots, output=output, compares=lanes == 1)
-        self.packed = parameters.packed
+            self.encoder = ParallelEncoder(logic, lanes, WORD_BITS, self.slots)
         super().__init__(
             parameters,
             {"encoder": self.encoder},
-            stage_ports(symbol, unit_layout(target.table.unit_width), lanes, lanes_of(self.encoder.output)),
+            stage_ports(WORD_BITS, unit_layout(target.table.unit_width), lanes, lanes_of(self.encoder.output)),
             {"encoder": Join(drops_null_beats=True), "output": units_in_order(target)},
         )
 

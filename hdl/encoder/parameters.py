@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.encoder.encoder import Encoder
-from utf8fpga.hdl.encoder.logic import WORD_BITS
 from utf8fpga.hdl.payloads import OutputUnit
-from utf8fpga.model import UTF_32, InvalidArgumentError, spell
+from utf8fpga.model import UTF_32, spell
 from utf8fpga.model.encoder import CodeUnit, GoldenEncoder
 from utf8fpga.model.encodings import Encoding, encoding_named
 from utf8fpga.model.render import counted
@@ -30,25 +29,9 @@ class UnitParameters(CoreParameters):
 
     Attributes:
         to: the name of the encoding of the output, one of `GATE_ENCODINGS`.
-        packed: the units of an output beat are contiguous from lane 0 (default), or in order with gaps (sparse).
-        narrow: an output beat has as many lanes as an input beat, and the input waits while more units than these are
-            made of it; otherwise there are lanes for all units that a beat may become.
     """
 
     to: str = option("utf-8", "The encoding of the output.", choices=GATE_ENCODINGS)
-    packed: bool = option(
-        True,
-        "Units of an output beat contiguous from lane 0 (default), or in order with gaps, which is smaller and has"
-        " less latency.",
-        flags=("--packed", "--sparse"),
-    )
-    narrow: bool = option(
-        False,
-        "As many units per output beat as input symbols: the input waits where the text grows. Default: room for"
-        " all units that an input beat may become; a transcoder with one lane is always narrow.",
-        flags=("--narrow", "--wide"),
-    )
-
     output_noun = "code unit"
 
     @property
@@ -62,12 +45,8 @@ class UnitParameters(CoreParameters):
         return None, self.target
 
     def growth(self, circuit: Any) -> int:
-        """The output units of an input symbol, at most, if an output beat has room for one each."""
-        return int(circuit.slots) if self.narrow else 1
-
-    def _check_narrow(self, lanes: int) -> None:
-        if lanes > 1 and self.narrow and not self.packed:
-            raise InvalidArgumentError("narrow output beats are packed: leave out --sparse, or use --wide")
+        """The output units of an input symbol, at most, with one lane, where an output beat has room for one."""
+        return int(circuit.slots) if circuit.lanes == 1 else 1
 
     def comparable(self, symbol: CodeUnit) -> OutputUnit:
         """The unit without the number of input symbols."""
@@ -93,11 +72,9 @@ class EncoderParameters(UnitParameters):
     Attributes:
         to: the name of the encoding of the output, one of `GATE_ENCODINGS`.
         lanes: words per beat, 1 to 64.
-        packed: see `UnitParameters`; with one lane True.
-        items: words are the items of a decoder, with the flag `error` in ``s_axis_tuser``.
 
     Raises:
-        InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
+        InvalidArgumentError: a value is out of its range.
 
     >>> EncoderParameters(to="utf-16-le", lanes=4).name
     'encoder-utf-16-le-4'
@@ -107,16 +84,6 @@ class EncoderParameters(UnitParameters):
     input_noun: ClassVar[str] = "word"
 
     lanes: int = option(1, "Words per beat.", range=(1, MAX_ENCODER_LANES))
-    items: bool = option(
-        False,
-        "Words are the items of a decoder, whose error flags are passed on. Default: UTF-32.",
-        flags=("--items", ""),
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check_narrow(self.lanes)
-        self._set("packed", self.packed or self.lanes == 1)
 
     def build(self) -> Encoder:
         """The circuit."""
@@ -124,7 +91,7 @@ class EncoderParameters(UnitParameters):
 
     def golden(self) -> GoldenEncoder:
         """The golden encoder."""
-        return GoldenEncoder(self.target, flag=WORD_BITS if self.items else None)
+        return GoldenEncoder(self.target)
 
     input_table = UTF_32
 

@@ -26,8 +26,6 @@ class TranscoderParameters(UnitParameters):
         to: the name of the encoding of the output, one of `GATE_ENCODINGS`. If it is the same one, ill-formed text becomes
             well-formed text, and well-formed text remains as it is.
         lanes: input units per beat, 1 to 256.
-        packed: see `UnitParameters`; with one lane True.
-        narrow: see `UnitParameters`; with one lane True.
         pipeline: register stages of the decoder, see `DecoderParameters`; default: 2, with several lanes 5;
             With one lane and 2 the encoder has register stages, too.
 
@@ -38,8 +36,8 @@ class TranscoderParameters(UnitParameters):
     'transcoder-utf-16-le-4'
     >>> TranscoderParameters(from_="utf-16-le").name
     'transcoder-from-utf-16-le'
-    >>> TranscoderParameters(to="utf-8", lanes=4, narrow=True).arguments()
-    ['--narrow', '--lanes', '4']
+    >>> TranscoderParameters(to="utf-8", lanes=4).arguments()
+    ['--lanes', '4']
     """
 
     core: ClassVar[str] = "transcoder"
@@ -55,10 +53,6 @@ class TranscoderParameters(UnitParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_narrow(self.lanes)
-        if self.lanes == 1:
-            self._set("packed", True)
-            self._set("narrow", True)
         self._set("pipeline", self.decoder.pipeline)
 
     def build(self) -> Transcoder:
@@ -103,8 +97,8 @@ class TranscoderParameters(UnitParameters):
 
     @property
     def series(self) -> str:
-        """The encodings, and whether several lanes have narrow output."""
-        return f"{self.from_} to {self.to}{', narrow' if self.narrow and self.lanes > 1 else ''}"
+        """The encodings."""
+        return f"{self.from_} to {self.to}"
 
     def description(self) -> list[str]:
         """The encodings and the sizes."""

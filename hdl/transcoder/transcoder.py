@@ -36,8 +36,8 @@ class Transcoder(Chain):
     So its units get the output lanes of its last lane and of the lane before that, and an output beat has as many lanes
     as the text may grow, per input unit: one from UTF-8 to UTF-16, three from UTF-8 to UTF-8.
 
-    Throughput: a beat per cycle; with `narrow` as many units per cycle as lanes, which is a beat per cycle as long as
-    the text does not grow.
+    Throughput: a beat per cycle; with one lane a unit per cycle, which is a beat per cycle as long as the text does not
+    grow.
 
     Structure: a sparse decoder, and behind it a `ParallelEncoder`; with one lane a `UnitQueue`, unless the decoder has
     its longest pipeline.
@@ -51,11 +51,11 @@ class Transcoder(Chain):
         output: stream of `beat_layout` with symbols of `unit_layout`, whose bytes are in the order of the encoding.
     """
 
+    packed = True
     is_elaborated_backwards = True
 
     def __init__(self, parameters: TranscoderParameters) -> None:
         source, target, lanes = parameters.given, parameters.target, parameters.lanes
-        self.packed = parameters.packed
         # With one lane it is smaller to make U+FFFD of ill-formed items in the encoder.
         replacement, table = lanes > 1, source.table
         self.decoder: Any = replace(parameters.decoder, replacement=replacement).build()
@@ -66,10 +66,9 @@ class Transcoder(Chain):
         if lanes == 1 and parameters.pipeline != PIPELINES[-1]:
             self.encoder = UnitQueue(logic, symbol, slots)
         else:
-            output = "narrow" if parameters.narrow else "packed" if parameters.packed else "sparse"
             # With fewer lanes a beat may have no item, and is not output by the decoder.
             collides = 1 < lanes < table.longest
-            self.encoder = ParallelEncoder(logic, lanes, symbol, slots, output=output, collides=collides)
+            self.encoder = ParallelEncoder(logic, lanes, symbol, slots, collides=collides)
         stages: dict[str, Stage] = {"decoder": self.decoder, "encoder": self.encoder}
         joins = {"decoder": _from_order(source), "output": units_in_order(target)}
         units = unit_layout(target.table.unit_width)

@@ -108,8 +108,8 @@ def test_names_of_tables_and_encodings_have_one_spelling() -> None:
         assert in_pipe("table", name).stdout.startswith(b"UTF-8 of RFC 2279: ")
     text = in_pipe("generate", "--table", "UTF-8 of RFC 2279").stdout.decode()
     assert "// Command: utf8fpga generate --table utf-8-of-rfc-2279\n" in text
-    text = in_pipe("generate", "encoder", "--narrow", "--to", "UTF-8-of-RFC-2279").stdout.decode()
-    assert "// Command: utf8fpga generate encoder --to utf-8-of-rfc-2279 --narrow\n" in text
+    text = in_pipe("generate", "encoder", "--to", "UTF-16-LE").stdout.decode()
+    assert "// Command: utf8fpga generate encoder --to utf-16-le\n" in text
 
 
 # Files that were written.

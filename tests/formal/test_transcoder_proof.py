@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from support.faults import combinational, delay_bounds, inject, lose_flags
-from support.oracle import refusal
 from support.tiers import tiered
 
 from utf8fpga.formal import runner
@@ -100,17 +98,3 @@ def test_a_decoder_of_another_table_is_rejected() -> None:
     assert is_same_decoder(core)
     core.decoder = DecoderParameters(table=GENERALISED_UTF_8, replacement=False).build()
     assert not is_same_decoder(core)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"lanes": 2, "packed": False},
-        {"lanes": 2, "narrow": True},
-    ],
-)
-def test_others_have_no_reference(given: dict[str, Any]) -> None:
-    parameters = TranscoderParameters(**given)
-    assert refusal(ValueError, Configuration.of, parameters) == (
-        f"the proofs have no reference for {parameters.name}: with several lanes use packed wide output beats"
-    )

@@ -31,7 +31,6 @@ CORES = {
     "sparse-4-registers": DecoderParameters(lanes=4, packed=False, buffer="registers"),
     "packed-2": DecoderParameters(lanes=2),
     "packed-4": DecoderParameters(lanes=4),
-    "encoder-narrow": EncoderParameters(narrow=True),
     "encoder-2": EncoderParameters(to="utf-16-le", lanes=2),
     "to-utf-16-le": TranscoderParameters(to="utf-16-le"),
     "to-utf-16-le-pipeline-0": TranscoderParameters(to="utf-16-le", pipeline=0),

@@ -39,10 +39,9 @@ def holds(command: str, directory: Path) -> bool:
 BOUNDS = {
     "decoder --pipeline 0": 10,
     "encoder": 9,
-    "transcoder --narrow": 8,
+    "transcoder": 8,
     "remover --lanes 1 --reset-low": 12,
     "decoder --lanes 2 --sparse --pipeline 0 --reset-low": 8,
-    "encoder --to utf-16-be --lanes 2 --items --sparse": 5,
     "transcoder --to utf-16-le": 9,
 }
 

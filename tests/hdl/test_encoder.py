@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from operator import or_
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.codecs_oracle import encoded_by_cpython, scalar_values, units_of_bytes
-from support.command import utf8fpga
 from support.engines import ENGINE
 from support.tiers import tiered
 
@@ -23,23 +20,14 @@ from utf8fpga.sim.strategies import stream_patterns
 
 CHOICES: dict[str, dict[str, Any]] = {
     "utf-8": {},
-    "utf-8-narrow": {"narrow": True},
     "utf-8-2": {"lanes": 2},
-    "utf-8-3-sparse": {"lanes": 3, "packed": False},
-    "utf-8-2-narrow": {"lanes": 2, "narrow": True},
-    "utf-8-items": {"items": True},
     "utf-8-16": {"lanes": 16},
-    "utf-8-64-sparse": {"lanes": 64, "packed": False},
     "utf-16-le": {"to": "utf-16-le"},
-    "utf-16-be-narrow": {"to": "utf-16-be", "narrow": True},
     "utf-16-le-4": {"to": "utf-16-le", "lanes": 4},
 }
 IN_EVERY_RUN = (
     "utf-8",
-    "utf-8-narrow",
     "utf-8-2",
-    "utf-8-items",
-    "utf-16-be-narrow",
 )
 
 BOUNDS = [
@@ -49,8 +37,6 @@ BOUNDS = [
     if point + step >= 0
 ]
 WORDS = st.sampled_from([*BOUNDS, (1 << 32) - 1]) | st.integers(0, 0x10FFFF) | st.integers(0, (1 << 32) - 1)
-FLAG = 1 << 32
-"""The error flag of an item in an input symbol of a simulation."""
 
 
 @cache
@@ -64,32 +50,29 @@ def choice(request: pytest.FixtureRequest) -> str:
 
 
 def expected(words: list[int], to: str) -> list[tuple[int, bool]]:
-    """The units of words, which may have `FLAG`, each with its flag, by CPython."""
+    """The units of words, each with its flag, by CPython."""
     found = []
     for word in words:
-        point, is_mark = word & ~FLAG, bool(word & FLAG)
-        is_scalar = point < 0xD800 or 0xE000 <= point < 0x110000
-        data = encoded_by_cpython(chr(point) if is_scalar else "\ufffd", to)
-        found += [(unit, is_mark or not is_scalar) for unit in units_of_bytes(data, to)]
+        is_scalar = word < 0xD800 or 0xE000 <= word < 0x110000
+        data = encoded_by_cpython(chr(word) if is_scalar else "\ufffd", to)
+        found += [(unit, not is_scalar) for unit in units_of_bytes(data, to)]
     return found
 
 
 @pytest.mark.smoke
 @given(
-    texts=st.lists(st.lists(st.builds(or_, WORDS, st.sampled_from([0, FLAG])), max_size=9), max_size=5),
+    texts=st.lists(st.lists(WORDS, max_size=9), max_size=5),
     patterns=stream_patterns(),
 )
 @settings(max_examples=20)
 def test_words_become_the_units_of_cpython(choice: str, texts: list[list[int]], patterns: dict[str, Any]) -> None:
     simulation = simulation_of(choice)
-    if not simulation.parameters.items:
-        texts = [[word & ~FLAG for word in text] for text in texts]
     found = simulation.run(texts, **patterns)
     assert found.texts == [expected(text, simulation.parameters.to) for text in texts]
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("name", ["utf-8", "utf-8-narrow", "utf-16-be-narrow"])
+@pytest.mark.parametrize("name", ["utf-8", "utf-16-le"])
 @pytest.mark.parametrize("step", [997, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_scalar_values(name: str, step: int) -> None:
     simulation = simulation_of(name)
@@ -102,26 +85,13 @@ def test_scalar_values(name: str, step: int) -> None:
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("name", ["utf-8", "utf-8-2", "utf-16-le"])
-def test_a_wide_encoder_takes_a_beat_in_each_cycle(name: str) -> None:
+@pytest.mark.parametrize("name", ["utf-8-2", "utf-16-le-4"])
+def test_an_encoder_of_several_lanes_takes_a_beat_in_each_cycle(name: str) -> None:
     simulation = simulation_of(name)
     core = simulation.core
     words = [0x10FFFF, 0x41, 0x20AC, 0xD800] * 50
     accepted = simulation.run([words]).accepted
     assert accepted == list(range(accepted[0], accepted[0] + len(words) // core.lanes))
-
-
-def test_a_file_of_items_has_five_bytes_per_word() -> None:
-    """As docs/transcoder.md states: the word, and a byte with the flag."""
-    given_ = "41 00 00 00 00  41 00 20 00 00  41 00 00 80 00  FD FF 00 00 00  FD FF 00 00 01"
-    done = utf8fpga("simulate", "encoder", "--items", "--to", "utf-16-le", "--hex", given_, "--json")
-    units = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(unit["value"], unit["error"]) for unit in units] == [
-        (0x41, False),
-        *[(0xFFFD, True)] * 2,
-        (0xFFFD, False),
-        (0xFFFD, True),
-    ]
 
 
 def test_a_replay_command_spells_words_as_in_a_file() -> None:
@@ -131,6 +101,6 @@ def test_a_replay_command_spells_words_as_in_a_file() -> None:
         def golden(self) -> Any:
             return EncoderParameters(to="utf-16-be").golden()
 
-    parameters = Wrong(narrow=True)
+    parameters = Wrong()
     found = compare(Simulation(parameters.build(), parameters, engine=ENGINE), [0x41, 0x1F600])
     assert found.replay[:5] == ("utf8fpga", "simulate", "encoder", "--hex", "00 F6 01 00")

@@ -39,9 +39,9 @@ def combinations() -> Iterator[CoreParameters]:
         yield DecoderParameters(lanes=4, buffer=buffer, pipeline=pipeline, packed=False)
     for packed in (True, False):
         yield DecoderParameters(lanes=64, packed=packed)
-    for lanes, narrow in product((2, 4), (True, False)):
-        yield EncoderParameters(to="utf-16-be", lanes=lanes, narrow=narrow)
-        yield TranscoderParameters(to="utf-16-le", lanes=lanes, narrow=narrow)
+    for lanes in (2, 4):
+        yield EncoderParameters(to="utf-16-be", lanes=lanes)
+        yield TranscoderParameters(to="utf-16-le", lanes=lanes)
     for lanes, buffer, packed in product((8, 16), BUFFERS, (True, False)):
         yield DecoderParameters(lanes=lanes, buffer=buffer, packed=packed)
     for (lanes, width), flush in product(((1, 8), (2, 8), (3, 12), (5, 33), (8, 1)), (True, False)):
@@ -61,7 +61,7 @@ MATRIX = {each.name: each for each in (*chain.from_iterable(map(variants, CORES.
         [
             "decoder-2",
             "remover-3-width-12-user-2",
-            "encoder-narrow",
+            "encoder",
         ],
     ),
 )

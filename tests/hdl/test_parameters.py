@@ -146,7 +146,7 @@ TYPES = {
     "pipeline": int | None,
     "width": int,
     "user": int,
-    **dict.fromkeys(("packed", "narrow", "items", "replacement", "kind", "length"), bool),
+    **dict.fromkeys(("packed", "replacement", "kind", "length"), bool),
     "flush": bool,
     **dict.fromkeys(("to", "from_"), str),
     **dict.fromkeys(("architecture", "buffer"), str | None),
@@ -199,10 +199,6 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"lanes": 0}, "lanes 0 is not in 1..64"),
         ({"lanes": 65}, "lanes 65 is not in 1..64"),
         ({"to": "latin-1"}, f"to 'latin-1' is not one of {', '.join(ENCODINGS)}"),
-        (
-            {"lanes": 2, "narrow": True, "packed": False},
-            "narrow output beats are packed: leave out --sparse, or use --wide",
-        ),
     ],
     "transcoder": [
         ({"lanes": 257}, "lanes 257 is not in 1..256"),

@@ -17,7 +17,7 @@ from support.lint import verilators
 from support.processes import run
 from support.tiers import tiered
 
-from utf8fpga.hdl import DecoderParameters, EncoderParameters, TranscoderParameters, bench_vectors
+from utf8fpga.hdl import DecoderParameters, TranscoderParameters, bench_vectors
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.vectors import render_vectors, vectors
 
@@ -147,11 +147,11 @@ def without_cause(entry: tuple[int, int]) -> tuple[int, int]:
 Oracle = Callable[[list[int]], list[tuple[int, int]]]
 
 CORES: dict[str, Oracle] = {
-    "encoder --to utf-16-be --lanes 2 --items": encoded,
+    "encoder --to utf-16-be --lanes 2": encoded,
     "transcoder": transcoded("utf-8", "utf-8"),
     "remover --width 12 --user 3": lambda units: entries_of((unit, False) for unit in units),
     "transcoder --to utf-16-le --lanes 2": transcoded("utf-8", "utf-16-le"),
-    "transcoder --from utf-16-be --to utf-8 --lanes 2 --narrow": transcoded("utf-16-be", "utf-8"),
+    "transcoder --from utf-16-be --to utf-8 --lanes 2": transcoded("utf-16-be", "utf-8"),
     "validator": lambda units: [report(units)],
     "validator --lanes 2": lambda units: [report(units)],
 }
@@ -183,14 +183,12 @@ def packets_of(vectors: str) -> Iterator[tuple[list[int], list[tuple[int, int]]]
         yield [data for tag, data in entries if tag in (1, 3)], [entry for entry in entries if entry[0] >= 8]
 
 
-def test_vectors_of_other_cores_have_marks_of_both_byte_orders_and_flagged_items() -> None:
+def test_vectors_of_other_cores_have_marks_of_both_byte_orders() -> None:
     for source in ("utf-16-le", "utf-16-be"):
         given = [units for units, _ in packets_of(bench_vectors(TranscoderParameters(from_=source).build()))]
         # FE FF 00 5A, and FF FE 5A 00.
         assert [0xFFFE, 0x5A00] in given
         assert [0xFEFF, 0x005A] in given
-    given = [units for units, _ in packets_of(bench_vectors(EncoderParameters(items=True).build()))]
-    assert {unit >> 32 for units in given for unit in units} == {0, 1}
 
 
 @pytest.mark.smoke

@@ -233,7 +233,7 @@ def test_the_docs_show_a_part_of_the_text() -> None:
         (DecoderParameters(lanes=4, packed=False), 1200),
         (DecoderParameters(lanes=4), 1600),
         pytest.param(DecoderParameters(lanes=32, packed=False), 1600, marks=pytest.mark.slow),
-        (EncoderParameters(narrow=True), 300),
+        (EncoderParameters(), 300),
         pytest.param(ValidatorParameters(lanes=4), 2500, marks=pytest.mark.slow),
     ],
     ids=lambda value: getattr(value, "name", None),

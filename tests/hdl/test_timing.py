@@ -237,17 +237,11 @@ EVERY_RUN: list[tuple[CoreParameters, Cycles]] = [
     *((DecoderParameters(pipeline=pipeline), Cycles()) for pipeline in PIPELINES),
     (DecoderParameters(architecture="parallel"), Cycles(drain=3)),
     (DecoderParameters(architecture="parallel", pipeline=0), Cycles(drain=3)),
-    (DecoderParameters(lanes=2, packed=False), Cycles(drain=3)),
-    (DecoderParameters(lanes=5, packed=False, pipeline=3), Cycles(0, 1, 11)),
-    (DecoderParameters(lanes=4, packed=False), Cycles(0, 2, 10)),
     (DecoderParameters(lanes=4), Cycles(1, 0, 14)),
     (DecoderParameters(lanes=4, pipeline=5), Cycles(1, 0, 17)),
-    (DecoderParameters(lanes=8, packed=False, buffer="slices"), Cycles(drain=10)),
     (DecoderParameters(lanes=2), Cycles(1, 7, 12)),
     (EncoderParameters(), Cycles(drain=1)),
-    (EncoderParameters(to="utf-16-le", narrow=True), Cycles()),
     (EncoderParameters(lanes=2), Cycles(0, 0, 17)),
-    (EncoderParameters(lanes=2, packed=False), Cycles(drain=2)),
     (TranscoderParameters(to="utf-16-le", pipeline=0), Cycles(drain=1)),
     (TranscoderParameters(to="utf-8", pipeline=2), Cycles(13, 1, 14)),
     (ValidatorParameters(), Cycles(stall=1)),
@@ -259,13 +253,8 @@ EVERY_RUN: list[tuple[CoreParameters, Cycles]] = [
 part at the same time; stalls of several parts also rarely add up."""
 
 LONGER: list[tuple[CoreParameters, Cycles]] = [
-    (DecoderParameters(lanes=2, packed=False, pipeline=0), Cycles(drain=3)),
-    (DecoderParameters(lanes=4, packed=False, buffer="registers", pipeline=2), Cycles(drain=3)),
-    (EncoderParameters(lanes=2, to="utf-16-le", narrow=True), Cycles(4, 3, 2)),
     (TranscoderParameters(from_="utf-16-le", pipeline=0), Cycles(1)),
     (TranscoderParameters(to="utf-16-le", pipeline=2), Cycles(8, 1, 10)),
-    (TranscoderParameters(to="utf-8", lanes=2, narrow=True), Cycles(16, 7, 15)),
-    (TranscoderParameters(to="utf-16-le", lanes=4, packed=False), Cycles(0, 1, 14)),
     (ValidatorParameters(lanes=3), Cycles(stall=1)),
 ]
 """Those whose parts or whose contract another one has, too."""

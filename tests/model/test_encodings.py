@@ -62,11 +62,6 @@ def test_other_words_are_replaced(word: int) -> None:
     ]
 
 
-def test_the_flag_of_a_word_is_that_of_its_units() -> None:
-    encoder = GoldenEncoder(ENCODINGS["utf-16-le"], flag=32)
-    assert encoder.process([0xFFFD, 1 << 32 | 0xFFFD]) == [CodeUnit(1, 0xFFFD, False), CodeUnit(1, 0xFFFD, True)]
-
-
 @pytest.mark.smoke
 @pytest.mark.parametrize("target", ORACLES)
 def test_texts_of_boundary_bytes_are_transcoded_as_by_cpython(target: str) -> None:

@@ -176,8 +176,8 @@ def units_of(data: bytes, size: int, bits: int) -> list[int]:
 
 CORES: dict[str, tuple[CoreParameters, list[int], list[int]]] = {
     "transcoder": (TranscoderParameters(to="utf-16-le"), list(TEXT), units_of(UTF_16, 2, 16)),
-    "sanitizer": (TranscoderParameters(narrow=True), list(TEXT), units_of(REPLACED.encode(), 1, 8)),
-    "encoder": (EncoderParameters(narrow=True), [0x61, 0x20AC, 0xD800], units_of("a€\ufffd".encode(), 1, 8)),
+    "sanitizer": (TranscoderParameters(), list(TEXT), units_of(REPLACED.encode(), 1, 8)),
+    "encoder": (EncoderParameters(), [0x61, 0x20AC, 0xD800], units_of("a€\ufffd".encode(), 1, 8)),
     "tap": (ValidatorParameters(), list(TEXT), [len(TEXT) | len(REPLACED) << 32]),
     "remover": (
         RemoverParameters(lanes=1, width=32, user=1),

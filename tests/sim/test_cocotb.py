@@ -232,7 +232,7 @@ SYMBOLS = [[0x12345, 0xFFFFF, 0], [], [1, 2, 3, 4, 5]]
 
 CORES: dict[str, tuple[CoreParameters, list[Any], int]] = {
     "transcoder": (TranscoderParameters(to="utf-16-be", lanes=2), PACKETS, UTF_16_UNITS),
-    "sanitizer": (TranscoderParameters(narrow=True), PACKETS, SANITIZED_BYTES),
+    "sanitizer": (TranscoderParameters(), PACKETS, SANITIZED_BYTES),
     "encoder": (EncoderParameters(), WORDS, UTF_8_BYTES),
     "validator": (ValidatorParameters(lanes=2), PACKETS, len(PACKETS)),
     "remover": (RemoverParameters(lanes=2, width=12, user=8), SYMBOLS, sum(map(len, SYMBOLS))),
