@@ -37,11 +37,6 @@ class BuildError(ToolError):
     """A bitstream could not be built; the message is one line with the reason and the name of the full log."""
 
 
-def unwritable(path: Path | str, error: OSError) -> str:
-    """The message that a file or a folder of a build cannot be written."""
-    return f"cannot write {str(path)!r}: {error.strerror or error}"
-
-
 @dataclass(frozen=True, slots=True)
 class BuildReport:
     """The result of a build, from the reports of the tools.
@@ -315,7 +310,8 @@ class _Job:
         except ToolError as error:
             raise BuildError(f"{self.board.name}: {error}") from None
         except OSError as error:
-            raise BuildError(f"{self.board.name}: {unwritable(error.filename or self.directory, error)}") from None
+            path = str(error.filename or self.directory)
+            raise BuildError(f"{self.board.name}: cannot write {path!r}: {error.strerror or error}") from None
 
     def _build(self) -> BuildReport:
         board, flow, directory = self.board, self.flow, self.directory
@@ -402,7 +398,7 @@ def _check_timing(board: Board, clocks: Mapping[str, float], clock_mhz: float, d
     for name, reached in clocks.items():
         required = clock_mhz / divide if name in divided else clock_mhz
         if reached < required:
-            advice = "another seed or pipeline may help"
+            advice = "another seed may help"
             # A division helps only the clock of the core.
             enough = [n for n in DIVISORS if n > divide and reached >= clock_mhz / n]
             if enough and (name in divided or len(clocks) == 1):

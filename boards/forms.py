@@ -11,9 +11,6 @@ from utf8fpga.boards.record import RecordForm, TextForm, WordForm
 from utf8fpga.hdl import CoreParameters, DecoderParameters, TranscoderParameters
 from utf8fpga.model import InvalidArgumentError
 
-BOARD_PIPELINE = 0
-"""The setting of the pipeline that suits the clocks of boards: the smallest."""
-
 
 class Form(NamedTuple):
     """A form of the output.
@@ -34,11 +31,14 @@ class Form(NamedTuple):
 FORMS: dict[str, Form] = {
     form.name: form
     for form in (
-        Form("utf-8", TranscoderParameters(from_="utf-8", to="utf-8", pipeline=BOARD_PIPELINE), TextForm, Text),
-        Form("words", DecoderParameters(pipeline=BOARD_PIPELINE), WordForm, Words),
+        Form("utf-8", TranscoderParameters(from_="utf-8", to="utf-8", pipeline=0), TextForm, Text),
+        Form("words", DecoderParameters(pipeline=0), WordForm, Words),
     )
 }
-"""The forms, by name. An answer in the first one also ends like one in the second."""
+"""The forms, by name, with the smallest pipeline, which suits the clocks of boards.
+
+An answer in the first form also ends like one in the second.
+"""
 
 
 def form_of(core: CoreParameters) -> Form:

@@ -249,7 +249,7 @@ def test_clock_that_is_not_met(tmp_path: Path) -> None:
     message = fails(tmp_path, Board("icebreaker", f"{__name__}:fast_icebreaker", "ice40", "too fast"), divide=1)
     found = re.fullmatch(
         r"icebreaker: timing is not met: ([\d.]+) MHz reached, 200 MHz required "
-        r"\((?:--divide \d should meet it; )?another seed or pipeline may help\); see (.*)",
+        r"\((?:--divide \d should meet it; )?another seed may help\); see (.*)",
         message,
     )
     assert found, message
@@ -276,7 +276,7 @@ def reaching(core: float, board: float | None = None) -> str:
 
 def not_met(reached: str, required: str, advice: str = "") -> str:
     return (
-        f"timing is not met: {reached} MHz reached, {required} MHz required ({advice}another seed or pipeline may "
+        f"timing is not met: {reached} MHz reached, {required} MHz required ({advice}another seed may "
         "help); see FOLDER/top.tim"
     )
 
@@ -606,7 +606,7 @@ PAGE_BOARDS = [
 
 def table_in_the_page() -> dict[str, list[str]]:
     """The cells of each row of the table of bitstreams, by board."""
-    [table] = re.findall(r"<!-- boards: begin -->\n(.*?)<!-- boards: end -->", PAGE, re.DOTALL)
+    table = PAGE.partition("\n| board |")[2].partition("\n\n")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
     return {row[0]: row for row in rows}
 
@@ -639,7 +639,7 @@ def without_times(text: str) -> str:
 @pytest.mark.slow
 @requires_compiler
 def test_the_page_shows_the_session(tmp_path: Path) -> None:
-    [session] = re.findall(r"<!-- session: begin -->\n```text\n(.*?)```", PAGE, re.DOTALL)
+    [session] = re.findall(r"```text\n(\$ printf .*?)```", PAGE, re.DOTALL)
     command = f'utf8fpga() {{ {shlex.join([sys.executable, "-m", "utf8fpga"])} "$@" --timeout 300; }}'
     for shown in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
         line, output = shown.split("\n", 1)
