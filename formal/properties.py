@@ -162,7 +162,7 @@ class Harness(Environment):
         full: bool = False,
     ) -> None:
         super().__init__(build(), full=full)
-        self.build, self.wanted = build, wanted
+        self.wanted = wanted
         self.decoder = self.core
         self.reference = reference_of(self.decoder, table)
         self._source, self._output = self.core.input.payload, self.core.output.payload
