@@ -15,7 +15,6 @@ from utf8fpga.bench.sweep import Figure, Point
 from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
-    EncoderParameters,
     ValidatorParameters,
 )
 from utf8fpga.hdl.remover import RemoverParameters
@@ -79,10 +78,8 @@ CORES_MEASURED: tuple[Scaling, ...] = (
         "ecp5-85k",
         *(ValidatorParameters(lanes=lanes) for lanes in (1, 4, 16, 64)),
         *(TranscoderParameters(to="utf-16-le", lanes=lanes) for lanes in (1, 4, 16)),
-        *(TranscoderParameters(lanes=lanes) for lanes in (1, 4)),
-        TranscoderParameters(lanes=16),
+        *(TranscoderParameters(lanes=lanes) for lanes in (1, 16)),
         *(TranscoderParameters(to=to, pipeline=0) for to in ("utf-8", "utf-16-le")),
-        EncoderParameters(),
         *(RemoverParameters(lanes=lanes) for lanes in (16, 64)),
     ),
     *_points("ecp5-85k", TranscoderParameters(to="utf-16-le", lanes=64), seeds=1),

@@ -154,7 +154,7 @@ PATHS: list[tuple[CoreParameters, dict[str, str]]] = [
     (DecoderParameters(pipeline=2), MOVES),
     (DecoderParameters(architecture="parallel"), {}),
     (DecoderParameters(lanes=2), {}),
-    (EncoderParameters(), MOVES),
+    (EncoderParameters(), {"s_axis_tready": "s_axis_tdata, s_axis_tkeep, m_axis_tready"}),
     (TranscoderParameters(pipeline=0), {"s_axis_tready": f"{PAYLOAD}, m_axis_tready"}),
     (TranscoderParameters(pipeline=1), MOVES),
     (EncoderParameters(lanes=2), {}),
