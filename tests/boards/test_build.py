@@ -597,39 +597,25 @@ def test_programming_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 PAGE = (Path(__file__).parents[2] / "docs" / "boards.md").read_text(encoding="utf-8")
 
 
-PAGE_BOARDS = [
+SOME_BOARDS = [
     *("icebreaker", "ulx3s-85f", "tang-nano-9k", "machxo2-1200ze-breakout", "upduino-v3"),
     *("crosslink-nx-evn", "gatemate-a1-evb"),
 ]
 """A board of each family, and one with a divided clock."""
 
 
-def table_in_the_page() -> dict[str, list[str]]:
-    """The cells of each row of the table of bitstreams, by board."""
-    table = PAGE.partition("\n| board |")[2].partition("\n\n")[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
-    return {row[0]: row for row in rows}
-
-
-def test_the_page_has_all_boards_that_can_be_built() -> None:
+def test_the_page_counts_the_boards_that_can_be_built() -> None:
     expected = [name for name, board in BOARDS.items() if not board.obstacle and board.family in FAMILIES]
-    assert list(table_in_the_page()) == expected
-    assert len(expected) >= 40
+    assert f"\n{len(expected)} boards can be built" in PAGE
 
 
 @pytest.mark.build
-@pytest.mark.parametrize("name", PAGE_BOARDS)
-def test_the_page_shows_the_bitstreams(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", SOME_BOARDS)
+def test_a_board_of_each_family_is_built(name: str, tmp_path: Path) -> None:
     needs_tools(name)
     report = build_board(name, tmp_path)
-    divided = f", divided by {report.divide}" if report.divide > 1 else ""
-    assert table_in_the_page()[name][2:] == [
-        report.uart or "its own",
-        f"{report.required_mhz:.10g}{divided} ({report.fmax_mhz:.1f})",
-        f"{report.logic_cells} of {report.logic_cells_available}",
-        f"{report.block_rams} of {report.block_rams_available}",
-        f"`{report.sha256[:12]}`",
-    ]
+    assert report.fmax_mhz >= report.required_mhz
+    assert report.sha256 == build_board(name, tmp_path).sha256, "equal arguments give identical bitstreams"
 
 
 def without_times(text: str) -> str:
