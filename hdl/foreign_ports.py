@@ -13,7 +13,7 @@ from typing import Any
 
 from utf8fpga.hdl.core import field_kinds
 from utf8fpga.hdl.foreign import CoreError, printable, text_of
-from utf8fpga.model import TABLE_3_7, UTF_16, UTF_32, EncodingTable
+from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
 
 _DESCRIPTION_SIZE = 1 << 20
 """Upper bound on the characters of a description."""
@@ -27,7 +27,7 @@ _ROLES: dict[str, tuple[str, ...]] = {
 _CHOICES: dict[str, tuple[str, ...]] = {
     "reset_active": ("high", "low"),
     "kind": ("decoder", "validator", "transcoder"),
-    "form": ("utf-16", "utf-32", "utf-8"),
+    "form": ("utf-16", "utf-8"),
     "protocol": ("axi-stream", "strobe"),
 }
 
@@ -103,7 +103,7 @@ def _fault_of_table(key: str, value: Mapping[str, object]) -> str | None:
     return None
 
 
-FORMS: dict[str, EncodingTable] = {"utf-16": UTF_16, "utf-32": UTF_32, "utf-8": TABLE_3_7}
+FORMS: dict[str, EncodingTable] = {"utf-16": UTF_16, "utf-8": TABLE_3_7}
 """The encoding forms of the output of a transcoder."""
 
 
@@ -122,7 +122,7 @@ class CheckedPorts:
         constants: names and values of the inputs that are tied off.
         kind: ``decoder``, whose output is code points; ``validator``, whose `error` is asserted in any output of an
             ill-formed text; or ``transcoder``, whose output is code units.
-        form: of a transcoder the encoding form of its output: ``utf-16``, ``utf-32`` or ``utf-8``.
+        form: of a transcoder the encoding form of its output: ``utf-16`` or ``utf-8``.
         protocol: ``axi-stream``; or ``strobe``, a beat in each cycle in which `valid` is asserted, without
             back-pressure, and likewise at the output.
         input: by role ``byte``, ``valid``, ``ready``, ``last``, ``keep`` (the same number of bits for each byte) the
