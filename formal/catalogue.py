@@ -230,7 +230,6 @@ _WIDE_ENCODERS = [
 ]
 """Encoders and transcoders with two lanes, whose Verilog is compared, and one with a queue in registers."""
 _REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2)]
-_FLUSHING = [RemoverParameters(lanes=2, flush=True)]
 
 
 _ALL = (
@@ -245,7 +244,6 @@ _ALL = (
             *_ENCODERS,
             *_TRANSCODERS,
             _REMOVERS[0],
-            *_FLUSHING,
         ),
     ),
 )

@@ -32,15 +32,14 @@ class RemoverParameters(CoreParameters):
         lanes: symbols per beat, 1 to 64; default: 4.
         width: bits of the data of a symbol, 1 to 64; default: 8.
         user: bits of ``tuser`` for each symbol, 0 to 64; default: 0, no ``tuser``.
-        flush: a beat is also closed when the input pauses; always False with one lane, where each beat is full.
 
     Raises:
         InvalidArgumentError: a value is out of its range.
 
     >>> RemoverParameters(lanes=8, width=16).arguments()
     ['--lanes', '8', '--width', '16']
-    >>> RemoverParameters(user=1, flush=True).name
-    'remover-4-user-1-flush'
+    >>> RemoverParameters(user=1).name
+    'remover-4-user-1'
     """
 
     core: ClassVar[str] = "remover"
@@ -54,19 +53,10 @@ class RemoverParameters(CoreParameters):
         range=(0, MAX_BITS),
         metavar="BITS",
     )
-    flush: bool = option(
-        False,
-        "Also close a beat when the input pauses. Default: symbols wait until their beat is full or the packet ends.",
-        flags=("--flush", ""),
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("flush", self.flush and self.lanes > 1)
 
     def build(self) -> Remover:
         """The circuit."""
-        return Remover(self.symbol, self.lanes, flushes=self.flush, parameters=self)
+        return Remover(self)
 
     def golden(self) -> GoldenRemover:
         """The symbols as they are."""
@@ -111,9 +101,8 @@ class RemoverParameters(CoreParameters):
         """When an output beat is closed."""
         if self.lanes == 1:
             return ["A packet may end with a beat without a symbol, as at the input."]
-        closed = "full, when its packet ends, or when s_axis_tvalid is low" if self.flush else "full or its packet ends"
         return [
-            f"A beat is output when it is {closed}.",
+            "A beat is output when it is full or its packet ends.",
             "A packet without a symbol is one beat without a symbol. So is the end of a packet if its last symbol had",
             "filled a beat before s_axis_tlast.",
         ]
@@ -122,23 +111,20 @@ class RemoverParameters(CoreParameters):
 class Remover(wiring.Component):
     """Beats with any `keep` in, packed beats out: the same symbols of each packet in the same order.
 
-    All output beats but the last one of a packet are full. With `flushes` a beat that is not full is also output when
-    the input pauses; otherwise symbols wait until their beat is full or the packet ends. Null beats, with neither a
+    All output beats but the last one of a packet are full: symbols wait until their beat is full or the packet ends. Null beats, with neither a
     symbol nor `last`, have no effect. A packet without a symbol is one beat with `last` and no symbol; the end of a
     packet is such a beat, too, if the beat before it was full before `last` arrived.
 
     Throughput: a beat per cycle.
 
-    Latency: a symbol is at the output at most `latency` cycles after the beat, or the pause, that closes its output
+    Latency: a symbol is at the output at most `latency` cycles after the beat that closes its output
     beat, while no beat waits.
 
     Structure: a `Packer`; with one lane, where a beat with a symbol is full, a `RegisterBuffer` that null beats do not
     enter. There is no combinational path through it.
 
     Args:
-        lanes: symbols per beat, at least 1.
-        flushes: see above; has no effect with one lane.
-        parameters: the parameters that it is built from, if it is a core by itself.
+        parameters: the parameters that it is built from.
 
     Attributes:
         accepts_gaps: an input beat may have gaps.
@@ -151,15 +137,14 @@ class Remover(wiring.Component):
 
     packed = True
 
-    def __init__(
-        self, symbol: ShapeLike, lanes: int, *, flushes: bool = False, parameters: RemoverParameters | None = None
-    ) -> None:
-        self.lanes, self.flushes, self.parameters = lanes, flushes and lanes > 1, parameters
+    def __init__(self, parameters: RemoverParameters) -> None:
+        self.parameters, symbol = parameters, parameters.symbol
+        self.lanes = lanes = parameters.lanes
         super().__init__(stage_ports(symbol, symbol, lanes))
         # A packer moves structures.
         moved = symbol if isinstance(symbol, data.StructLayout) else data.StructLayout({"value": symbol})
         self.closer: Packer | RegisterBuffer = (
-            Packer(moved, lanes, flushes=flushes) if lanes > 1 else RegisterBuffer(beat_layout(symbol, 1), 1)
+            Packer(moved, lanes, flushes=False) if lanes > 1 else RegisterBuffer(beat_layout(symbol, 1), 1)
         )
         self.accepts_gaps = lanes > 1
         self.latency, self.reset_cycles = self.closer.latency, self.closer.reset_cycles

@@ -44,8 +44,8 @@ def combinations() -> Iterator[CoreParameters]:
         yield TranscoderParameters(to="utf-16-le", lanes=lanes)
     for lanes, buffer, packed in product((8, 16), BUFFERS, (True, False)):
         yield DecoderParameters(lanes=lanes, buffer=buffer, packed=packed)
-    for (lanes, width), flush in product(((1, 8), (2, 8), (3, 12), (5, 33), (8, 1)), (True, False)):
-        yield RemoverParameters(lanes=lanes, width=width, user=2, flush=flush)
+    for lanes, width in ((1, 8), (2, 8), (3, 12), (5, 33), (8, 1)):
+        yield RemoverParameters(lanes=lanes, width=width, user=2)
 
 
 MATRIX = {each.name: each for each in (*chain.from_iterable(map(variants, CORES.values())), *combinations())}

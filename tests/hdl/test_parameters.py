@@ -20,7 +20,6 @@ from utf8fpga.cli.core_options import core_command
 from utf8fpga.hdl import (
     BUFFERS,
     DecoderParameters,
-    RemoverParameters,
     TranscoderParameters,
     core,
     parameters_of,
@@ -113,7 +112,6 @@ def test_arguments_that_follow_from_others_are_omitted() -> None:
 
 def test_equal_cores_have_equal_parameters() -> None:
     assert DecoderParameters(lanes=1, packed=True) == DecoderParameters()
-    assert RemoverParameters(lanes=1, flush=True) == RemoverParameters(lanes=1)
     assert DecoderParameters(lanes=8) == DecoderParameters(
         lanes=8, architecture="parallel", pipeline=2, packed=True, buffer="packer"
     )
@@ -147,7 +145,6 @@ TYPES = {
     "width": int,
     "user": int,
     **dict.fromkeys(("packed", "replacement", "kind", "length"), bool),
-    "flush": bool,
     **dict.fromkeys(("to", "from_"), str),
     **dict.fromkeys(("architecture", "buffer"), str | None),
 }

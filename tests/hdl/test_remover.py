@@ -28,15 +28,13 @@ CHOICES: dict[str, dict[str, Any]] = {
     "2": {"lanes": 2},
     "3": {"lanes": 3, "width": 3},
     "4": {},
-    "4-flush": {"flush": True},
     "5-user": {"lanes": 5, "width": 12, "user": 2},
     "8-wide": {"lanes": 8, "width": 64, "user": 64},
     "16-bits": {"lanes": 16, "width": 1},
-    "17-flush": {"lanes": 17, "flush": True},
     "64": {"lanes": 64, "width": 4},
 }
 CHOICES |= {f"{lanes}-of-8": {"lanes": lanes} for lanes in (*range(5, 18), 32)}
-IN_EVERY_RUN = ("1", "2", "3", "4-flush")
+IN_EVERY_RUN = ("1", "2", "3")
 
 
 @cache
@@ -51,7 +49,7 @@ def choice(request: pytest.FixtureRequest) -> str:
 
 
 def packed(beats: Iterable[Beat], lanes: int) -> list[tuple[list[int], bool]]:
-    """The output beats of a remover that does not flush: symbols and `last`."""
+    """The output beats of a remover: symbols and `last`."""
     found: list[tuple[list[int], bool]] = []
     row: list[int] = []
     for slots, last in beats:
@@ -151,8 +149,7 @@ def test_any_stream_with_pauses_on_both_sides(
     found = run(choice, beats, input_pauses=input_pauses, output_pauses=output_pauses)
     assert joined(found) == joined(beats)
     assert all(row or last for row, last in found)
-    if not parameters.flush:
-        assert found == packed(beats, parameters.lanes)
+    assert found == packed(beats, parameters.lanes)
 
 
 @pytest.mark.smoke
@@ -169,11 +166,10 @@ def test_one_beat_per_cycle_and_full_beats_where_words_are_dense(name: str) -> N
     assert cycles == list(range(cycles[0], cycles[0] + 51))
 
 
-@pytest.mark.parametrize("flush", [False, True])
 @pytest.mark.parametrize("lanes", [2, 3, 4])
-def test_when_a_partial_beat_is_output(lanes: int, flush: bool) -> None:
-    """With flush within the latency of a pause; otherwise not before the beat is full or the packet ends."""
-    parameters = RemoverParameters(lanes=lanes, flush=flush)
+def test_when_a_partial_beat_is_output(lanes: int) -> None:
+    """Not before the beat is full or the packet ends."""
+    parameters = RemoverParameters(lanes=lanes)
     core = parameters.build()
     quiet = core.latency + 20
     pattern = [False, *[True] * quiet]
@@ -184,11 +180,8 @@ def test_when_a_partial_beat_is_output(lanes: int, flush: bool) -> None:
     assert result.texts == [list(range(lanes))]
     assert len(result.accepted) == lanes
     waited = [since - accepted for since, accepted in zip(result.valid_since, result.accepted, strict=True)]
-    if flush:
-        assert max(waited) <= core.latency + 1
-    else:
-        assert set(result.valid_since) == {result.valid_since[-1]}
-        assert waited[-1] <= core.latency
+    assert set(result.valid_since) == {result.valid_since[-1]}
+    assert waited[-1] <= core.latency
 
 
 def test_ports_and_header_of_the_verilog() -> None:
@@ -209,5 +202,3 @@ def test_ports_and_header_of_the_verilog() -> None:
     ):
         assert sentence in header, header
     assert "m_axis_tuser" not in axi_verilog(RemoverParameters(lanes=2).build())
-    flushing = axi_verilog(RemoverParameters(lanes=2, flush=True).build())
-    assert "// A beat is output when it is full, when its packet ends, or when s_axis_tvalid is low.\n" in flushing

@@ -247,7 +247,6 @@ EVERY_RUN: list[tuple[CoreParameters, Cycles]] = [
     (ValidatorParameters(), Cycles(stall=1)),
     (RemoverParameters(lanes=1), Cycles(drain=1)),
     (RemoverParameters(lanes=3), Cycles(1, 0, 10)),
-    (RemoverParameters(lanes=4, flush=True), Cycles(1, 0, 9)),
 ]
 """Cores, and the slack. A drain is bounded by all that parts hold and all their latencies, of which a run has only a
 part at the same time; stalls of several parts also rarely add up."""
