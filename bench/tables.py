@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any, NamedTuple
 
 from utf8fpga.bench.cache import Cache
@@ -22,10 +21,8 @@ from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.model.render import markdown
 
 SETTINGS: tuple[tuple[str, DecoderParameters], ...] = (
-    ("smallest", DecoderParameters(pipeline=0)),
-    ("smallest, no U+FFFD in the data", DecoderParameters(pipeline=0, replacement=False)),
-    ("output registered", DecoderParameters(pipeline=1)),
-    ("pipelined", DecoderParameters(pipeline=2)),
+    ("smallest", DecoderParameters(optimize="area")),
+    ("pipelined", DecoderParameters()),
 )
 """The settings of the serial decoder in the table of figures, with their titles."""
 
@@ -51,35 +48,30 @@ def _points(device: str, *cores: CoreParameters, seeds: int = 5) -> tuple[Scalin
     return tuple(Scaling(device, *point) for point in zip(cores, most, strict=True))
 
 
-def _sparse(*lanes: int, pipeline: int | None = None) -> list[CoreParameters]:
-    sparse = partial(DecoderParameters, architecture="parallel", packed=False, pipeline=pipeline)
-    return [sparse(lanes=each) for each in lanes]
+def _sparse(*lanes: int) -> list[CoreParameters]:
+    return [DecoderParameters(lanes=each, packed=False) for each in lanes]
 
 
-def _packed(*lanes: int, pipeline: int | None = None) -> list[CoreParameters]:
-    return [DecoderParameters(lanes=each, pipeline=pipeline) for each in lanes]
+def _packed(*lanes: int) -> list[CoreParameters]:
+    return [DecoderParameters(lanes=each) for each in lanes]
 
 
 SCALING: tuple[Scaling, ...] = (
-    *_points("hx8k", DecoderParameters(), *_sparse(1, pipeline=6), *_sparse(1)),
-    # Of several settings of the pipeline the fastest is the first: the plots are of it.
-    *_points("ecp5-85k", DecoderParameters(), *_sparse(1, pipeline=6), *_sparse(4, 16, 64, pipeline=5)),
-    *_points("ecp5-85k", *_sparse(1, 4, 16), *_sparse(16, pipeline=3)),
-    *_points("ecp5-85k", *_packed(4, 8, 16, 32, pipeline=5), *_packed(2, 4, 8), *_packed(16, pipeline=3)),
+    *_points("hx8k", DecoderParameters()),
+    *_points("ecp5-85k", DecoderParameters(), *_sparse(64, 4, 16), *_packed(16, 32, 2, 4, 8)),
     *_points("ecp5-85k", *_packed(64), seeds=1),
-    *_points("ecp5-85k", DecoderParameters(lanes=4, packed=False, buffer="registers")),
-    *_points("ecp5-85k-8", DecoderParameters(), *_sparse(4, 16, 64, pipeline=5), *_packed(4), *_packed(16, pipeline=5)),
+    *_points("ecp5-85k-8", DecoderParameters(), *_sparse(64), *_packed(4, 16)),
 )
 """The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
 
 CORES_MEASURED: tuple[Scaling, ...] = (
-    *_points("hx8k", TranscoderParameters(to="utf-16-le", pipeline=0)),
+    *_points("hx8k", TranscoderParameters(to="utf-16-le", optimize="area")),
     *_points(
         "ecp5-85k",
         *(ValidatorParameters(lanes=lanes) for lanes in (1, 4, 16, 64)),
         *(TranscoderParameters(to="utf-16-le", lanes=lanes) for lanes in (1, 4, 16)),
         *(TranscoderParameters(lanes=lanes) for lanes in (1, 16)),
-        *(TranscoderParameters(to=to, pipeline=0) for to in ("utf-8", "utf-16-le")),
+        *(TranscoderParameters(to=to, optimize="area") for to in ("utf-8", "utf-16-le")),
         *(RemoverParameters(lanes=lanes) for lanes in (16, 64)),
     ),
     *_points("ecp5-85k", TranscoderParameters(to="utf-16-le", lanes=64), seeds=1),
@@ -184,7 +176,7 @@ SOFTWARE = {
 SUMMARY = (
     ("serial, smallest", "hx8k", {"title": "smallest"}),
     ("serial, fastest", "hx8k", {"title": "pipelined"}),
-    ("parallel, 4 lanes, sparse", "ecp5-85k", {"title": "parallel, 4 lanes, pipeline 2, sparse"}),
+    ("parallel, 4 lanes, sparse", "ecp5-85k", {"title": "parallel, 4 lanes, sparse"}),
     ("parallel, 64 lanes, sparse", "ecp5-85k", {"lanes": 64, "packed": False}),
     ("parallel, 64 lanes, sparse", "ecp5-85k-8", {"lanes": 64, "packed": False}),
     ("parallel, 16 lanes, packed", "ecp5-85k", {"lanes": 16, "packed": True}),

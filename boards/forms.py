@@ -31,8 +31,8 @@ class Form(NamedTuple):
 FORMS: dict[str, Form] = {
     form.name: form
     for form in (
-        Form("utf-8", TranscoderParameters(from_="utf-8", to="utf-8", pipeline=0), TextForm, Text),
-        Form("words", DecoderParameters(pipeline=0), WordForm, Words),
+        Form("utf-8", TranscoderParameters(from_="utf-8", to="utf-8", optimize="area"), TextForm, Text),
+        Form("words", DecoderParameters(optimize="area"), WordForm, Words),
     )
 }
 """The forms, by name, with the smallest pipeline, which suits the clocks of boards.

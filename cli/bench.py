@@ -88,7 +88,7 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
     return tuple(range(first, last + 1))
 
 
-@core_command(several=("lanes", "architecture"))
+@core_command(several=("lanes",))
 @click.option(
     "--device",
     "devices",

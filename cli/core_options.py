@@ -51,7 +51,6 @@ _SECTIONS = {
         *("plot", "record", "directory", "cache"),
     ),
     "Advanced": (
-        *("architecture", "pipeline", "buffer", "replacement"),
         *("routed", "dask", "divide"),
     ),
 }

@@ -17,7 +17,8 @@ from utf8fpga.boards.virtual import DirectPort, VirtualBoard
 from utf8fpga.cli.options import FOLDER
 from utf8fpga.cli.output import CommandError, pip_install, progress, say
 from utf8fpga.cli.show import Tally
-from utf8fpga.hdl import PIPELINES, decoder_core
+from utf8fpga.hdl import decoder_core
+from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 from utf8fpga.model import DFA, TABLE_3_7, decode
 from utf8fpga.model.render import counted, table_text
 from utf8fpga.sim import Simulation, compare
@@ -56,15 +57,15 @@ def run_demo(directory: Path) -> None:
         print(f"{name}: " + "\n".join(tally.lines()))
 
     _title("4. The decoder in simulated hardware, against the model on every byte")
-    for pipeline in PIPELINES:
-        simulation = Simulation(decoder_core(pipeline=pipeline, kind=True, length=True))
+    for optimize in OPTIMIZE:
+        simulation = Simulation(decoder_core(optimize=optimize, kind=True, length=True))
         for name in TEXTS:
             text = demo_text(name)
-            with progress(f"simulating {name}, pipeline {pipeline}", len(text)) as done:
+            with progress(f"simulating {name}, {optimize}", len(text)) as done:
                 if mismatch := compare(simulation, text, on_unit=done):
                     raise CommandError(str(mismatch), status=1)
             items = len(list(decode(text)))
-            print(f"pipeline {pipeline}, {name}: {counted(len(text), 'byte')}, {counted(items, 'item')}, all equal")
+            print(f"{optimize}, {name}: {counted(len(text), 'byte')}, {counted(items, 'item')}, all equal")
 
     _title(f"5. A bitstream for the board {BOARD}")
     with progress("synthesis, place and route", None):

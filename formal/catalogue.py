@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 from utf8fpga.formal.netlist import FAMILIES
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import (
-    PARALLEL_PIPELINES,
-    PIPELINES,
     CoreParameters,
     DecoderParameters,
     EncoderParameters,
@@ -22,7 +20,7 @@ from utf8fpga.hdl import (
     ValidatorParameters,
 )
 from utf8fpga.hdl.core import spelled
-from utf8fpga.hdl.decoder.pipeline import FASTEST, default_pipeline
+from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 
@@ -125,23 +123,21 @@ def _(parameters: RemoverParameters) -> _Kind:
     return _Kind(parameters.name, parameters.lanes <= _NETLIST_LANES[True])
 
 
-_NAMED = ("table", "lanes", "architecture", "pipeline", "packed", "buffer", "replacement")
+_NAMED = ("table", "lanes", "optimize", "packed")
 """The fields of a decoder's parameters that its name has words of its own for."""
 
 
 def _decoder_name(parameters: DecoderParameters) -> str:
-    """What differs from a plain decoder of the same architecture and lanes."""
+    """What differs from a plain decoder of the same lanes."""
     table, lanes = parameters.table, parameters.lanes
-    if parameters.architecture == "serial":
-        words = ["serial", f"{parameters.pipeline}"]
+    if lanes == 1:
+        words = [f"serial-{parameters.optimize}"]
     else:
         words = ["packed" if parameters.packed else "parallel", f"{lanes}"]
-        plain = DecoderParameters(table=table, lanes=lanes, architecture="parallel", packed=parameters.packed)
-        if parameters.pipeline != replace(parameters, pipeline=None).pipeline:
-            words.append(f"pipeline-{parameters.pipeline}")
-        # The buffer of a packed decoder depends on the pipeline.
-        if parameters.buffer != replace(plain, pipeline=parameters.pipeline, buffer=None).buffer:
-            words.append(f"{parameters.buffer}")
+        if parameters.optimize == "area":
+            words.append("area")
+        if parameters.fastest and not replace(parameters, fastest=False).fastest:
+            words.append("fastest")
     fields = [name for name in ("kind", "length") if getattr(parameters, name)]
     words += ["full"] if len(fields) > 1 else fields
     if not parameters.replacement:
@@ -159,37 +155,30 @@ _OTHER_TABLES = (RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_
 
 def _all_serial() -> Iterator[DecoderParameters]:
     for fields in _FIELDS:
-        for pipeline in PIPELINES:
-            yield DecoderParameters(pipeline=pipeline, **fields)
+        for optimize in OPTIMIZE:
+            yield DecoderParameters(optimize=optimize, **fields)
     for table in _OTHER_TABLES:
-        for pipeline in PIPELINES:
-            yield DecoderParameters(table=table, pipeline=pipeline, **_FULL)
+        for optimize in OPTIMIZE:
+            yield DecoderParameters(table=table, optimize=optimize, **_FULL)
 
 
 def _all_parallel() -> Iterator[DecoderParameters]:
-    parallel = partial(DecoderParameters, architecture="parallel", packed=False)
-    for lanes in (1, 2, 3, 4, 8):
-        yield parallel(lanes=lanes)
-        yield parallel(lanes=lanes, **_FULL)
-    for lanes in (1, 4):
-        for pipeline in PARALLEL_PIPELINES:
-            if pipeline != default_pipeline(lanes, packed=False):
-                yield parallel(lanes=lanes, pipeline=pipeline)
-        for fields in _FIELDS[2:]:
-            yield parallel(lanes=lanes, **fields)
-    for lanes in (4, 8):
-        yield parallel(lanes=lanes, buffer="registers")
-        yield parallel(lanes=lanes, buffer="slices")
+    sparse = partial(DecoderParameters, packed=False)
+    for lanes in (2, 3, 4, 8):
+        yield sparse(lanes=lanes)
+        yield sparse(lanes=lanes, **_FULL)
+    for lanes in (2, 4):
+        yield sparse(lanes=lanes, optimize="area")
+        yield sparse(lanes=lanes, fastest=True)
     for table in _OTHER_TABLES:
-        for lanes in (1, 4, 8):
-            yield parallel(table=table, lanes=lanes, **_FULL)
+        for lanes in (4, 8):
+            yield sparse(table=table, lanes=lanes, **_FULL)
 
 
 def _all_packed() -> Iterator[DecoderParameters]:
     for lanes in (2, 3, 4):
         for fields in _FIELDS[:2]:
             yield DecoderParameters(lanes=lanes, packed=True, **fields)
-    yield DecoderParameters(lanes=4, packed=True, pipeline=5)
     for table in _OTHER_TABLES:
         yield DecoderParameters(table=table, lanes=2, packed=True, **_FULL)
 
@@ -198,13 +187,11 @@ def _is_on_request(parameters: DecoderParameters) -> bool:
     """Whether a decoder has an option that changes little of what others show, or takes minutes."""
     if parameters.table is not TABLE_3_7:
         return True
-    if parameters.architecture == "serial":
+    if parameters.lanes == 1:
         return parameters.kind and not parameters.replacement
-    lanes = (2,) if parameters.packed else (1, 2, 4)
-    varies = not parameters.replacement or (parameters.kind and parameters.lanes != lanes[-1])
-    # With four lanes those with many stages, too, which a default has beyond 16 lanes.
-    pipelines = {replace(parameters, pipeline=None).pipeline, *(() if parameters.packed else (FASTEST,))}
-    return varies or parameters.pipeline not in pipelines or parameters.lanes not in lanes
+    lanes = (2,) if parameters.packed else (2, 4)
+    varies = parameters.optimize == "area" or (parameters.kind and parameters.lanes != lanes[-1])
+    return varies or parameters.lanes not in lanes
 
 
 _WIDE = [DecoderParameters(lanes=lanes, packed=False) for lanes in (16, 32, 64)]
@@ -217,11 +204,11 @@ _ENCODERS = [
     EncoderParameters(to="utf-16-be"),
 ]
 _TRANSCODERS = [
-    TranscoderParameters(pipeline=0),
-    TranscoderParameters(to="utf-16-le", pipeline=0),
-    TranscoderParameters(to="utf-16-be", pipeline=0),
-    TranscoderParameters(from_="utf-16-be", to="utf-8", pipeline=0),
-    TranscoderParameters(from_="utf-16-le", to="utf-16-be", pipeline=0),
+    TranscoderParameters(optimize="area"),
+    TranscoderParameters(to="utf-16-le", optimize="area"),
+    TranscoderParameters(to="utf-16-be", optimize="area"),
+    TranscoderParameters(from_="utf-16-be", to="utf-8", optimize="area"),
+    TranscoderParameters(from_="utf-16-le", to="utf-16-be", optimize="area"),
 ]
 _WIDE_ENCODERS = [
     EncoderParameters(to="utf-16-le", lanes=2),

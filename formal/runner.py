@@ -200,7 +200,7 @@ def _(decoder: ParallelDecoder, question: Question) -> list[Result]:
     if not has_only(decoder, {"window": decoder.window, "buffer": decoder.item_buffer}):
         return [question.result("structure", None, note="it is not its parts")]
     parameters = decoder.parameters
-    parts = [f"buffer-{decoder.lanes}-{parameters.buffer}-pipeline-{parameters.pipeline}"]
+    parts = [f"buffer-{decoder.lanes}-{parameters.optimize}{'-fastest' * parameters.fastest}"]
     if question.is_of_units:
         parts.insert(0, _window(parameters) + ("-with-empty-beats" if decoder.keeps_empty else ""))
     return [_by_induction(prove_halves, parameters, question, parts)]
@@ -213,7 +213,7 @@ def _(_core: DirectPackedDecoder, _question: Question) -> list[Result]:
 
 
 def _window(parameters: CoreParameters) -> str:
-    return parameters.name.replace("decoder", "window", 1)
+    return parameters.name.replace("decoder", "window", 1) + "-fastest" * getattr(parameters, "fastest", False)
 
 
 def _by_induction(

@@ -16,14 +16,12 @@ from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.packed import PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.parameters import (
-    ARCHITECTURES,
     MAX_LANES,
     DecoderParameters,
     Word,
     decoder_core,
 )
-from utf8fpga.hdl.decoder.pipeline import BUFFERS, PARALLEL_PIPELINES
-from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
+from utf8fpga.hdl.decoder.serial import SerialDecoder
 from utf8fpga.hdl.encoder.encoder import Encoder
 from utf8fpga.hdl.encoder.parameters import EncoderParameters
 from utf8fpga.hdl.packer.packer import Packer
@@ -41,14 +39,10 @@ from utf8fpga.hdl.verilog.testbench import axi_testbench
 from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, module_name
 
 __all__ = [
-    "ARCHITECTURES",
-    "BUFFERS",
     "CORES",
     "MAX_LANES",
     "MAX_REMOVER_LANES",
     "MAX_TAP_LANES",
-    "PARALLEL_PIPELINES",
-    "PIPELINES",
     "AxiStreamCore",
     "Core",
     "CoreParameters",

@@ -40,8 +40,8 @@ def parameters_of(circuit: object) -> CoreParameters:
         InvalidArgumentError: it is not a core of a kind in `CORES`.
 
     >>> from utf8fpga.hdl.decoder.parameters import decoder_core
-    >>> parameters_of(decoder_core(lanes=4, packed=False, buffer="registers")).arguments()
-    ['--lanes', '4', '--sparse', '--buffer', 'registers']
+    >>> parameters_of(decoder_core(lanes=4, packed=False, optimize="area")).arguments()
+    ['--lanes', '4', '--optimize', 'area', '--sparse']
     """
     found = getattr(circuit, "parameters", None)
     if not isinstance(found, CoreParameters):

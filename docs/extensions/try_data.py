@@ -26,8 +26,8 @@ START = "E1 80 41 F0 9F 98 80 C3 A9 ED A0 80"
 """What the page shows first: a truncated sequence, two characters, and a surrogate."""
 
 CIRCUITS: dict[str, dict[str, Any]] = {
-    "serial, smallest": {"pipeline": 0},
-    "serial, pipelined": {"pipeline": 2},
+    "serial, smallest": {"optimize": "area"},
+    "serial, pipelined": {},
     "parallel, 4 lanes, packed": {"lanes": 4},
 }
 """The parameters of the decoders that the page simulates; each serial one is built for every table."""

@@ -54,7 +54,7 @@ class Terminal(wiring.Component):
         m.submodules.reader = reader = GlyphReader(self._memory, FLASH_BASE)
         m.submodules.video = video = Video()
         m.submodules.buffer = buffer = SyncFIFOBuffered(width=_ENTRY.size, depth=DEPTH)
-        m.submodules.decoder = decoder = DecoderParameters(pipeline=0, kind=True).build()
+        m.submodules.decoder = decoder = DecoderParameters(optimize="area", kind=True).build()
         m.submodules.controls = controls = Controls()
         m.submodules.screen = screen = Screen()
         m.submodules.memory = memory = ScreenMemory()

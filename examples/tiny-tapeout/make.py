@@ -18,7 +18,7 @@ TILE = Path(__file__).parent / "tile"
 def make(folder: Path) -> None:
     """Write the project into a new folder."""
     shutil.copytree(TILE, folder, ignore=shutil.ignore_patterns("sim_build", "results.xml", "*.vcd", "__pycache__"))
-    decoder = axi_verilog(DecoderParameters(kind=True, pipeline=0).build())
+    decoder = axi_verilog(DecoderParameters(kind=True, optimize="area").build())
     (folder / "src" / "utf8_decoder.v").write_text(decoder, encoding="utf-8")
 
 

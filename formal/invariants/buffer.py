@@ -491,10 +491,10 @@ class BufferProof(Top):
     def __init__(self, decoder: ParallelDecoder, start: Start) -> None:
         super().__init__()
         self._decoder = decoder
-        self._bench = bench = _BENCHES[str(decoder.parameters.buffer)](decoder)
+        self._bench = bench = _BENCHES[decoder.stages.buffer](decoder)
         self._start = start
         self._after = decoder.reset_cycles if start is Start.RESET else 0
-        if decoder.parameters.buffer == "registers":
+        if decoder.stages.buffer == "registers":
             # The first cycle of all is as the one after a reset.
             self._after += 1
         self.never = [*bench.never, "stall", "drains"] if start is Start.HELD else ["quiet"]
@@ -535,7 +535,7 @@ class BufferProof(Top):
             stalls = (frame == bench.buffer.stall_cycles) & held & willing & ~bench.ready
             asked = [*((frame == 1) & held & fail for fail in fails), *(now & bad for bad in bench.never.values())]
             # No beat is accepted; and what is still in the window soon enters the buffer, or waits for more.
-            in_registers = decoder.parameters.buffer == "registers"
+            in_registers = decoder.stages.buffer == "registers"
             alone, last = Signal(reset_less=True), self.free["leaves" if in_registers else "settled"]
             comes = (bench.offer & bench.ready) | (last & (frame > decoder.latency))
             m.d.sync += alone.eq(Mux(frame == 0, 1, alone) & (self.ready | ~output.valid) & ~comes)
@@ -544,7 +544,7 @@ class BufferProof(Top):
             m.d.comb += bench.calm.eq(1)
         else:
             first = int(self._start is Start.RESET)
-            if decoder.parameters.buffer == "registers":
+            if decoder.stages.buffer == "registers":
                 m.d.comb += bench.calm.eq(frame == self._after)
             else:
                 m.d.comb += bench.calm.eq((frame > self._after - bench.buffer.drained) | Const(self._after == 0, 1))

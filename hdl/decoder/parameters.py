@@ -14,8 +14,8 @@ from utf8fpga.hdl.core import Core, Option, TableParameters, option
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.packed import PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
-from utf8fpga.hdl.decoder.pipeline import BUFFERS, FASTEST, IN_PACKER, PipelineStages, default_pipeline
-from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
+from utf8fpga.hdl.decoder.pipeline import PipelineStages, is_fastest, packer_is_buffer
+from utf8fpga.hdl.decoder.serial import SerialDecoder
 from utf8fpga.hdl.payloads import item_layout, slots_layout
 from utf8fpga.model import (
     CATALOGUE,
@@ -35,9 +35,11 @@ from utf8fpga.model.render import counted
 MAX_LANES = 256
 """Upper bound on the number of lanes of a parallel decoder."""
 
-ARCHITECTURES = ("serial", "parallel")
-"""The architectures: a state machine with one code unit per cycle, and a sliding window."""
+OPTIMIZE = ("area", "speed")
+"""What a circuit is optimised for."""
 
+
+OPTIMIZE_HELP = "The most clock frequency, or the smallest circuit."
 
 _TABLES = tuple(name for name, table in CATALOGUE.items() if table.longest > 1)
 
@@ -61,19 +63,13 @@ class DecoderParameters(TableParameters):
     Attributes:
         table: the encoding form.
         lanes: code units per beat, 1 to 256.
-        architecture: ``serial``, a state machine with one code unit per cycle, or ``parallel``, a sliding window;
-            default: serial for one lane, parallel for more.
-        pipeline: register stages, 0 is the smallest; serial 0 to 2, parallel 0 to 6; default: the fewest with which the
-            clock network of an ECP5 of speed grade 6 is the limit of plain decoders: 2, but 5 with more than 16 sparse
-            or 8 packed lanes, and in parallel decoders with a buffer in registers where there may
-            be one in memory.
+        optimize: ``speed``, as many register stages as let the clock network of an ECP5 of speed grade 6 be the limit,
+            or ``area``, as few as possible.
         packed: the words of an output beat are contiguous from word 0 (default); otherwise they are in order and may
             have gaps between them (sparse). With one lane there is nothing to pack, and the value is False.
-        buffer: the buffer behind the window of a parallel decoder, ``registers``, ``memory``, ``slices``, a memory with
-            separate control for each slice of lanes, or, if it is packed, ``packer``: none but the memories of the
-            packer; default: memory if there are at least as many lanes as the longest sequence has units, slices from
-            32 lanes on, and packer in packed decoders of UTF-8 with 4 to 8 and with 16 lanes; None in a serial decoder.
-        replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
+        replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined, which only the decoder
+            of a transcoder has.
+        fastest: of a parallel decoder, whether it has the most register stages; default: with many lanes.
         kind: items have the cause of their error.
         length: items have their number of code units.
 
@@ -83,10 +79,8 @@ class DecoderParameters(TableParameters):
 
     >>> DecoderParameters(lanes=16, packed=False).arguments()
     ['--lanes', '16', '--sparse']
-    >>> DecoderParameters(pipeline=1, replacement=False).name
-    'decoder-pipeline-1-no-replacement'
-    >>> DecoderParameters(lanes=16).buffer, DecoderParameters(lanes=16, packed=False).buffer
-    ('packer', 'memory')
+    >>> DecoderParameters(optimize="area").name
+    'decoder-area'
     """
 
     core: ClassVar[str] = "decoder"
@@ -95,75 +89,28 @@ class DecoderParameters(TableParameters):
         default=TABLE_3_7, kw_only=False, metadata={"option": Option("The encoding form.", choices=_TABLES)}
     )
     lanes: int = option(1, "Code units per beat.", range=(1, MAX_LANES))
-    architecture: str | None = option(
-        None,
-        "State machine or sliding window. Default: serial for one lane, parallel for more.",
-        choices=ARCHITECTURES,
-    )
-    pipeline: int | None = option(
-        None,
-        "Register stages. Serial: 0 (the smallest) to 2; parallel: 0 to 6. Default: the fewest with"
-        " which a plain decoder reaches the clock of an ECP5 of speed grade 6: 2, but 5 with more than 16 sparse or 8"
-        " packed lanes, and from 4 lanes on with --buffer registers.",
-        range=(0, None),
-    )
+    optimize: str = option("speed", OPTIMIZE_HELP, choices=OPTIMIZE)
     packed: bool = option(
         True,
         "Output words contiguous from word 0 (default), or in order with gaps, which is smaller and has less latency.",
         flags=("--packed", "--sparse"),
     )
-    buffer: str | None = option(
-        None,
-        "Buffer of parallel decoders. Memory is faster and requires 4 lanes; in slices its control is duplicated, for"
-        " many lanes; registers recover from bit flips without a reset; packer is for packed decoders without a buffer"
-        " of their own. Default: memory from 4 lanes on, slices from 32 on; packed with 4 to 8 or 16 lanes: packer.",
-        choices=(*BUFFERS, IN_PACKER),
-    )
-    replacement: bool = option(
-        True,
-        "Leave the data of ill-formed items undefined, which is smaller; default: U+FFFD.",
-        flags=("", "--no-replacement"),
-    )
     kind: bool = False
     length: bool = False
+    replacement: bool = True
+    fastest: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("architecture", self.architecture or ("serial" if self.lanes == 1 else "parallel"))
-        self._check_serial() if self.architecture == "serial" else self._check_parallel()
-
-    def _check_serial(self) -> None:
-        if self.lanes != 1:
-            raise InvalidArgumentError(
-                f"a serial decoder accepts one code unit per cycle, not {self.lanes}: use architecture parallel"
-            )
-        if self.buffer is not None:
-            raise InvalidArgumentError(f"a serial decoder has no buffer: leave out buffer {self.buffer}")
-        self._set("pipeline", PIPELINES[-1] if self.pipeline is None else self.pipeline)
-        if self.pipeline not in PIPELINES:
-            raise InvalidArgumentError(f"pipeline {self.pipeline} is not in 0..{PIPELINES[-1]}")
-        self._set("packed", False)
-
-    def _check_parallel(self) -> None:
         # The output of one lane is contiguous without a packer.
         self._set("packed", self.packed and self.lanes > 1)
-        in_packer = self.buffer == IN_PACKER
-        if in_packer and not self.packed:
-            raise InvalidArgumentError(f"buffer {self.buffer} is for packed decoders of several lanes: leave it out")
-        if in_packer and self.lanes < self.table.longest:
-            raise InvalidArgumentError(
-                f"buffer {self.buffer} is for {self.table.longest} lanes or more, not {self.lanes}: use registers"
-            )
-        pipeline = self.pipeline
-        if pipeline is None:
-            # It lengthens the nets of the control.
-            is_slower = self.buffer == "registers" and self.lanes >= self.table.longest
-            pipeline = FASTEST if is_slower else default_pipeline(self.lanes, packed=self.packed)
-        stages = PipelineStages.of(self.table, self.lanes, pipeline, "memory" if in_packer else self.buffer)
-        self._set("pipeline", stages.pipeline)
-        if self.packed and self.buffer is None:
-            in_packer = stages.buffer == "memory" and stages.fits_packer(self.lanes)
-        self._set("buffer", IN_PACKER if in_packer else stages.buffer)
+        is_wide = self.lanes > 1 and is_fastest(self.lanes, packed=self.packed)
+        self._set("fastest", self.optimize == "speed" and (is_wide or (self.fastest and self.lanes > 1)))
+
+    @property
+    def architecture(self) -> str:
+        """``serial``, a state machine with one code unit per cycle, or ``parallel``, a sliding window."""
+        return "serial" if self.lanes == 1 else "parallel"
 
     def build(self) -> Core:
         """The decoder.
@@ -171,11 +118,11 @@ class DecoderParameters(TableParameters):
         Raises:
             TableError: the architecture does not support the table.
         """
-        if self.architecture == "serial":
+        if self.lanes == 1:
             return SerialDecoder(self)
-        if self.buffer == IN_PACKER:
-            return DirectPackedDecoder(self)
-        return PackedDecoder(self) if self.packed else ParallelDecoder(self)
+        if not self.packed:
+            return ParallelDecoder(self)
+        return DirectPackedDecoder(self) if packer_is_buffer(self.table, self.lanes) else PackedDecoder(self)
 
     @property
     def item_layout(self) -> data.StructLayout:
@@ -195,8 +142,7 @@ class DecoderParameters(TableParameters):
     @property
     def stages(self) -> PipelineStages:
         """The register stages of a parallel decoder."""
-        assert self.pipeline is not None
-        return PipelineStages(self.pipeline, "memory" if self.buffer == IN_PACKER else str(self.buffer))
+        return PipelineStages.of(self.table, self.lanes, "fastest" if self.fastest else self.optimize)
 
     output_noun = "code point"
 
@@ -252,25 +198,24 @@ class DecoderParameters(TableParameters):
 
     @property
     def title(self) -> str:
-        """Architecture, lanes and pipeline, and the parameters that differ from their defaults."""
-        words = [f"{self.architecture}", counted(self.lanes, "lane"), f"pipeline {self.pipeline}"]
+        """Architecture and lanes, and the parameters that differ from their defaults."""
+        words = [self.architecture, counted(self.lanes, "lane")]
         if self.lanes > 1:
             words.append("packed" if self.packed else "sparse")
-        return ", ".join([*words, *self.words(without=("architecture", "lanes", "pipeline", "packed"))])
+        return ", ".join([*words, *self.words(without=("lanes", "packed"))])
 
     @property
     def series(self) -> str:
         """The architecture."""
-        return str(self.architecture)
+        return self.architecture
 
     def description(self) -> list[str]:
         """The table, the architecture and the other parameters."""
         units = counted(self.lanes, "code unit")
-        mark = "U+FFFD" if self.replacement else "undefined"
         return [
             f"{self.table.name} decoder, {self.architecture}, {units} per cycle;",
-            f"pipeline {self.pipeline}, buffer {self.buffer or 'none'}.",
-            f"Words are UTF-32; for an ill-formed item {mark}.",
+            f"optimised for {self.optimize}.",
+            "Words are UTF-32; for an ill-formed item U+FFFD.",
             f"Generated from: {self.table.source}.",
         ]
 

@@ -19,9 +19,6 @@ from utf8fpga.model import REPLACEMENT_CHARACTER
 if TYPE_CHECKING:
     from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
-PIPELINES = (0, 1, 2)
-"""The settings of the pipeline parameter."""
-
 
 class SerialDecoder(wiring.Component):
     """Code units in, items out, with one U+FFFD per maximal subpart (D93b).
@@ -34,8 +31,8 @@ class SerialDecoder(wiring.Component):
     Throughput: one unit per cycle on any input; `input.ready` is deasserted only while an item waits for
     `output.ready`. Back-to-back packets need no gap and no reset.
 
-    Latency: an item is valid at most ``1 + pipeline`` cycles after the unit that determines it. That unit is the last
-    one of the item, or the unit (or end of the packet) after it that breaks it. With ``pipeline=0`` a broken item is
+    Latency: an item is valid at most 3 cycles after the unit that determines it, and at most 1 cycle if optimised for
+    area. That unit is the last one of the item, or the unit (or end of the packet) after it that breaks it. Optimised for area, a broken item is
     valid in the cycle of the unit that breaks it.
 
     A beat without a unit and with `last` ends the packet: an open sequence becomes an error without `last`, and a
@@ -46,13 +43,13 @@ class SerialDecoder(wiring.Component):
 
     `input.ready` may be asserted during a reset; a beat that is transferred then is lost. The reset is that of the
     clock domain, which the logic uses, too: a `ResetInserter` would not close an open sequence. There are combinational
-    paths from `output.ready` to `input.ready` and, with ``pipeline=0``, from `input.valid` and its payload to
+    paths from `output.ready` to `input.ready` and, optimised for area, from `input.valid` and its payload to
     `output.valid` and `input.ready`.
 
     Args:
-        parameters: the parameters. Without `replacement` the multiplexer of its data is saved. The stages of
-            `pipeline` are in addition to the slot: 0 is the smallest; 1 registers the output; 2 also registers the
-            class of a unit and whether it may follow the unit before it.
+        parameters: the parameters. Without `replacement` the multiplexer of its data is saved. For speed there are
+            registers at the output, and of the class of a unit and whether it may follow the unit before it, in
+            addition to the slot.
 
     Ports:
         input: stream of `beat_layout`, code units, one lane.
@@ -70,19 +67,19 @@ class SerialDecoder(wiring.Component):
 
     def __init__(self, parameters: DecoderParameters) -> None:
         table = parameters.table
-        self.parameters, self.pipeline = parameters, parameters.pipeline or 0
+        self.parameters, self.is_fast = parameters, parameters.optimize == "speed"
         self.control = SerialControl.of(table)
         if parameters.kind:
             self.control.check_kinds()
-        self.latency = self.drain_cycles = 1 + self.pipeline
+        self.latency = self.drain_cycles = 3 if self.is_fast else 1
         super().__init__(parameters.ports)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        if self.pipeline == 0:
-            self._show_slot(m)
-        else:
+        if self.is_fast:
             self._register_output(m)
+        else:
+            self._show_slot(m)
         return m
 
     def _show_slot(self, m: Module) -> None:
@@ -164,19 +161,9 @@ class SerialDecoder(wiring.Component):
                 slot.occupied.eq(slot.arrived | (slot.occupied & slot.open)),
             ]
 
-        if self.pipeline == 1:
-            beat = source.payload
-            arriving = _Unit(beat.symbols[0], beat.keep, beat.last)
-            fits = control.continues(slot.context(arriving.unit), m)
-            m.d.comb += [
-                slot.arrived.eq(is_effective(source)),
-                slot.continued.eq(slot.occupied & arriving.keep & fits),
-            ]
-            slot.load_unit(arriving, advance)
-        else:
-            arriving, opens, code, shifts = self._register_unit(m, slot, move, output.ready | ~full)
-            slot.load(arriving, advance, opens=opens, code=code, closes=arriving.last)
-            slot.load_data(arriving, advance, shifts=shifts)
+        arriving, opens, code, shifts = self._register_unit(m, slot, move, output.ready | ~full)
+        slot.load(arriving, advance, opens=opens, code=code, closes=arriving.last)
+        slot.load_data(arriving, advance, shifts=shifts)
 
         payload = slot.payload(arriving)
         if self.parameters.replacement:
@@ -258,7 +245,7 @@ class _Slot:
         self.arrived = commented(Signal(name="arrived"), "A unit arrives, which continues or breaks the open sequence.")
         self.continued = commented(Signal(name="continued"), "The unit that arrives continues the open sequence.")
         """Without an open sequence the value has no meaning, unless `only_open`."""
-        self.only_open = decoder.pipeline == 0
+        self.only_open = not decoder.is_fast
         """Without an open sequence `continued` is 0."""
         # Only `occupied` is reset: the other registers are not used before a unit has been loaded. With `only_open` a
         # reset also closes the sequence.
@@ -279,7 +266,7 @@ class _Slot:
         self.completed: Value = Const(0, 1)
         """The arriving unit completes a sequence; assigned by `load`."""
         self.code_point = Signal(width, reset_less=True)
-        separate = decoder.pipeline == 0 and decoder.parameters.replacement
+        separate = not decoder.is_fast and decoder.parameters.replacement
         self.gathered = (
             commented(
                 Signal(width - control.trail_bits, reset_less=True, name="gathered"),

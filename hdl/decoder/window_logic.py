@@ -420,8 +420,6 @@ class Window:
             n: [self.each(f"lead_{n}_{which}", partial(self._lead, n, allows)) for which, allows in enumerate(each)]
             for n, each in self._allows.items()
         }
-        classes, leads = (chain.from_iterable(each.values()) for each in (self._classes, self._leads))
-        self._cut("leads", self.trail, *classes, *leads)
 
     def _lead(self, n: int, allows: Lanes, lane: int) -> Value:
         return self._prefix[n][lane] & allows[lane]

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from utf8fpga.hdl.core import option
-from utf8fpga.hdl.decoder.parameters import MAX_LANES, DecoderParameters
-from utf8fpga.hdl.decoder.pipeline import FASTEST
+from utf8fpga.hdl.decoder.parameters import MAX_LANES, OPTIMIZE, OPTIMIZE_HELP, DecoderParameters
 from utf8fpga.hdl.encoder.parameters import GATE_ENCODINGS, UnitParameters
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.model.encoder import GoldenTranscoder
@@ -26,8 +25,7 @@ class TranscoderParameters(UnitParameters):
         to: the name of the encoding of the output, one of `GATE_ENCODINGS`. If it is the same one, ill-formed text becomes
             well-formed text, and well-formed text remains as it is.
         lanes: input units per beat, 1 to 256.
-        pipeline: register stages of the decoder, see `DecoderParameters`; default: 2, with several lanes 5;
-            With one lane and 2 the encoder has register stages, too.
+        optimize: of the decoder, see `DecoderParameters`. With one lane and ``speed`` the encoder has register stages, too.
 
     Raises:
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
@@ -45,15 +43,10 @@ class TranscoderParameters(UnitParameters):
 
     from_: str = option("utf-8", "The encoding of the input.", choices=GATE_ENCODINGS, named=True)
     lanes: int = option(1, "Code units per beat.", range=(1, MAX_LANES))
-    pipeline: int | None = option(
-        None,
-        "Register stages of the decoder: with one lane 0 (the smallest) to 2 (default), with more 0 to 6 (default: 5).",
-        range=(0, None),
-    )
+    optimize: str = option("speed", OPTIMIZE_HELP, choices=OPTIMIZE)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("pipeline", self.decoder.pipeline)
 
     def build(self) -> Transcoder:
         """The circuit."""
@@ -62,14 +55,12 @@ class TranscoderParameters(UnitParameters):
     @property
     def decoder(self) -> DecoderParameters:
         """The parameters of the decoder."""
-        pipeline = self.pipeline
-        if pipeline is None and self.lanes > 1:
-            pipeline = FASTEST  # Not all transcoders reach the clock of `default_pipeline` with fewer stages.
         return DecoderParameters(
             table=self.given.table,
             lanes=self.lanes,
             packed=False,
-            pipeline=pipeline,
+            optimize=self.optimize,
+            fastest=True,  # Not all transcoders reach the clock with fewer stages.
         )
 
     @property

@@ -11,7 +11,6 @@ from amaranth.hdl import Value
 from utf8fpga.hdl.beats import lanes_of, stage_ports
 from utf8fpga.hdl.chain import Chain, Join
 from utf8fpga.hdl.core import Stage
-from utf8fpga.hdl.decoder.serial import PIPELINES
 from utf8fpga.hdl.encoder.encoder import in_byte_order, units_in_order
 from utf8fpga.hdl.encoder.logic import EncoderLogic
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
@@ -39,8 +38,8 @@ class Transcoder(Chain):
     Throughput: a beat per cycle; with one lane a unit per cycle, which is a beat per cycle as long as the text does not
     grow.
 
-    Structure: a sparse decoder, and behind it a `ParallelEncoder`; with one lane a `UnitQueue`, unless the decoder has
-    its longest pipeline.
+    Structure: a sparse decoder, and behind it a `ParallelEncoder`; with one lane a `UnitQueue`, unless it is optimised
+    for speed.
 
     Attributes:
         decoder: the decoder.
@@ -63,7 +62,7 @@ class Transcoder(Chain):
         logic = EncoderLogic.behind(table, target.table, marks=not replacement)
         self.slots = slots = slots_for(logic, table)
         self.encoder: UnitQueue | ParallelEncoder
-        if lanes == 1 and parameters.pipeline != PIPELINES[-1]:
+        if lanes == 1 and parameters.optimize == "area":
             self.encoder = UnitQueue(logic, symbol, slots)
         else:
             # With fewer lanes a beat may have no item, and is not output by the decoder.

@@ -899,7 +899,7 @@ def test_foreign_core_in_the_command(foreign: Path, tools: FakeTools, tmp_path: 
         "utf8fpga bench --device hx8k --lanes 1 --seeds 2-4 --against foreign.v --top foreign --ports ports.toml"
     )
     ours, theirs = figures["figures"]
-    assert (ours["title"], ours["series"], ours["bytes_per_clock"]) == ("serial, 1 lane, pipeline 2", "serial", 1)
+    assert (ours["title"], ours["series"], ours["bytes_per_clock"]) == ("serial, 1 lane", "serial", 1)
     assert (theirs["title"], theirs["series"], theirs["bytes_per_clock"]) == ("foreign", "", 0.5)
     assert list(theirs["speed"]["by_seed"]) == ["2", "3", "4"]
     assert theirs["gigabytes_per_second"] == 0.0005 * min(theirs["speed"]["mhz"], 275)
@@ -913,10 +913,10 @@ def test_foreign_core_in_the_command(foreign: Path, tools: FakeTools, tmp_path: 
 
 def test_failed_points_have_exit_status_1(foreign: Path, tools: FakeTools, tmp_path: Path) -> None:
     tools.install(body=f"'--up5k' in sys.argv and exec({FULL!r})")
-    words = ["--device", "hx8k", "--device", "up5k", "--seeds", "1", "--pipeline", "0", "--cache", tmp_path / "cache"]
+    words = ["--device", "hx8k", "--device", "up5k", "--seeds", "1", "--optimize", "area", "--cache", tmp_path / "cache"]
     done = bench(*words)
     assert done.returncode == 1
-    failed = "serial, 1 lane, pipeline 0 on up5k{} place and route, seed 1: " + NO_ROOM
+    failed = "serial, 1 lane, area on up5k{} place and route, seed 1: " + NO_ROOM
     assert done.stderr == f"utf8fpga: 1 of 2 points failed, the first {failed.format(':')}\n"
     assert done.stdout.splitlines()[-1] == f"- {failed.format(' failed:')}"
 

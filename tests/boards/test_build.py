@@ -131,8 +131,8 @@ def test_equal_builds_give_equal_bitstreams(shared_build: Callable[[str], Built]
 
 @pytest.mark.usefixtures("fake_tool")
 def test_parameters_reach_the_tools(tmp_path: Path) -> None:
-    report = build_board("icebreaker", tmp_path, baud=115_200, core=DecoderParameters(pipeline=1), seed=7)
-    assert (report.baud, report.core, report.seed) == (115_200, "decoder-pipeline-1", 7)
+    report = build_board("icebreaker", tmp_path, baud=115_200, core=DecoderParameters(optimize="speed"), seed=7)
+    assert (report.baud, report.core, report.seed) == (115_200, "decoder", 7)
     assert "--seed 7 " in (tmp_path / "icebreaker" / "build_top.sh").read_text(encoding="utf-8")
 
 

@@ -227,9 +227,8 @@ TEXTS = {
 
 
 CORES = {
-    "pipeline_0": DecoderParameters(pipeline=0),
-    "pipeline_2": DecoderParameters(pipeline=2),
-    "parallel": DecoderParameters(architecture="parallel"),
+    "area": DecoderParameters(optimize="area"),
+    "speed": DecoderParameters(optimize="speed"),
 }
 
 
@@ -241,7 +240,7 @@ def test_texts_are_decoded_as_in_the_model(core: DecoderParameters) -> None:
     assert run(segments, idle=60 * WORD_CYCLES, core=core).words == expected
 
 
-@pytest.mark.parametrize("core", [DecoderParameters(pipeline=0), DecoderParameters(pipeline=2), CORES["parallel"]])
+@pytest.mark.parametrize("core", CORES.values(), ids=CORES)
 def test_latency_from_the_last_byte_to_the_word(core: DecoderParameters) -> None:
     segments: list[Segment] = []
     middles = []  # The times of the middle of each last stop bit.
@@ -310,12 +309,12 @@ def overflowing(symbols: Sequence[int], depth: int, pause: float = 0) -> Run:
     return found
 
 
-@pytest.mark.parametrize("pipeline", [0, 2])
-def test_lost_is_at_the_position_of_the_overflow(pipeline: int) -> None:
+@pytest.mark.parametrize("optimize", ["area", "speed"])
+def test_lost_is_at_the_position_of_the_overflow(optimize: str) -> None:
     depth = 8
     text = bytes(range(0x21, 0x7F))
     segments = [*frames(text), (1, 40 * (depth + 6)), *frames(b" "), *BREAK]
-    found = run(segments, depth=depth, core=DecoderParameters(pipeline=pipeline))
+    found = run(segments, depth=depth, core=DecoderParameters(optimize=optimize))
     [rise] = rises(found.overflow)
     first_lost = int((rise - IDLE - 9.5 * DIVISOR) // (10 * DIVISOR))
     assert depth < first_lost < 2 * depth

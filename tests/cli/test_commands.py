@@ -127,11 +127,11 @@ def test_standard_output_and_a_file_are_equal(command: str, part: bytes, tmp_pat
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("pipeline", ["0", "1", "2"])
-def test_simulate_a_file(damaged: Path, tmp_path: Path, pipeline: str) -> None:
+@pytest.mark.parametrize("optimize", ["area", "speed"])
+def test_simulate_a_file(damaged: Path, tmp_path: Path, optimize: str) -> None:
     out, wave = tmp_path / "out.txt", tmp_path / "wave.vcd"
     pauses = ["--input-pauses", "010", "--output-pauses", "1101"]
-    done = utf8fpga("simulate", damaged, "--pipeline", pipeline, "-o", out, "--vcd", wave, *pauses)
+    done = utf8fpga("simulate", damaged, "--optimize", optimize, "-o", out, "--vcd", wave, *pauses)
     assert done.stdout.decode().splitlines()[0] == "20 bytes, 15 items, 5 ill-formed"
     assert done.stdout.decode().splitlines()[-1] == "the simulated decoder gave exactly the model's items"
     assert out.read_text("utf-8") == DAMAGED.decode("utf-8", "replace")
@@ -353,7 +353,7 @@ mine: its platform is built with yosys, nextpnr-ice40, icepack, not with nextpnr
 or toolchain
     build ulx3s-85f --check | \
 ulx3s-85f has family ecp5, of which routed designs are not simulated, only those of ice40: build it without a check
-    prove serial-0 --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
+    prove serial-area --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
     bench --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
     simulate | give either FILE, --hex BYTES or --soak LIMIT
     simulate x --hex 41 | give either FILE, --hex BYTES or --soak LIMIT
@@ -398,7 +398,7 @@ boards has the command run, not 'icebreaker'; did you mean utf8fpga build icebre
     table --list --documents | --documents has no effect with --list: leave it out
     boards runn | boards has the command run, not 'runn'; did you mean run?
     prove serial0 | \
-unknown configuration 'serial0'; did you mean serial-0 or serial-2? utf8fpga prove --list prints them
+unknown configuration 'serial0'; did you mean serial-area or serial-speed? utf8fpga prove --list prints them
     prove zzz | unknown configuration 'zzz'; utf8fpga prove --list prints them
     generate --from utf-8 | --from is an option of the core transcoder: generate transcoder --from ...
     bench --device hx9k | \
@@ -430,7 +430,7 @@ code unit 16 at offset 1 of text 0 is not an integer of 4 bits: give one in 0..0
     generate validator --kind | --kind is for decoders, not for the core validator
     generate validator --counters 3 | Invalid value for '--counters': 3 is not in the range 4<=x<=64
     prove validator --lanes 2 | the proofs have no reference for a validator: it is simulated
-    prove serial-0 --pipeline 1 | configuration 'serial-0' is a whole decoder: leave out the options that choose one
+    prove serial-area --optimize speed | configuration 'serial-area' is a whole decoder: leave out the options that choose one
 """
 
 
@@ -453,11 +453,11 @@ def test_missing_tool_is_reported_first(command: list[str], tmp_path: Path) -> N
 
 
 def test_build_prints_the_report_it_writes(tmp_path: Path) -> None:
-    words = ["--json", "--pipeline", "1", "--baud", "115200", "--seed", "3", "--directory", tmp_path]
+    words = ["--json", "--optimize", "speed", "--baud", "115200", "--seed", "3", "--directory", tmp_path]
     done = utf8fpga("build", "icebreaker", *words, env={**os.environ, **stand_in_tools(tmp_path / "bin")})
     report = json.loads(done.stdout)
     found = (done.returncode, report["board"], report["core"], report["baud"])
-    assert found == (0, "icebreaker", "decoder-pipeline-1", 115200)
+    assert found == (0, "icebreaker", "decoder", 115200)
     assert json.loads((tmp_path / "icebreaker.json").read_text()) == report
     assert Path(report["bitstream"]).read_text() == "3\n"
     assert [line.split(": ")[0] for line in done.stderr.decode().splitlines()] == ["icebreaker"] * 3

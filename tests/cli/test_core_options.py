@@ -16,8 +16,8 @@ from utf8fpga.cli.main import cli
 from utf8fpga.hdl import CORES, DecoderParameters
 from utf8fpga.hdl.core import option_word
 
-TAKING_A_CORE = ["generate", "simulate", "prove", "build", "bench"]
-WORDS = {"simulate": ["--hex", "41"], "build": ["icebreaker"]}
+TAKING_A_CORE = ["generate", "simulate", "prove", "bench"]
+WORDS = {"simulate": ["--hex", "41"]}
 """The other arguments that a command requires."""
 
 
@@ -32,21 +32,20 @@ def test_every_command_has_all_options_of_the_core(command: str) -> None:
     found = options(command)
     for name, how in DecoderParameters.options().items():
         word = next(flag for flag in how.flags if flag) if how.flags else option_word(name)
-        default = " Default of this command: 0." if (command, word) == ("build", "--pipeline") else ""
-        assert found[word] == how.help + default
+        assert found[word] == how.help
 
 
 @pytest.mark.parametrize("command", TAKING_A_CORE)
 @pytest.mark.parametrize("words", [(), ("decoder",)], ids=["default", "by_its_name"])
 def test_every_command_rejects_invalid_options_with_the_same_message(command: str, words: tuple[str, ...]) -> None:
-    done = utf8fpga(command, *words, *WORDS.get(command, []), "--buffer", "memory")
-    message = "utf8fpga: a serial decoder has no buffer: leave out buffer memory\n"
+    done = utf8fpga(command, *words, *WORDS.get(command, []), "--optimize", "x")
+    message = "utf8fpga: Invalid value for '--optimize': 'x' is not one of 'area', 'speed'\n"
     assert (done.returncode, done.stderr.decode()) == (2, message)
 
 
 def test_name_of_the_core_is_the_first_argument() -> None:
     assert list(CORES) == ["decoder", "encoder", "transcoder", "validator", "remover"]
-    plain, named = (utf8fpga("generate", *name, "--pipeline", "1") for name in ([], ["decoder"]))
+    plain, named = (utf8fpga("generate", *name, "--optimize", "area") for name in ([], ["decoder"]))
     assert plain.stdout == named.stdout != b""
     assert utf8fpga("generate", "compressor").returncode == 2
 
@@ -58,10 +57,10 @@ def test_file_with_the_name_of_a_core_is_given_by_its_path(tmp_path: Path) -> No
 
 
 def test_proof_of_a_core_selected_by_options() -> None:
-    done = utf8fpga("prove", "--pipeline", "1", "--no-replacement", "--property", "stall", "--json")
+    done = utf8fpga("prove", "--lanes", "3", "--sparse", "--property", "stall", "--json")
     (result,) = json.loads(done.stdout)
     found = (result["configuration"], result["property"], result["proved"])
-    assert found == ("serial-1-no-replacement", "stall", True)
+    assert found == ("parallel-3", "stall", True)
 
 
 WITH_GAPS = """

@@ -14,7 +14,7 @@ from support.command import utf8fpga
 from support.engines import requires_compiler
 
 SAME = [
-    pytest.param(["prove", "serial-0", "serial-1", "--property", "independence", "--json"], id="prove"),
+    pytest.param(["prove", "serial-area", "serial-speed", "--property", "independence", "--json"], id="prove"),
     pytest.param(["simulate", "--soak", "3MB", "--seed", "3", "--json"], id="simulate", marks=requires_compiler),
 ]
 
@@ -35,7 +35,7 @@ NO_JOBS = "has no effect with --dask, where the cluster schedules: leave it out"
     ("command", "message"),
     [
         ("bench --jobs 2", f"--jobs 2 {NO_JOBS}"),
-        ("prove serial-0 --jobs 2", f"--jobs 2 {NO_JOBS}"),
+        ("prove serial-area --jobs 2", f"--jobs 2 {NO_JOBS}"),
         ("simulate --hex 41", "--dask x:1 is for --soak: give --soak LIMIT, too"),
     ],
 )
@@ -45,7 +45,7 @@ def test_incorrect_use(command: str, message: str) -> None:
 
 
 @pytest.mark.filterwarnings("default")  # warnings of the cluster itself
-@pytest.mark.parametrize("command", ["bench --device hx8k --lanes 1", "prove serial-0", "simulate --soak 1kB"])
+@pytest.mark.parametrize("command", ["bench --device hx8k --lanes 1", "prove serial-area", "simulate --soak 1kB"])
 def test_unreachable_cluster(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("utf8fpga.hdl.jobs.CONNECT_SECONDS", 0.2)
     monkeypatch.chdir(tmp_path)
@@ -59,6 +59,6 @@ def test_unreachable_cluster(command: str, tmp_path: Path, monkeypatch: pytest.M
 
 def test_missing_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    done = utf8fpga("prove", "serial-0", "--dask", "x:1", env=os.environ | {"PATH": ""})
+    done = utf8fpga("prove", "serial-area", "--dask", "x:1", env=os.environ | {"PATH": ""})
     message = f"utf8fpga: distributed is not installed: {sys.executable} -m pip install 'utf8fpga[dask]'\n".encode()
     assert (done.stderr, done.stdout, done.returncode) == (message, b"", 1)

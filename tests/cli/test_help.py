@@ -79,14 +79,13 @@ def test_options_of_hardware_are_in_sections() -> None:
     }
     assert list(sections) == ["Core", "Ports", "Files", "Advanced"]
     assert text.splitlines()[-1].startswith("  -h, --help ")
-    assert {"--table", "--lanes", "--packed"} <= sections["Core"]
+    assert {"--table", "--lanes", "--optimize", "--packed"} <= sections["Core"]
     assert {"--kind", "--reset-low", "--name"} <= sections["Ports"]
     assert {"--output", "--testbench", "--sva"} <= sections["Files"]
-    assert {"--pipeline", "--buffer"} <= sections["Advanced"]
     # Each option is in one of them.
     command = cli.get_command(click.Context(cli), "generate")
     own = {each.opts[-1] if each.opts[-1].startswith("--") else each.opts[0] for each in command.params}
-    assert set.union(*sections.values()) == own - {"--no-replacement"} | {"--no-replacement", "--help"}
+    assert set.union(*sections.values()) == own | {"--help"}
 
 
 # Completion.
@@ -116,7 +115,7 @@ COMPLETED = {
     "utf8fpga simulate t": ["file,t", "plain,transcoder"],
     "utf8fpga simulate remover t": ["file,t"],
     "utf8fpga simulate --vcd w": ["file,w"],
-    "utf8fpga prove serial-0-n": ["plain,serial-0-no-replacement"],
+    "utf8fpga prove serial-area-no": ["plain,serial-area-no-replacement"],
     "utf8fpga prove --property late": ["plain,latency"],
     "utf8fpga bench --device ecp5": ["plain,ecp5-85k", "plain,ecp5-85k-8"],
     "utf8fpga build icebreaker --form w": ["plain,words"],
@@ -177,4 +176,4 @@ def test_manual_page_has_all_commands_and_no_date(tmp_path: Path) -> None:
     plain = text.replace("\\-", "-").replace("\\&", "")
     for words in EVERY:
         assert f"utf8fpga {' '.join(words)}".strip() in plain
-    assert "--no-replacement" in plain
+    assert "--optimize" in plain

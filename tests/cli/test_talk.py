@@ -114,7 +114,7 @@ def test_a_wrong_speed_is_one_line(file: Path) -> None:
 @pytest.mark.smoke
 def test_a_difference_from_the_model(file: Path) -> None:
     file.write_bytes(b"A\xed\xa0\x80")
-    with running(DecoderParameters(table=GENERALISED_UTF_8, pipeline=0)) as port:
+    with running(DecoderParameters(table=GENERALISED_UTF_8, optimize="area")) as port:
         message = "the board differs from the model at item 1: U+D800 in place of U+FFFD ill-formed"
         assert failure(port, file, "--check") == message
 

@@ -118,9 +118,8 @@ TABLES_ONLY = {
     "ArrayDecoder": ArrayDecoder,
     "decode_array": lambda table: decode_array(b"A", table),
     "render": render,
-    "serial": lambda table: hdl.decoder_core(table, pipeline=1),
+    "serial": lambda table: hdl.decoder_core(table, optimize="speed"),
     "parallel": lambda table: hdl.decoder_core(table, lanes=4, packed=False),
-    "packed": lambda table: hdl.decoder_core(table, lanes=4, buffer="memory"),
     "any lanes": hdl.decoder_core,
     "UART": lambda table: UartCore(12e6, 1e6, DecoderParameters(table=table)),
 }

@@ -87,7 +87,7 @@ def test_the_page_has_the_table_and_the_lines_of_the_verilog_as_they_are_generat
     page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
     table, *extracts = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     assert table in utf8fpga("table").stdout.decode()
-    verilog = axi_verilog(decoder_core(pipeline=0))
+    verilog = axi_verilog(decoder_core(optimize="area"))
     assert len(extracts) == 2
     assert all(each in verilog for each in extracts)
 

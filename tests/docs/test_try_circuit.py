@@ -97,7 +97,7 @@ def test_the_circuits_of_other_tables_decode_them(page: Page, table: EncodingTab
 
 
 def test_the_graph_is_that_of_the_design(page: Page) -> None:
-    core = DecoderParameters(pipeline=0).build()
+    core = DecoderParameters(optimize="area").build()
     aig = aig_of(axi_rtlil(core), top=module_name(core))
     pairs = page("Array.from(circuits[0].left, (left, at) => [left, circuits[0].right[at]])")
     assert [tuple(pair) for pair in pairs] == aig.gates

@@ -40,14 +40,14 @@ from utf8fpga.sim.boundaries import boundary_sequences
 
 SERIAL = [name for name in CONFIGURATIONS if name.startswith("serial")]
 
-LONG = [name for name in SERIAL if name.startswith("serial-2-full-") and CONFIGURATIONS[name].right is not TABLE_3_7]
-LONGEST = [("serial-2-full", "power-up")]
+LONG = [name for name in SERIAL if name.startswith("serial-speed-full-") and CONFIGURATIONS[name].right is not TABLE_3_7]
+LONGEST = [("serial-speed-full", "power-up")]
 """The configurations and properties that take longest; CI proves the same with fewer registers."""
 
 
 def mark_of(name: str, wanted: str) -> pytest.MarkDecorator:
     """One decoder is proved in every run; of the rest, with the marker `proof`, CI runs a sample."""
-    if name == "serial-0" and wanted not in ("netlist-ice40", "cover"):
+    if name == "serial-area" and wanted not in ("netlist-ice40", "cover"):
         return pytest.mark.smoke
     return pytest.mark.exhaustive if name in LONG or (name, wanted) in LONGEST else pytest.mark.proof
 
@@ -61,7 +61,7 @@ def mark_of(name: str, wanted: str) -> pytest.MarkDecorator:
 def test_proved(name: str, wanted: str) -> None:
     results = prove(CONFIGURATIONS[name], wanted)
     assert [result.verdict for result in results if not result.proved] == []
-    assert results or name != "serial-0" or wanted.startswith("netlist-")
+    assert results or name != "serial-area" or wanted.startswith("netlist-")
 
 
 @pytest.mark.parametrize("verdicts", [(None, True), (False, True), (True, None)])
@@ -95,7 +95,7 @@ def test_covers_are_every_cause_and_every_state() -> None:
 
 
 def test_a_cover_has_a_trace_and_a_waveform(tmp_path: Path) -> None:
-    results = prove(CONFIGURATIONS["serial-0-full"], "cover")
+    results = prove(CONFIGURATIONS["serial-area-full"], "cover")
     by_name = {result.note: result.counterexample for result in results}
     surrogate = by_name["SURROGATE"]
     assert surrogate is not None
@@ -185,7 +185,7 @@ def miscounting(m: Module, outer: Any, inner: Any) -> None:
     m.d.comb += outer.output.payload.symbols[0].length.eq(Mux(length == 3, 2, length))
 
 
-CALL = "decoder_core(TABLE_3_7, pipeline=0)"
+CALL = "decoder_core(TABLE_3_7, optimize='area')"
 
 
 def broken(damage: PortFault, **options: Any) -> Configuration:
@@ -226,7 +226,7 @@ def test_one_wrong_comparison_gives_a_counterexample_and_a_test(
         return self.is_trail(context[: self.table.unit_width])
 
     monkeypatch.setattr(SerialControl, "continues", any_trail)
-    (result,) = prove(CONFIGURATIONS["serial-0"], "equivalence")
+    (result,) = prove(CONFIGURATIONS["serial-area"], "equivalence")
     found = result.counterexample
     assert found is not None
     assert found.given != found.expected
@@ -247,7 +247,7 @@ def test_one_wrong_row_gives_a_counterexample() -> None:
     rows = [str(row).replace("U+", "").replace(" as ", " ") for row in TABLE_3_7.rows]
     rows[4] = "D000..D7BF ED 80..9E 80..BF"
     table = EncodingTable.parse("wrong", "\n".join(rows), source="a test")
-    right = CONFIGURATIONS["serial-0"]
+    right = CONFIGURATIONS["serial-area"]
     (result,) = prove(replace(right, name="wrong-row", table=table, right=TABLE_3_7), "equivalence")
     assert result.counterexample is not None
     assert result.counterexample.given != result.counterexample.expected
@@ -308,7 +308,7 @@ def test_another_clock_of_a_memory_in_verilog_is_detected(clock: str, is_equal: 
     ],
 )
 def test_the_smallest_parallel_decoder_is_proved_without_halves(wanted: Property) -> None:
-    aig = harness_aig(CONFIGURATIONS["parallel-1-pipeline-0"], wanted)
+    aig = harness_aig(CONFIGURATIONS["parallel-2-area"], wanted)
     assert decide({"whole": (aig, aig.output_bits["bad"][0])})["whole"].proved
 
 
@@ -324,7 +324,7 @@ def test_the_last_text_of_a_trace_has_no_unit_of(
     beats: list[tuple[int, Any]], null_beats: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Counterexample, "_replay", lambda *_: None)  # The trace is made up.
-    configuration = CONFIGURATIONS["serial-0"]
+    configuration = CONFIGURATIONS["serial-area"]
     shape = configuration.build().input.payload.shape()
     idle = {f"see_{name}": 0 for name in ("reset", "out_valid", "out_ready", "out_payload")}
     cycles = [
@@ -340,7 +340,7 @@ def test_the_last_text_of_a_trace_has_no_unit_of(
 
 
 def test_the_command_prints_a_table() -> None:
-    done = utf8fpga("prove", "serial-0", "--property", "steady", "--property", "stall", "--jobs", "1")
+    done = utf8fpga("prove", "serial-area", "--property", "steady", "--property", "stall", "--jobs", "1")
     assert done.returncode == 0
     out = done.stdout.decode().splitlines()
     assert out[0].split() == ["configuration", "property", "method", "depth", "seconds", "result"]
@@ -350,18 +350,18 @@ def test_the_command_prints_a_table() -> None:
 
 def test_each_result_is_printed_when_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next configuration cannot be built."""
-    impossible = Configuration("impossible", TABLE_3_7, partial(decoder_core, pipeline=9), CALL)
+    impossible = Configuration("impossible", TABLE_3_7, partial(decoder_core, optimize='x'), CALL)
     monkeypatch.setitem(CONFIGURATIONS, "impossible", impossible)
-    done = utf8fpga("prove", "serial-0", "impossible", "--property", "stall", "--jobs", "1")
-    assert [line.split()[:2] for line in done.stdout.decode().splitlines()[1:]] == [["serial-0", "stall"]]
-    assert (done.returncode, done.stderr.startswith(b"utf8fpga: pipeline")) == (2, True)
+    done = utf8fpga("prove", "serial-area", "impossible", "--property", "stall", "--jobs", "1")
+    assert [line.split()[:2] for line in done.stdout.decode().splitlines()[1:]] == [["serial-area", "stall"]]
+    assert (done.returncode, done.stderr.startswith(b"utf8fpga: optimize")) == (2, True)
 
 
 def test_the_command_gives_json() -> None:
-    done = utf8fpga("prove", "serial-0", "--property", "stall", "--json")
+    done = utf8fpga("prove", "serial-area", "--property", "stall", "--json")
     (result,) = json.loads(done.stdout)
     assert done.returncode == 0
-    assert (result["configuration"], result["property"], result["proved"]) == ("serial-0", "stall", True)
+    assert (result["configuration"], result["property"], result["proved"]) == ("serial-area", "stall", True)
 
 
 def test_a_failure_is_reported_and_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -403,15 +403,15 @@ def test_the_list_has_every_name() -> None:
     out = done.stdout.decode()
     assert out.replace(" (on request)", "").split() == ["configurations", *CONFIGURATIONS, "properties", *PROPERTIES]
     assert "  packed-4 (on request)\n" in out
-    assert "  serial-0\n" in out
+    assert "  serial-area\n" in out
 
 
 def test_a_pattern_selects_configurations_once(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = list[str]()
     monkeypatch.setattr("utf8fpga.cli.prove.run_proofs", lambda given, *_, **__: chosen.extend(c.name for c in given))
-    assert utf8fpga("prove", "serial-0", "serial-[01]", "serial-?", "--property", "independence").returncode == 0
-    assert chosen == ["serial-0", "serial-1", "serial-2"]
+    assert utf8fpga("prove", "serial-area", "serial-[01]", "serial-?", "--property", "independence").returncode == 0
+    assert chosen == ["serial-area", "serial-speed", "serial-speed"]
 
 
 def test_a_simulation_is_the_same_decoder() -> None:
-    assert Simulation(CONFIGURATIONS["serial-1-full"].build()).run([b"\xc2A"]).texts == [list(decode(b"\xc2A"))]
+    assert Simulation(CONFIGURATIONS["serial-speed-full"].build()).run([b"\xc2A"]).texts == [list(decode(b"\xc2A"))]

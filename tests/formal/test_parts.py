@@ -17,7 +17,7 @@ PARTS = {
     "packed-2": (Chain, "packer"),
     "parallel-4": (ParallelDecoder, "buffer"),
     "remover-2": (Remover, "closer"),
-    "transcoder-utf-8-to-utf-8-pipeline-0": (Chain, "encoder"),
+    "transcoder-utf-8-to-utf-8-area": (Chain, "encoder"),
 }
 
 

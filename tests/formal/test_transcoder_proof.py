@@ -21,7 +21,7 @@ from utf8fpga.model.forms import GENERALISED_UTF_8
 
 TRANSCODERS = [name for name, each in CONFIGURATIONS.items() if name.startswith("transcoder") and not each.on_request]
 PROVED = {f"{name}-{wanted}": (name, wanted) for name in TRANSCODERS for wanted in TRANSCODER_PROPERTIES}
-QUICK = ["transcoder-utf-8-to-utf-16-le-pipeline-0-steady"]
+QUICK = ["transcoder-utf-8-to-utf-16-le-area-steady"]
 
 
 @pytest.mark.smoke
@@ -35,10 +35,10 @@ def test_other_properties_are_not_proved() -> None:
     assert prove(CONFIGURATIONS[TRANSCODERS[0]], Property.STALL) == []
 
 
-TO_UTF_16 = TranscoderParameters(to="utf-16-le", pipeline=0)
+TO_UTF_16 = TranscoderParameters(to="utf-16-le", optimize="area")
 
 
-PIPELINED = TranscoderParameters(to="utf-16-le", pipeline=2)
+PIPELINED = TranscoderParameters(to="utf-16-le", optimize="speed")
 
 
 def a_queue_is_full_too_late(monkeypatch: pytest.MonkeyPatch) -> None:

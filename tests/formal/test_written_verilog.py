@@ -22,18 +22,16 @@ from utf8fpga.hdl import (
 from utf8fpga.hdl.verilog.writer import module_name
 
 CORES = {
-    "serial": DecoderParameters(pipeline=0),
-    "serial-2": DecoderParameters(pipeline=2),
-    "parallel-1": DecoderParameters(architecture="parallel"),
+    "serial": DecoderParameters(optimize="area"),
+    "serial-speed": DecoderParameters(optimize="speed"),
     "sparse-3": DecoderParameters(lanes=3, packed=False),
     "sparse-4": DecoderParameters(lanes=4, packed=False),
-    "sparse-4-pipeline-5": DecoderParameters(lanes=4, packed=False, pipeline=5),
-    "sparse-4-registers": DecoderParameters(lanes=4, packed=False, buffer="registers"),
+    "sparse-4-fastest": DecoderParameters(lanes=4, packed=False, fastest=True),
     "packed-2": DecoderParameters(lanes=2),
     "packed-4": DecoderParameters(lanes=4),
     "encoder-2": EncoderParameters(to="utf-16-le", lanes=2),
     "to-utf-16-le": TranscoderParameters(to="utf-16-le"),
-    "to-utf-16-le-pipeline-0": TranscoderParameters(to="utf-16-le", pipeline=0),
+    "to-utf-16-le-area": TranscoderParameters(to="utf-16-le", optimize="area"),
     "sanitizer-2": TranscoderParameters(lanes=2),
     "remover-1": RemoverParameters(lanes=1, width=20, user=3),
     "remover-3": RemoverParameters(lanes=3, width=3),
@@ -51,7 +49,7 @@ def test_the_verilog_is_equal_to_its_design(parameters: CoreParameters) -> None:
 def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # An operand of the first conjunction is inverted.
     monkeypatch.setattr(runner, "axi_verilog", lambda core: axi_verilog(core).replace(" & ", " & ~", 1))
-    (result,) = runner.prove(CONFIGURATIONS["serial-0"], "verilog")
+    (result,) = runner.prove(CONFIGURATIONS["serial-area"], "verilog")
     assert result.proved is False
 
 

@@ -37,11 +37,11 @@ def holds(command: str, directory: Path) -> bool:
 
 
 BOUNDS = {
-    "decoder --pipeline 0": 10,
+    "decoder --optimize area": 10,
     "encoder": 9,
     "transcoder": 8,
     "remover --lanes 1 --reset-low": 12,
-    "decoder --lanes 2 --sparse --pipeline 0 --reset-low": 8,
+    "decoder --lanes 2 --sparse --optimize area --reset-low": 8,
     "transcoder --to utf-16-le": 9,
 }
 
@@ -182,7 +182,7 @@ core.sv
 @pytest.mark.skipif(shutil.which("z3") is None, reason="z3 (apt-get install z3) is not installed")
 @pytest.mark.parametrize(("zeros", "status"), [("11'h000", "pass"), ("{10'h000, s_axis_tvalid}", "FAIL")])
 def test_symbiyosys_checks_the_contract(zeros: str, status: str, tmp_path: Path) -> None:
-    generate("decoder --pipeline 0", tmp_path)
+    generate("decoder --optimize area", tmp_path)
     core = tmp_path / "core.v"
     verilog = core.read_text(encoding="utf-8")
     assert "m_axis_tdata = {11'h000, " in verilog

@@ -94,7 +94,7 @@ def damaged(seed: int) -> list[bytes]:
 
 
 CORES = {
-    "serial": DecoderParameters(pipeline=1),
+    "serial": DecoderParameters(optimize="speed"),
     "sparse": DecoderParameters(lanes=3, packed=False),
     "packed": DecoderParameters(lanes=3),
 }
@@ -131,12 +131,10 @@ def test_all_beats_but_the_last_are_full_behind_a_remover(packed: bool) -> None:
 @pytest.mark.parametrize(
     "parameters",
     [
-        *(DecoderParameters(pipeline=pipeline) for pipeline in (0, 1, 2)),
+        *(DecoderParameters(optimize=optimize) for optimize in ("area", "speed")),
         DecoderParameters(lanes=2),
         DecoderParameters(lanes=4),
         DecoderParameters(lanes=4, packed=False),
-        DecoderParameters(lanes=8, packed=False, buffer="slices"),
-        DecoderParameters(lanes=4, packed=False, buffer="registers", pipeline=2),
     ],
     ids=lambda value: value.name,
 )

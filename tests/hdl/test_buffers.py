@@ -12,12 +12,12 @@ from amaranth.hdl import ClockDomain
 from amaranth.lib import data
 from support.benches import run_benches
 
-from utf8fpga.hdl import BUFFERS, PARALLEL_PIPELINES, DecoderParameters
+from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.fan_out import LateReset
 from utf8fpga.hdl.memory_buffer import MemoryBuffer, RowBuffer
 from utf8fpga.hdl.sliced_buffer import SlicedBuffer
-from utf8fpga.model.forms import RFC_2279
+from utf8fpga.model.forms import RFC_2279, TABLE_3_7
 
 
 def run(component: Any, bench: Any) -> None:
@@ -97,30 +97,32 @@ def test_a_memory_buffer_joins_rows_and_tails(kind: type[RowBuffer], lanes: int)
 @pytest.mark.parametrize("kind", [MemoryBuffer, SlicedBuffer])
 def test_the_last_tail_before_a_reset_is_entered_before_a_buffer_must_be_drained(kind: type[RowBuffer]) -> None:
     layout = data.StructLayout({"slots": data.ArrayLayout(7, 9), "last": 1})
-    for pipeline in PARALLEL_PIPELINES:
-        stages = PipelineStages(pipeline, "memory")
+    for setting in ("area", "speed", "fastest"):
+        stages = PipelineStages.of(TABLE_3_7, 4, setting)
         buffer = kind(layout, row_cycles=stages.row_cycles)
         # The last beat is accepted in the cycle of the reset, which is the one before cycle 0.
         assert stages.item_cycles - 1 <= buffer.reset.cycles - buffer.drained
 
 
 def test_the_latency_of_all_settings() -> None:
-    stages = {buffer: [PipelineStages(n, buffer) for n in PARALLEL_PIPELINES] for buffer in BUFFERS}
-    assert {buffer: [each.latency for each in found] for buffer, found in stages.items()} == {
-        "registers": [3, 4, 5, 6, 7, 8, 9],
-        "memory": [6, 7, 8, 9, 10, 10, 11],
-        "slices": [6, 7, 8, 9, 10, 10, 11],
+    found = {
+        lanes: [PipelineStages.of(TABLE_3_7, lanes, each) for each in ("area", "speed", "fastest")]
+        for lanes in (2, 4, 32)
     }
-    assert [each.row_cycles for each in stages["memory"]] == [0, 1, 2, 3, 4, 5, 6]
+    assert {stages[0].buffer: [each.latency for each in stages] for stages in found.values()} == {
+        "registers": [3, 5, 8],
+        "memory": [6, 8, 10],
+        "slices": [6, 8, 10],
+    }
+    assert [each.row_cycles for each in found[4]] == [0, 2, 5]
 
 
-def test_the_stages_that_a_decoder_has_by_default() -> None:
-    sparse = partial(DecoderParameters, architecture="parallel", packed=False)
-    expected = {1: (2, "registers"), 3: (2, "registers"), 4: (2, "memory"), 16: (2, "memory")}
-    expected |= {17: (5, "memory"), 31: (5, "memory"), 32: (5, "slices")}
-    assert {n: (sparse(lanes=n).pipeline, sparse(lanes=n).buffer) for n in expected} == expected
-    packed = {n: DecoderParameters(lanes=n).pipeline for n in (2, 8, 9, 16)}
-    assert packed == {2: 2, 8: 2, 9: 5, 16: 5}
-    assert sparse(table=RFC_2279, lanes=5).stages == PipelineStages(2, "registers")
-    assert sparse(lanes=16, buffer="registers").stages == PipelineStages(5, "registers")
-    assert sparse(lanes=3, buffer="registers").pipeline == 2
+def test_the_stages_that_a_decoder_has() -> None:
+    sparse = partial(DecoderParameters, packed=False)
+    expected = {2: (False, "registers"), 3: (False, "registers"), 4: (False, "memory"), 16: (False, "memory")}
+    expected |= {17: (True, "memory"), 31: (True, "memory"), 32: (True, "slices")}
+    assert {n: (sparse(lanes=n).fastest, sparse(lanes=n).stages.buffer) for n in expected} == expected
+    packed = {n: DecoderParameters(lanes=n).fastest for n in (2, 8, 9, 16)}
+    assert packed == {2: False, 8: False, 9: True, 16: True}
+    assert sparse(table=RFC_2279, lanes=5).stages == PipelineStages(frozenset({"pairs", "ends"}), "registers")
+    assert sparse(lanes=64, optimize="area").stages == PipelineStages(frozenset(), "slices")

@@ -35,11 +35,9 @@ from utf8fpga.sim import Simulation
 
 DECODERS = [
     DecoderParameters(),
-    DecoderParameters(architecture="parallel"),
     DecoderParameters(lanes=4),
-    DecoderParameters(lanes=2, pipeline=0, packed=False),
-    DecoderParameters(lanes=5, pipeline=3, packed=False),
-    DecoderParameters(lanes=4, buffer="registers", packed=False),
+    DecoderParameters(lanes=2, optimize="area", packed=False),
+    DecoderParameters(lanes=5, fastest=True, packed=False),
     DecoderParameters(lanes=2),
 ]
 
@@ -149,14 +147,13 @@ def test_the_throughput_is_the_measured_one_on_the_best_and_the_worst_input(
 PAYLOAD = "s_axis_tdata, s_axis_tkeep, s_axis_tlast, s_axis_tvalid"
 MOVES = {"s_axis_tready": "m_axis_tready"}
 PATHS: list[tuple[CoreParameters, dict[str, str]]] = [
-    (DecoderParameters(pipeline=0), {"s_axis_tready": f"{PAYLOAD}, m_axis_tready", "m_axis_tvalid": PAYLOAD}),
-    (DecoderParameters(pipeline=1), MOVES),
-    (DecoderParameters(pipeline=2), MOVES),
-    (DecoderParameters(architecture="parallel"), {}),
+    (DecoderParameters(optimize="area"), {"s_axis_tready": f"{PAYLOAD}, m_axis_tready", "m_axis_tvalid": PAYLOAD}),
+    (DecoderParameters(optimize="speed"), MOVES),
+    (DecoderParameters(optimize="speed"), MOVES),
     (DecoderParameters(lanes=2), {}),
     (EncoderParameters(), {"s_axis_tready": "s_axis_tdata, s_axis_tkeep, m_axis_tready"}),
-    (TranscoderParameters(pipeline=0), {"s_axis_tready": f"{PAYLOAD}, m_axis_tready"}),
-    (TranscoderParameters(pipeline=1), MOVES),
+    (TranscoderParameters(optimize="area"), {"s_axis_tready": f"{PAYLOAD}, m_axis_tready"}),
+    (TranscoderParameters(optimize="speed"), MOVES),
     (EncoderParameters(lanes=2), {}),
     (TranscoderParameters(lanes=2), {}),
 ]
@@ -204,7 +201,7 @@ def test_the_header_states_command_parameters_source_version_and_licence() -> No
     text = header_of(axi_verilog(decoder_core(lanes=2, packed=False), "my_decoder"))
     for sentence in (
         "Command: utf8fpga generate --lanes 2 --sparse --name my_decoder Parameters: table ",
-        " lanes 2, architecture parallel, pipeline 2, packed False, buffer registers, ",
+        " lanes 2, optimize speed, packed False, ",
         "Generated from: The Unicode Standard, section 3.9, D92 and Table 3-7.",
         f"Written by utf8fpga {version('utf8fpga')} Copyright (c) 2026, the utf8fpga authors"
         " SPDX-License-Identifier: BSD-2-Clause",

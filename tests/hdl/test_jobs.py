@@ -129,7 +129,7 @@ def test_results_of_proofs_are_in_order_and_not_delayed() -> None:
         if count == 1:
             executor.end(0)
 
-    for result in prove_all([CONFIGURATIONS["serial-0"]], ["steady", "stall", "latency"], executor, done=done):
+    for result in prove_all([CONFIGURATIONS["serial-area"]], ["steady", "stall", "latency"], executor, done=done):
         found.append(result.wanted)
         if result.wanted == "steady":
             assert counts == [1, 2]
@@ -157,7 +157,7 @@ def test_the_end_of_the_block_ends_workers_and_tools(tool: Path, tmp_path: Path)
     assert_gone(processes)
 
 
-PROVE = [sys.executable, "-m", "utf8fpga", "prove", "serial-0", "--property", "steady", "--property", "stall"]
+PROVE = [sys.executable, "-m", "utf8fpga", "prove", "serial-area", "--property", "steady", "--property", "stall"]
 
 
 @posix

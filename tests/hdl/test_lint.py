@@ -15,8 +15,6 @@ from support.tiers import tiered
 from support.variants import variants
 
 from utf8fpga.hdl import (
-    PARALLEL_PIPELINES,
-    PIPELINES,
     CoreParameters,
     DecoderParameters,
     EncoderParameters,
@@ -25,25 +23,21 @@ from utf8fpga.hdl import (
     axi_verilog,
 )
 from utf8fpga.hdl.cores import CORES
-from utf8fpga.hdl.decoder.pipeline import BUFFERS
+from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 
 def combinations() -> Iterator[CoreParameters]:
     """Cores whose options have an effect together."""
-    for pipeline, replacement in product(PIPELINES, (True, False)):
-        yield DecoderParameters(pipeline=pipeline, replacement=replacement)
-    for lanes, pipeline in product((1, 2, 3), PARALLEL_PIPELINES):
-        yield DecoderParameters(lanes=lanes, pipeline=pipeline, packed=False, architecture="parallel")
-    for buffer, pipeline in product(BUFFERS, PARALLEL_PIPELINES):
-        yield DecoderParameters(lanes=4, buffer=buffer, pipeline=pipeline, packed=False)
+    for optimize, lanes in product(OPTIMIZE, (1, 2, 3, 4)):
+        yield DecoderParameters(lanes=lanes, optimize=optimize, packed=False)
     for packed in (True, False):
         yield DecoderParameters(lanes=64, packed=packed)
     for lanes in (2, 4):
         yield EncoderParameters(to="utf-16-be", lanes=lanes)
         yield TranscoderParameters(to="utf-16-le", lanes=lanes)
-    for lanes, buffer, packed in product((8, 16), BUFFERS, (True, False)):
-        yield DecoderParameters(lanes=lanes, buffer=buffer, packed=packed)
+    for lanes, packed in product((8, 16), (True, False)):
+        yield DecoderParameters(lanes=lanes, packed=packed)
     for lanes, width in ((1, 8), (2, 8), (3, 12), (5, 33), (8, 1)):
         yield RemoverParameters(lanes=lanes, width=width, user=2)
 

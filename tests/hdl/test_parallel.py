@@ -19,7 +19,6 @@ from support.tiers import tiered
 from support.verilog_ports import declared_ports
 
 from utf8fpga.hdl import (
-    PIPELINES,
     DecoderParameters,
     DirectPackedDecoder,
     PackedDecoder,
@@ -28,6 +27,7 @@ from utf8fpga.hdl import (
     axi_verilog,
     decoder_core,
 )
+from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 from utf8fpga.model import EncodingTable, Item
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import Simulation
@@ -35,30 +35,25 @@ from utf8fpga.sim.boundaries import boundary_units
 from utf8fpga.sim.strategies import stream_patterns, texts
 
 FULL: dict[str, Any] = {"kind": True, "length": True}
-LANES = (*range(1, 18), 32, 64)
+LANES = (*range(2, 18), 32, 64)
 
 
 def parallel(**parameters: Any) -> Any:
-    return decoder_core(**{"architecture": "parallel", "packed": False, **parameters})
+    return decoder_core(**{"packed": False, **parameters})
 
 
-PACKED: dict[str, dict[str, Any]] = {f"{lanes}-packed": {"lanes": lanes, "packed": True} for lanes in LANES[1:]}
+PACKED: dict[str, dict[str, Any]] = {f"{lanes}-packed": {"lanes": lanes, "packed": True} for lanes in LANES}
 SHAPES: dict[str, dict[str, Any]] = {f"{lanes}": {"lanes": lanes} for lanes in LANES} | PACKED
 SHAPES |= {
-    "1-pipeline6": {"lanes": 1, "pipeline": 6},
-    "4-pipeline5": {"lanes": 4, "pipeline": 5},
-    "4-packed-pipeline5": {"lanes": 4, "packed": True, "pipeline": 5},
-    "1-pipeline0": {"lanes": 1, "pipeline": 0},
-    "2-pipeline0": {"lanes": 2, "pipeline": 0},
-    "4-pipeline0": {"lanes": 4, "pipeline": 0},
-    "5-pipeline3": {"lanes": 5, "pipeline": 3},
-    "8-slices": {"lanes": 8, "buffer": "slices"},
-    "7-registers": {"lanes": 7, "buffer": "registers"},
-    "4-registers-pipeline2": {"lanes": 4, "buffer": "registers", "pipeline": 2},
-    "6-packed-pipeline1": {"lanes": 6, "packed": True, "pipeline": 1},
+    "4-fastest": {"lanes": 4, "fastest": True},
+    "4-packed-fastest": {"lanes": 4, "packed": True, "fastest": True},
+    "2-area": {"lanes": 2, "optimize": "area"},
+    "4-area": {"lanes": 4, "optimize": "area"},
+    "4-packed-area": {"lanes": 4, "packed": True, "optimize": "area"},
+    "5-fastest": {"lanes": 5, "fastest": True},
 }
 
-SERIAL = {f"serial-pipeline{n}": {"architecture": "serial", "lanes": 1, "pipeline": n} for n in PIPELINES}
+SERIAL = {f"serial-{each}": {"lanes": 1, "optimize": each} for each in OPTIMIZE}
 """With all fields, and marks as in CPython."""
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -80,19 +75,16 @@ SPARSE = {name: shape for name, shape in NARROW.items() if not shape.get("packed
 
 IN_EVERY_RUN = {
     *(
-        "1",
-        "1-pipeline0",
-        "1-pipeline6",
         "2",
         "4",
-        "4-pipeline5",
-        "4-packed-pipeline5",
-        "4-registers-pipeline2",
+        "4-fastest",
+        "4-packed-fastest",
+        "2-area",
         "3-packed",
         "4-packed",
         *SERIAL,
     ),
-    *(f"serial-pipeline{n % len(PIPELINES)}-{variant}" for n, variant in enumerate(VARIANTS)),
+    *(f"serial-{OPTIMIZE[n % 2]}-{variant}" for n, variant in enumerate(VARIANTS)),
 }
 """One of each kind: a buffer in registers or in memory, few stages or many, a packer for each kind of number of lanes.
 
@@ -327,16 +319,16 @@ LEADS_ALIKE = EncodingTable.parse(
 )
 SERIAL_TABLES = (*FORMS, LATER_CONSTRAINT, NO_TRAILING_PAYLOAD, LEADS_ALIKE)
 
-OTHER_TABLES = {f"{table.name}-{lanes}": (table, {"lanes": lanes}) for table, lanes in product(FORMS, (1, 3, 6))}
+OTHER_TABLES = {f"{table.name}-{lanes}": (table, {"lanes": lanes}) for table, lanes in product(FORMS, (3, 6))}
 OTHER_TABLES |= {
-    f"{table.name}-serial-pipeline{pipeline}": (table, {"architecture": "serial", "pipeline": pipeline})
-    for table, pipeline in product(SERIAL_TABLES, PIPELINES)
+    f"{table.name}-serial-{optimize}": (table, {"optimize": optimize})
+    for table, optimize in product(SERIAL_TABLES, OPTIMIZE)
 }
 OTHERS_IN_EVERY_RUN = (
     # Longer sequences, and wider units.
     *(f"{table.name}-3" for table in (RFC_2279, CESU_8_CODE_UNITS)),
-    # Each table with one number of registers, and one table with each.
-    *(f"{table.name}-serial-pipeline{n % len(PIPELINES)}" for n, table in enumerate(SERIAL_TABLES)),
+    # Each table with one setting.
+    *(f"{table.name}-serial-{OPTIMIZE[n % 2]}" for n, table in enumerate(SERIAL_TABLES)),
 )
 
 
@@ -363,22 +355,22 @@ def test_other_tables_equal_their_models(
 
 
 WITHOUT_BUFFER = [
-    (4, 2, ()),
-    (4, 5, ()),
-    (5, 5, pytest.mark.slow),
-    (7, 5, pytest.mark.slow),
-    (8, 5, pytest.mark.slow),
-    (16, 5, ()),
+    (4, False, ()),
+    (4, True, ()),
+    (5, True, pytest.mark.slow),
+    (7, True, pytest.mark.slow),
+    (8, True, pytest.mark.slow),
+    (16, True, ()),
 ]
-"""Lanes and pipeline of packed decoders without a buffer of their own, and the marks of a test."""
+"""Lanes and `fastest` of packed decoders without a buffer of their own, and the marks of a test."""
 
 
 @pytest.mark.parametrize(
-    ("lanes", "pipeline"), [pytest.param(lanes, pipeline, marks=marks) for lanes, pipeline, marks in WITHOUT_BUFFER]
+    ("lanes", "fastest"), [pytest.param(lanes, fastest, marks=marks) for lanes, fastest, marks in WITHOUT_BUFFER]
 )
-def test_a_packer_has_room_for_all_beats_of_a_window_without_a_buffer(lanes: int, pipeline: int) -> None:
+def test_a_packer_has_room_for_all_beats_of_a_window_without_a_buffer(lanes: int, fastest: bool) -> None:
     """Each beat ends with an open sequence and is full of items, so all that are in flight need a row of their own."""
-    decoder = decoder_core(lanes=lanes, pipeline=pipeline)
+    decoder = decoder_core(lanes=lanes, fastest=fastest)
     assert isinstance(decoder, DirectPackedDecoder)
     assert decoder.packer.depth == 16
     text, silent = (b"A" * (lanes - 1) + b"\xc2") * 60, 90
@@ -396,21 +388,21 @@ def test_a_packer_has_room_for_all_beats_of_a_window_without_a_buffer(lanes: int
 
 @pytest.mark.parametrize("share", [0.5, 0.95])
 @pytest.mark.parametrize(
-    ("lanes", "pipeline", "least"),
+    ("lanes", "fastest", "least"),
     [
-        (2, 2, 0.98),
-        (4, 2, 0.98),
-        (4, 5, 0.94),
-        *(pytest.param(8, *each, marks=pytest.mark.slow) for each in ((2, 0.94), (3, 0.9))),
+        (2, False, 0.98),
+        (4, False, 0.98),
+        (4, True, 0.94),
+        pytest.param(8, False, 0.94, marks=pytest.mark.slow),
     ],
 )
 def test_a_consumer_that_pauses_rarely_waits_for_the_input(
-    lanes: int, pipeline: int, least: float, share: float
+    lanes: int, fastest: bool, least: float, share: float
 ) -> None:
     """If it is ready in a share of the cycles, at random, it has a beat in most of them."""
     rng, beats, skipped = random.Random(1), 2000, 200
     pauses = [rng.random() >= share for _ in range(round(2 * beats / share))]
-    decoder = decoder_core(lanes=lanes, pipeline=pipeline)
+    decoder = decoder_core(lanes=lanes, fastest=fastest)
     accepted = Simulation(decoder).run([b"A" * lanes * beats], output_pauses=pauses).accepted
     ready = pauses[accepted[skipped] : accepted[-1]].count(False)
     assert least < (len(accepted) - skipped) / ready <= 1.02
@@ -419,7 +411,6 @@ def test_a_consumer_that_pauses_rarely_waits_for_the_input(
 def test_decoder_picks_the_architecture() -> None:
     assert type(decoder_core()) is SerialDecoder
     assert type(decoder_core(packed=True)) is SerialDecoder
-    assert type(decoder_core(architecture="parallel")) is ParallelDecoder
     assert type(decoder_core(lanes=4)) is type(decoder_core(lanes=16)) is DirectPackedDecoder
     assert type(decoder_core(lanes=2)) is type(decoder_core(lanes=2, packed=True)) is PackedDecoder
     assert type(decoder_core(lanes=2, packed=False)) is ParallelDecoder
@@ -431,7 +422,7 @@ def test_decoder_picks_the_architecture() -> None:
 
 # The generated Verilog.
 
-VERILOG = {name: (PACKED | SHAPES)[name] for name in ("1", "2", "4", "3-packed", *SERIAL)}
+VERILOG = {name: (PACKED | SHAPES)[name] for name in ("2", "4", "3-packed", *SERIAL)}
 
 
 @pytest.mark.parametrize("shape", VERILOG.values(), ids=VERILOG)

@@ -18,25 +18,20 @@ from support.variants import variants
 from utf8fpga import hdl, model
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.hdl import (
-    BUFFERS,
     DecoderParameters,
     TranscoderParameters,
     core,
     parameters_of,
 )
 from utf8fpga.hdl.cores import CORES
-from utf8fpga.hdl.decoder.pipeline import IN_PACKER
 from utf8fpga.model import CATALOGUE, RFC_2279, TABLE_3_7, InvalidArgumentError, TableError
 from utf8fpga.model.encodings import ENCODINGS
 
 VALUES: dict[str, list[Any]] = {
     "table": [TABLE_3_7, RFC_2279],
     "lanes": [1, 2, 4, 16],
-    "architecture": [None, "serial", "parallel"],
-    "pipeline": [None, 0, 2, 6],
+    "optimize": ["area", "speed"],
     "packed": [False, True],
-    "buffer": [None, *BUFFERS, IN_PACKER],
-    "replacement": [True, False],
 }
 
 
@@ -56,8 +51,8 @@ POSSIBLE = possible()
 
 def test_the_values_cover_every_option() -> None:
     assert list(VALUES) == list(DecoderParameters.options())
-    assert {each.name for each in fields(DecoderParameters)} - set(VALUES) == {"kind", "length"}
-    assert len(POSSIBLE) > 100
+    assert {each.name for each in fields(DecoderParameters)} - set(VALUES) == {"kind", "length", "replacement", "fastest"}
+    assert len(POSSIBLE) > 20
 
 
 PARSER = core_command()(lambda parameters: parameters)
@@ -103,18 +98,13 @@ def test_names_of_transcoders_are_different_for_different_encodings() -> None:
 
 def test_arguments_that_follow_from_others_are_omitted() -> None:
     assert DecoderParameters().arguments() == []
-    assert DecoderParameters(lanes=4, architecture="parallel", pipeline=2, buffer="packer").arguments() == [
-        "--lanes",
-        "4",
-    ]
-    assert DecoderParameters(architecture="parallel").arguments() == ["--architecture", "parallel"]
+    assert DecoderParameters(lanes=4, optimize="speed").arguments() == ["--lanes", "4"]
+    assert DecoderParameters(optimize="area").arguments() == ["--optimize", "area"]
 
 
 def test_equal_cores_have_equal_parameters() -> None:
     assert DecoderParameters(lanes=1, packed=True) == DecoderParameters()
-    assert DecoderParameters(lanes=8) == DecoderParameters(
-        lanes=8, architecture="parallel", pipeline=2, packed=True, buffer="packer"
-    )
+    assert DecoderParameters(lanes=8) == DecoderParameters(lanes=8, optimize="speed", packed=True)
     assert DecoderParameters(lanes=8) != DecoderParameters(lanes=8, packed=False)
 
 
@@ -122,13 +112,12 @@ def test_the_dictionary_is_json() -> None:
     assert json.loads(json.dumps(DecoderParameters(lanes=4).as_dict())) == {
         "table": "UTF-8",
         "lanes": 4,
-        "architecture": "parallel",
-        "pipeline": 2,
+        "optimize": "speed",
         "packed": True,
-        "buffer": "packer",
         "replacement": True,
         "kind": False,
         "length": False,
+        "fastest": False,
     }
 
 
@@ -141,12 +130,10 @@ WRONG_TYPES: dict[Any, tuple[str, tuple[Any, ...]]] = {
 
 TYPES = {
     "lanes": int,
-    "pipeline": int | None,
     "width": int,
     "user": int,
-    **dict.fromkeys(("packed", "replacement", "kind", "length"), bool),
-    **dict.fromkeys(("to", "from_"), str),
-    **dict.fromkeys(("architecture", "buffer"), str | None),
+    **dict.fromkeys(("packed", "replacement", "kind", "length", "fastest"), bool),
+    **dict.fromkeys(("to", "from_", "optimize"), str),
 }
 """The fields of all cores with these types; the other is `table`."""
 
@@ -173,24 +160,8 @@ def test_parameters_are_immutable() -> None:
 REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
     "decoder": [
         ({"lanes": 0}, "lanes 0 is not in 1..256"),
+        ({"optimize": "x"}, "optimize 'x' is not one of area, speed"),
         ({"lanes": 257}, "lanes 257 is not in 1..256"),
-        ({"architecture": "x"}, "architecture 'x' is not one of serial, parallel"),
-        ({"pipeline": 3}, "pipeline 3 is not in 0..2"),
-        ({"pipeline": -1}, "pipeline -1 is not in 0..2"),
-        ({"lanes": 2, "pipeline": 7}, "pipeline 7 is not in 0..6"),
-        ({"lanes": 4, "pipeline": -1}, "pipeline -1 is not in 0..6"),
-        ({"buffer": "memory"}, "a serial decoder has no buffer: leave out buffer memory"),
-        ({"lanes": 2, "buffer": "memory"}, "a buffer in memory is for 4 lanes or more, not 2: use registers"),
-        ({"lanes": 2, "buffer": "packer"}, "buffer packer is for 4 lanes or more, not 2: use registers"),
-        (
-            {"lanes": 4, "packed": False, "buffer": "packer"},
-            "buffer packer is for packed decoders of several lanes: leave it out",
-        ),
-        ({"lanes": 4, "buffer": "x"}, "buffer 'x' is not one of registers, memory, slices, packer"),
-        (
-            {"lanes": 2, "architecture": "serial"},
-            "a serial decoder accepts one code unit per cycle, not 2: use architecture parallel",
-        ),
     ],
     "encoder": [
         ({"lanes": 0}, "lanes 0 is not in 1..64"),
@@ -199,7 +170,6 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     "transcoder": [
         ({"lanes": 257}, "lanes 257 is not in 1..256"),
-        ({"pipeline": 3}, "pipeline 3 is not in 0..2"),
         (
             {"from_": "utf-7"},
             "from_ 'utf-7' is not one of utf-8, utf-16-le, utf-16-be",

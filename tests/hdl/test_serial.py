@@ -6,14 +6,15 @@ from __future__ import annotations
 import pytest
 from support.engines import ENGINE
 
-from utf8fpga.hdl import PIPELINES, decoder_core
+from utf8fpga.hdl import decoder_core
+from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 from utf8fpga.model import EncodingTable, TableError
 from utf8fpga.sim import Simulation
 
 
-@pytest.mark.parametrize("pipeline", PIPELINES)
-def test_an_end_that_waits_does_not_depend_on_the_next_packet(pipeline: int) -> None:
-    full = Simulation(decoder_core(pipeline=pipeline, kind=True, length=True), engine=ENGINE)
+@pytest.mark.parametrize("optimize", OPTIMIZE)
+def test_an_end_that_waits_does_not_depend_on_the_next_packet(optimize: str) -> None:
+    full = Simulation(decoder_core(optimize=optimize, kind=True, length=True), engine=ENGINE)
     # Proofs rejected mutants that drawn texts did not detect: the lead that ends a text must stay
     # INCOMPLETE while it waits, for any unit at the input.
     texts = [bytes([lead]) for lead in b"\xc2\xe0\xed\xf0\xf4"]

@@ -14,7 +14,8 @@ from support.decoders import sparse_decoder
 from support.oracle import refusal
 
 from utf8fpga.formal.reference_dfa import causes
-from utf8fpga.hdl import PIPELINES, ParallelDecoder, SerialDecoder, decoder_core
+from utf8fpga.hdl import ParallelDecoder, SerialDecoder, decoder_core
+from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
 from utf8fpga.model.table import BitPattern, Range, Row
 from utf8fpga.sim import Simulation
@@ -188,10 +189,10 @@ def test_kinds_are_rejected_exactly_if_they_do_not_follow_from_the_state() -> No
     assert min(counts.values()) > 10
 
 
-@pytest.mark.parametrize("pipeline", PIPELINES)
-def test_a_state_that_the_smallest_units_do_not_lead_to(pipeline: int) -> None:
+@pytest.mark.parametrize("optimize", OPTIMIZE)
+def test_a_state_that_the_smallest_units_do_not_lead_to(optimize: str) -> None:
     assert is_told_by_state(ASIDE)
-    simulation = Simulation(decoder_core(ASIDE, pipeline=pipeline, **FULL))
+    simulation = Simulation(decoder_core(ASIDE, optimize=optimize, **FULL))
     texts = every_end(ASIDE)
     assert simulation.run(texts).texts == [simulation.expected(text) for text in texts]
 
@@ -216,8 +217,8 @@ def test_every_end_of_every_sequence_of_a_drawn_table(which: tuple[int, int]) ->
     options = {**SERIAL, **PARALLEL}[which]
     assert len(table.rows) >= 4
     assert is_told_by_state(table) == bool(options)
-    decoders: list[SerialDecoder | ParallelDecoder] = [decoder_core(table, pipeline=seed % 3, **options)]
-    wide = partial(sparse_decoder, table, lanes=1 + seed % 4, pipeline=seed % 7, **options)
+    decoders: list[SerialDecoder | ParallelDecoder] = [decoder_core(table, optimize=OPTIMIZE[seed % 2], **options)]
+    wide = partial(sparse_decoder, table, lanes=2 + seed % 4, fastest=bool(seed % 2), **options)
     if which in PARALLEL:
         decoders.append(wide())
     else:

@@ -21,19 +21,16 @@ from utf8fpga.hdl import DecoderParameters, TranscoderParameters, bench_vectors
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.vectors import render_vectors, vectors
 
-CONFIGURATIONS = ["--pipeline 0", "--lanes 4", "--lanes 2 --sparse --reset-low", "--pipeline 2"]
+CONFIGURATIONS = ["--optimize area", "--lanes 4", "--lanes 2 --sparse --reset-low", "--optimize speed"]
 SMOKE = CONFIGURATIONS[:2]
 LONGER = [
     *(
         "--lanes 2 --sparse --kind",
         "--lanes 3",
-        "--lanes 3 --sparse --no-replacement",
         "--lanes 2 --reset-low",
     ),
     *(f"--lanes {lanes}" for lanes in (2, 8, 16, 17, 64)),
     *(f"--lanes {lanes} --sparse" for lanes in (2, 3, 8, 16, 17, 64)),
-    "--lanes 4 --buffer registers",
-    "--pipeline 1",
 ]
 
 
@@ -209,7 +206,7 @@ def test_a_difference_is_reported(entry: str, wrong: str, tmp_path: Path) -> Non
 
 @requires_icarus
 def test_another_practice_fails(tmp_path: Path) -> None:
-    printed = run_bench("--pipeline 0", tmp_path, vectors=render_vectors("readmemh", Practice.EACH_UNIT))
+    printed = run_bench("--optimize area", tmp_path, vectors=render_vectors("readmemh", Practice.EACH_UNIT))
     assert re.search("^FAIL: ", printed, re.M)
 
 

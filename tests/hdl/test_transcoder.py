@@ -26,14 +26,14 @@ PAIRS = {
     "16-16": {"from_": "utf-16-le", "to": "utf-16-be"},
 }
 SHAPES: dict[str, dict[str, Any]] = {
-    "": {"pipeline": 0},
+    "": {"optimize": "area"},
     "-2": {"lanes": 2},
     "-3": {"lanes": 3},
     "-4": {"lanes": 4},
     "-16": {"lanes": 16},
 }
 CHOICES = {f"{pair}{shape}": PAIRS[pair] | SHAPES[shape] for pair in PAIRS for shape in SHAPES}
-CHOICES |= {f"{pair}-pipelined": {**PAIRS[pair], "pipeline": 2} for pair in ("8-16", "8-8", "16-8")}
+CHOICES |= {f"{pair}-pipelined": {**PAIRS[pair], "optimize": "speed"} for pair in ("8-16", "8-8", "16-8")}
 CHOICES |= {
     f"8-{width}-{lanes}": {"to": to, "lanes": lanes}
     for width, to in ((8, "utf-8"), (16, "utf-16-le"))

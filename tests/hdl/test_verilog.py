@@ -15,13 +15,14 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
 from support.processes import run
 
-from utf8fpga.hdl import PIPELINES, AxiStreamCore, axi_verilog, decoder_core
+from utf8fpga.hdl import AxiStreamCore, axi_verilog, decoder_core
+from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 from utf8fpga.hdl.beats import beat_layout
 
 
-@pytest.fixture(scope="module", params=PIPELINES, ids=lambda pipeline: f"pipeline{pipeline}")
+@pytest.fixture(scope="module", params=OPTIMIZE)
 def verilog(request: pytest.FixtureRequest) -> str:
-    return axi_verilog(decoder_core(pipeline=request.param))
+    return axi_verilog(decoder_core(optimize=request.param))
 
 
 def test_plain_identifiers_without_attributes_and_directives(verilog: str) -> None:
@@ -35,8 +36,8 @@ def test_plain_identifiers_without_attributes_and_directives(verilog: str) -> No
 
 @pytest.mark.smoke
 def test_the_verilog_is_deterministic(verilog: str, request: pytest.FixtureRequest) -> None:
-    pipeline = request.node.callspec.params["verilog"]
-    call = f"axi_verilog(decoder_core(pipeline={pipeline}))"
+    optimize = request.node.callspec.params["verilog"]
+    call = f"axi_verilog(decoder_core(optimize={optimize!r}))"
     script = f"from utf8fpga.hdl import axi_verilog, decoder_core; print({call}, end='')"
     for number in ("1", "2"):
         environment = os.environ | {"PYTHONHASHSEED": number}

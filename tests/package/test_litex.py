@@ -64,7 +64,7 @@ class Around(LiteXModule):
 
     def __init__(self, platform: Any, directory: Path, domain: str) -> None:
         clocks = self.cd_chosen = ClockDomain(domain)
-        self.decoder = decoder = Utf8StreamDecoder(platform, directory=directory, pipeline=2, clock_domain=domain)
+        self.decoder = decoder = Utf8StreamDecoder(platform, directory=directory, optimize="speed", clock_domain=domain)
         sink, source = decoder.sink, decoder.source
         self.ios = {
             *(clocks.clk, clocks.rst),

@@ -48,12 +48,9 @@ NINE_BITS = EncodingTable.parse("nine bits", "0..3 104 102..103 102..103", sourc
 
 
 DECODERS = [
-    DecoderParameters(pipeline=0, kind=True, length=True),
-    DecoderParameters(pipeline=2),
-    DecoderParameters(architecture="parallel", kind=True, length=True),
+    DecoderParameters(optimize="area", kind=True, length=True),
+    DecoderParameters(optimize="speed"),
     DecoderParameters(lanes=2, packed=False, kind=True, length=True),
-    DecoderParameters(lanes=4, packed=False, buffer="memory"),
-    DecoderParameters(lanes=4, packed=False, buffer="registers", replacement=False),
     DecoderParameters(lanes=4, packed=True),
     DecoderParameters(table=NINE_BITS, lanes=2, packed=False),
     DecoderParameters(lanes=4, kind=True, length=True),
@@ -96,7 +93,7 @@ def test_the_registry_is_tested() -> None:
 
 def test_beats_are_presented_and_accepted_in_the_order_of_the_cycles() -> None:
     events: dict[str, list[Any]] = {}
-    for simulation in both(DECODERS[4]):
+    for simulation in both(DECODERS[2]):
         log = events[simulation.engine] = []
         beats = with_null_beats(text_beats(b"\xe2\x82\xacABC\xff\xf0\x90" * 3, 4), [False, True, True])
         simulation.stream(
@@ -126,7 +123,7 @@ def test_function_and_class_select_the_engine() -> None:
 
 
 def faulty(fault: PortFault) -> tuple[Simulation, Simulation]:
-    parameters = DecoderParameters(lanes=2, packed=False, pipeline=1)
+    parameters = DecoderParameters(lanes=2, packed=False, optimize="speed")
     python = Simulation(FaultyCore(parameters, fault), parameters)
     return python, python.on("compiled")
 
@@ -311,7 +308,7 @@ def gathered(parts: Iterable[Gathered]) -> list[list[int]]:
     return packets
 
 
-@pytest.mark.parametrize("number", tiered({DECODERS[number].name: number for number in (0, 4, 6, 7)}, 2))
+@pytest.mark.parametrize("number", tiered({DECODERS[number].name: number for number in (0, 2, 3)}, 2))
 def test_symbols_in_any_pieces_are_the_same_run_as_beats(number: int) -> None:
     parameters = DECODERS[number]
     _, fast = both(parameters)
@@ -390,7 +387,7 @@ def test_long_input_needs_little_room_and_comes_out_in_pieces() -> None:
 
 
 def test_reset_starts_the_same_run_again() -> None:
-    session = model_of(both(DECODERS[6])[1]).session(output_pauses=[False, True])
+    session = model_of(both(DECODERS[3])[1]).session(output_pauses=[False, True])
 
     def once() -> tuple[bytes, list[int], list[int], list[int]]:
         return joined(session.send_symbols(b"\xe2\x82\xacABC\xff", [7], more=False))

@@ -23,10 +23,8 @@ TEXT = b"A sentence, and nothing but. \xe2\x82" + "Then é€😀 and so on; no 
 
 CHOICES: dict[str, dict[str, Any]] = {
     "serial": {},
-    "serial-pipeline-2-without-replacement": {"pipeline": 2, "replacement": False},
-    "one-lane": {"architecture": "parallel", "pipeline": 0},
+    "serial-without-replacement": {"optimize": "speed", "replacement": False},
     "sparse-memory": {"lanes": 4, "packed": False},
-    "sparse-registers": {"lanes": 4, "buffer": "registers", "pipeline": 2, "replacement": False, "packed": False},
     "packed": {"lanes": 2, "packed": True},
 }
 
@@ -148,7 +146,7 @@ NEEDS: dict[str, tuple[Fault, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("choice", tiered({"serial": {}, "parallel": {"lanes": 2, "pipeline": 1}}, 1))
+@pytest.mark.parametrize("choice", tiered({"serial": {}, "parallel": {"lanes": 2, "optimize": "speed"}}, 1))
 @pytest.mark.parametrize(("fault", "needed"), NEEDS.values(), ids=NEEDS)
 def test_replay_command_has_the_required_stream_options(
     fault: Fault,
@@ -187,8 +185,8 @@ def test_no_replay_command_where_the_last_units_alone_are_decoded_correctly(monk
         m.d.sync += count.eq(count + (outer.input.valid & ~count.all()))
         n_is_o(m, outer, inner, count.all())
 
-    insert_fault({"pipeline": 0}, n_is_o_after_a_thousand, monkeypatch)
-    found = compare(Simulation(build({"pipeline": 0})), b"and" * 500)
+    insert_fault({"optimize": "area"}, n_is_o_after_a_thousand, monkeypatch)
+    found = compare(Simulation(build({"optimize": "area"})), b"and" * 500)
     assert found.offset == len(found.units) - 2
     assert str(found).splitlines()[-1] == (
         "  replay:    none, since these units alone are decoded correctly: the difference depends on earlier units"

@@ -33,7 +33,7 @@ TEXT = b"A\xc3\xa9\xe0\x80Z"
 
 
 def faulty(fault: PortFault, **options: Any) -> Simulation:
-    parameters = DecoderParameters(pipeline=1, kind=True, length=True, **options)
+    parameters = DecoderParameters(optimize="speed", kind=True, length=True, **options)
     return Simulation(FaultyCore(parameters, fault), parameters)
 
 
@@ -125,7 +125,7 @@ def test_simulate_accepts_one_text_or_several(tmp_path: Path) -> None:
     texts = [TEXT, b"", b"\xc2"]
     assert simulate(TEXT) == [list(decode(TEXT))]
     assert simulate(texts, separate_ends=[True]) == [list(decode(text)) for text in texts]
-    assert simulate(texts, pipeline=2, vcd=tmp_path / "w.vcd") == [list(decode(text)) for text in texts]
+    assert simulate(texts, optimize="speed", vcd=tmp_path / "w.vcd") == [list(decode(text)) for text in texts]
     assert "$enddefinitions" in (tmp_path / "w.vcd").read_text()
 
 

@@ -93,7 +93,7 @@ def test_streams_are_before_components(parameters: dict[str, Any], scopes: list[
 
 
 def test_stages_are_in_order_and_lanes_of_a_signal_are_next_to_each_other(tmp_path: Path) -> None:
-    found = list(declared(recorded(tmp_path, [TEXT], lanes=4, packed=False, pipeline=5)))
+    found = list(declared(recorded(tmp_path, [TEXT], lanes=4, packed=False, fastest=True)))
     scopes = dict.fromkeys(scope[2] for scope, _, _ in found if scope[1:2] == ("window",) and len(scope) > 2)
     stages = ["features", "pairs", "thirds", "ends"]
     assert [scope for scope in scopes if scope in stages] == stages
@@ -164,7 +164,7 @@ def test_a_cycle_is_ten_nanoseconds_and_causes_and_states_have_names(tmp_path: P
 @given(
     st.lists(any_text().map(bytes), max_size=3),
     pauses(),
-    st.sampled_from([{}, {"pipeline": 2}, {"lanes": 2, "packed": False}, {"lanes": 4}]),
+    st.sampled_from([{}, {"optimize": "speed"}, {"lanes": 2, "packed": False}, {"lanes": 4}]),
 )
 def test_transfers_in_the_waveform_are_the_bytes_and_the_items(
     tmp_path_factory: pytest.TempPathFactory, texts: list[bytes], output_pauses: Any, parameters: dict[str, Any]

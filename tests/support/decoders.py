@@ -22,4 +22,4 @@ SMALL = EncodingTable.parse(
 
 def sparse_decoder(table: EncodingTable = TABLE_3_7, **parameters: Any) -> ParallelDecoder:
     """The parallel decoder, without a packer."""
-    return ParallelDecoder(DecoderParameters(table=table, architecture="parallel", packed=False, **parameters))
+    return ParallelDecoder(DecoderParameters(table=table, packed=False, **parameters))
