@@ -131,8 +131,10 @@ class ParallelEncoder(wiring.Component):
             ]
             made = packer.packed
         else:
-            m.submodules.buffer = buffer = self.buffer
-            m.submodules.narrower = narrower = self.narrower
+            buffer, narrower = self.buffer, self.narrower
+            assert narrower is not None
+            assert buffer is not None
+            m.submodules.buffer, m.submodules.narrower = buffer, narrower
             m.d.comb += [buffer.entry.eq(beat), buffer.entry_valid.eq(valid), run.eq(buffer.run)]
             wiring.connect(m, buffer.output, narrower.input)
             made = narrower.output
