@@ -69,7 +69,6 @@ pip install pre-commit && pre-commit install
 .venv/bin/pip install -q --no-deps --upgrade --target build/types . && .venv/bin/mypy
 # CI itself
 bash .ci/run
-bash .ci/run record
 # the test run itself
 pytest -n auto
 pytest -n auto -m full
