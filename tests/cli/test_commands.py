@@ -434,7 +434,6 @@ code unit 16 at offset 1 of text 0 is not an integer of 4 bits: give one in 0..0
 """
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("line", INCORRECT_USE.strip().splitlines(), ids=lambda line: line.split(" | ")[0].strip())
 def test_incorrect_use_is_one_line_and_status_2(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -197,7 +197,6 @@ def broken_from(table: EncodingTable, damage: PortFault, **options: Any) -> Faul
     return FaultyCore(DecoderParameters(**options), damage)
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("damage", "wanted", "options"),
     tiered(

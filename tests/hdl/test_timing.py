@@ -24,8 +24,8 @@ from utf8fpga.hdl import (
     ValidatorParameters,
 )
 from utf8fpga.hdl.beats import lanes_of
-from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 from utf8fpga.hdl.cores import CORES
+from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.sim.beats import Beat, BeatEncoder, text_beats
 

@@ -16,8 +16,8 @@ from amaranth.lib import data, stream
 from support.processes import run
 
 from utf8fpga.hdl import AxiStreamCore, axi_verilog, decoder_core
-from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 
 
 @pytest.fixture(scope="module", params=OPTIMIZE)

@@ -22,9 +22,8 @@ from utf8fpga.model.decoder import Decoder, Item, decode, encode, encode_units, 
 from utf8fpga.model.forms import UTF_16, UTF_32
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 
-pytestmark = pytest.mark.smoke
 
-
+@pytest.mark.smoke
 @pytest.mark.parametrize("length", [0, 1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_all_texts_of_boundary_bytes(length: int) -> None:
     """At most three bytes are open at the end of a text, so texts of three bytes include all starts and ends."""
@@ -43,6 +42,7 @@ TEXTS = {
 by_text = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 
 
+@pytest.mark.smoke
 def test_decode_reads_only_the_units_that_determine_an_item() -> None:
     taken: list[int] = []
 
@@ -66,6 +66,7 @@ CARRIERS: dict[str, Callable[[State], State]] = {
 }
 
 
+@pytest.mark.smoke
 @by_text
 @pytest.mark.parametrize("carry", CARRIERS.values(), ids=CARRIERS)
 def test_state_at_every_position(text: bytes, carry: Callable[[State], State]) -> None:
@@ -84,6 +85,7 @@ def test_state_at_every_position(text: bytes, carry: Callable[[State], State]) -
             assert plain(items + decoder.decode(text[place:], final=True)) == expected
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("end", [b"A", b"A\xf0\x90", b""], ids=["complete", "open", "empty"])
 def test_final_resets_the_decoder(end: bytes) -> None:
     decoder = Decoder()
@@ -142,6 +144,7 @@ def test_items_before_an_invalid_unit_are_yielded(unit: object, quoted: str) -> 
     assert refusal(ValueError, is_well_formed, [0x41, 0xE1, unit]) == message
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("table", "limit"), [(UTF_16, 0xFFFF), (UTF_32, 0xFFFF_FFFF)], ids=["UTF-16", "UTF-32"])
 def test_largest_unit_of_16_and_32_bit_forms(table: EncodingTable, limit: int) -> None:
     assert [item.length for item in decode([limit], table)] == [1]
@@ -183,6 +186,7 @@ def test_invalid_unit_is_reported_with_its_offset(call: Callable[[object], objec
     assert refusal(ValueError, whole) == "code unit 0x100 at offset 1 is not an integer in 0..0xff"
 
 
+@pytest.mark.smoke
 def test_state_is_unchanged_after_an_iterable_raises() -> None:
     def units() -> Iterator[int]:
         yield from b"\x8c\x82\xc3"
@@ -212,6 +216,7 @@ KINDS: dict[str, Callable[[bytes], object]] = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_code_units_in_any_iterable_or_buffer(kind: Callable[[bytes], object]) -> None:
     text = TEXTS["table_3_11_truncated"]
@@ -283,6 +288,7 @@ def test_large_offset(offset: int) -> None:
 # The package.
 
 
+@pytest.mark.smoke
 def test_item_as_a_string() -> None:
     items = list(map(str, decode(b"\xe1\x80A\xf4\x8f\xbf\xbf")))
     assert items == ["0+2 U+FFFD TRUNCATED", "2+1 U+0041", "3+4 U+10FFFF"]

@@ -171,7 +171,6 @@ def first_by_the_wording(text: Sequence[int], table: EncodingTable) -> tuple[int
     ), 0xFFFD
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize(("table", "kinds"), [(TABLE_3_7, 13), (UTF_16, 4), (UTF_32, 3)])
 def test_wording_of_l2_08_150_gives_maximal_subparts(table: EncodingTable, kinds: int) -> None:
     """A proof by enumeration, for texts of any length.

@@ -221,7 +221,6 @@ def wrong_after_another_packet(m: Module, outer: Any, inner: Any) -> None:
         m.d.comb += outer.output.payload.symbols[0].code_point[1].eq(0)
 
 
-@pytest.mark.smoke
 def test_a_wrong_character_is_found_in_a_long_text_and_reduced() -> None:
     simulation = with_port_fault(wrong_character)
     text = b"A" * 300_000 + "\u20ac".encode() + b"B" * 100_000
@@ -231,7 +230,6 @@ def test_a_wrong_character_is_found_in_a_long_text_and_reduced() -> None:
     assert compare_bulk(simulation, [text.replace(b"\xac", b"\xab")]) is None
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("seed", tiered({f"{seed}": seed for seed in range(4)}, 2))
 def test_soak_finds_a_wrong_character(seed: int) -> None:
     simulation, corpus = with_port_fault(wrong_character), CORPUS + "\u20ac".encode()

@@ -72,7 +72,6 @@ def check_that_engines_agree(parameters: CoreParameters, examples: int) -> None:
     assert_equal_runs(*both(parameters), examples, getattr(parameters, "table", TABLE_3_7))
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("parameters", tiered({each.name: each for each in DECODERS}, 4))
 def test_a_run_is_equal_to_one_in_the_python_engine_in_every_cycle(parameters: CoreParameters) -> None:
     check_that_engines_agree(parameters, 20)
@@ -144,7 +143,6 @@ def test_violations_of_the_contract_have_the_same_messages(fault: PortFault, mes
     assert refusal(ContractError, list, sent) == str(caught.value)
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize(
     "fault", tiered({name: fault for name, (fault, _) in VIOLATIONS.items()}, ["gap", "null beats", "valid deasserted"])
 )

@@ -31,7 +31,6 @@ pytestmark = requires_compiler
 CORRECT = ("strobe", "validator")
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("name", tiered({name: name for name in CORRECT}, ["validator"]))
 def test_correct_core_passes(name: str) -> None:
     report = report_of(name)

@@ -162,7 +162,6 @@ def check_that_engines_agree(parameters: CoreParameters, netlist: Netlist, examp
     assert_equal_runs(python, python.on("netlist"), examples)
 
 
-@pytest.mark.smoke
 @requires_compiler
 @pytest.mark.parametrize("family", tiered({name: name for name in FAMILIES}, ["ice40"]))
 def test_a_netlist_is_equal_to_the_python_engine_in_every_cycle(family: str) -> None:

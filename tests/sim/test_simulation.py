@@ -25,8 +25,6 @@ from utf8fpga.sim.beats import BeatEncoder, text_beats, with_null_beats
 from utf8fpga.sim.boundaries import boundary_units
 from utf8fpga.sim.strategies import any_text, damaged, noise, pauses, well_formed
 
-pytestmark = pytest.mark.smoke
-
 LOW_TRAILS = EncodingTable.parse("trailing units below", "0..3 4 2..3 2..3", source="made for this test", unit_width=3)
 
 TEXT = b"A\xc3\xa9\xe0\x80Z"
@@ -50,6 +48,7 @@ def test_violation_of_the_contract_is_detected(fault: PortFault, message: str) -
         faulty(fault, lanes=2, packed=False).run([TEXT[1:] * 3] * 2, output_pauses=[True, True, False])
 
 
+@pytest.mark.smoke
 def test_violation_of_the_contract_is_a_mismatch_with_a_reason() -> None:
     found = compare(faulty(valid_is_never_asserted), TEXT)
     assert len(found.units) == 1
@@ -57,6 +56,7 @@ def test_violation_of_the_contract_is_a_mismatch_with_a_reason() -> None:
     assert f"  contract:  {found.reason}" in str(found).splitlines()
 
 
+@pytest.mark.smoke
 def test_missing_last_item_is_detected() -> None:
     def last_item_is_lost(m: Module, outer: Any, inner: Any) -> None:
         with m.If(inner.output.payload.last):
@@ -66,6 +66,7 @@ def test_missing_last_item_is_detected() -> None:
     assert (found.units, found.expected, found.simulated) == ((0x41,), Item(0, 1, 0x41, None), None)
 
 
+@pytest.mark.smoke
 def test_additional_item_is_detected() -> None:
     def end_is_an_item(m: Module, outer: Any, inner: Any) -> None:
         m.d.comb += outer.output.payload.keep.eq(1)
@@ -121,6 +122,7 @@ def test_decoder_that_reads_lanes_without_a_unit_is_detected(monkeypatch: pytest
     assert compare(Simulation(sparse_decoder(lanes=2)), b"\xc2") is not None
 
 
+@pytest.mark.smoke
 def test_simulate_accepts_one_text_or_several(tmp_path: Path) -> None:
     texts = [TEXT, b"", b"\xc2"]
     assert simulate(TEXT) == [list(decode(TEXT))]

@@ -35,12 +35,12 @@ class Tier:
 
 TIERS = {
     SMOKE: Tier(
-        1200,
+        500,
         "model, cores, Verilog, proofs, commands, a bitstream and a virtual board work on this machine",
         "pytest -n auto -m full",
     ),
     "full": Tier(
-        6000,
+        2500,
         "every documented property in simulation, the smaller proofs, and every message and limit of the commands",
         "pytest -n auto -m 'slow or proof or build'",
     ),
