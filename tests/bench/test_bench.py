@@ -913,7 +913,18 @@ def test_foreign_core_in_the_command(foreign: Path, tools: FakeTools, tmp_path: 
 
 def test_failed_points_have_exit_status_1(foreign: Path, tools: FakeTools, tmp_path: Path) -> None:
     tools.install(body=f"'--up5k' in sys.argv and exec({FULL!r})")
-    words = ["--device", "hx8k", "--device", "up5k", "--seeds", "1", "--optimize", "area", "--cache", tmp_path / "cache"]
+    words = [
+        "--device",
+        "hx8k",
+        "--device",
+        "up5k",
+        "--seeds",
+        "1",
+        "--optimize",
+        "area",
+        "--cache",
+        tmp_path / "cache",
+    ]
     done = bench(*words)
     assert done.returncode == 1
     failed = "serial, 1 lane, area on up5k{} place and route, seed 1: " + NO_ROOM

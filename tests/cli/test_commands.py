@@ -397,8 +397,8 @@ boards has the command run, not 'icebreaker'; did you mean utf8fpga build icebre
     bench --software --plot x | --plot has no effect with --software: leave it out
     table --list --documents | --documents has no effect with --list: leave it out
     boards runn | boards has the command run, not 'runn'; did you mean run?
-    prove serial0 | \
-unknown configuration 'serial0'; did you mean serial-area or serial-speed? utf8fpga prove --list prints them
+    prove serial-are | \
+unknown configuration 'serial-are'; did you mean serial-area or serial-area-full? utf8fpga prove --list prints them
     prove zzz | unknown configuration 'zzz'; utf8fpga prove --list prints them
     generate --from utf-8 | --from is an option of the core transcoder: generate transcoder --from ...
     bench --device hx9k | \
@@ -408,7 +408,8 @@ there is no core 'encodr' (known: decoder, encoder, transcoder, validator, remov
     bench 64 | there is no core '64' (known: decoder, encoder, transcoder, validator, remover)
     simulate transcodr text | there is no core 'transcodr'; did you mean transcoder?
     generate transcoder --to utf16-le | \
-Invalid value for '--to': 'utf16-le' is not one of 'utf-8', 'utf-16-le', 'utf-16-be'; did you mean utf-16-le or utf-16-be?
+Invalid value for '--to': 'utf16-le' is not one of 'utf-8', 'utf-16-le', 'utf-16-be'; did you mean utf-16-le or \
+utf-16-be?
     decode text --hex 41 | give either FILE or --hex BYTES, not 'text' and --hex '41'
     decode --hex 4 | --hex '4' is not bytes in hexadecimal: write them as 'C2 41'
     simulate text --json -o - | --json and -o - both write to standard output: leave out one of them
@@ -428,9 +429,9 @@ Invalid value for '--to': 'utf16-le' is not one of 'utf-8', 'utf-16-le', 'utf-16
     simulate remover --width 4 --hex '0F 10' | \
 code unit 16 at offset 1 of text 0 is not an integer of 4 bits: give one in 0..0xf
     generate validator --kind | --kind is for decoders, not for the core validator
-    generate validator --counters 3 | Invalid value for '--counters': 3 is not in the range 4<=x<=64
     prove validator --lanes 2 | the proofs have no reference for a validator: it is simulated
-    prove serial-area --optimize speed | configuration 'serial-area' is a whole decoder: leave out the options that choose one
+    prove serial-area --optimize speed | configuration 'serial-area' is a whole decoder: leave out the options that \
+choose one
 """
 
 
@@ -452,11 +453,11 @@ def test_missing_tool_is_reported_first(command: list[str], tmp_path: Path) -> N
 
 
 def test_build_prints_the_report_it_writes(tmp_path: Path) -> None:
-    words = ["--json", "--optimize", "speed", "--baud", "115200", "--seed", "3", "--directory", tmp_path]
+    words = ["--json", "--baud", "115200", "--seed", "3", "--directory", tmp_path]
     done = utf8fpga("build", "icebreaker", *words, env={**os.environ, **stand_in_tools(tmp_path / "bin")})
     report = json.loads(done.stdout)
     found = (done.returncode, report["board"], report["core"], report["baud"])
-    assert found == (0, "icebreaker", "decoder", 115200)
+    assert found == (0, "icebreaker", "decoder-area", 115200)
     assert json.loads((tmp_path / "icebreaker.json").read_text()) == report
     assert Path(report["bitstream"]).read_text() == "3\n"
     assert [line.split(": ")[0] for line in done.stderr.decode().splitlines()] == ["icebreaker"] * 3

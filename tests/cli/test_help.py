@@ -77,7 +77,7 @@ def test_options_of_hardware_are_in_sections() -> None:
         part.split(":")[0]: set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", part, re.MULTILINE))
         for part in re.split(r"\n(?=\w[\w ]*:\n)", text)[1:]
     }
-    assert list(sections) == ["Core", "Ports", "Files", "Advanced"]
+    assert list(sections) == ["Core", "Ports", "Files"]
     assert text.splitlines()[-1].startswith("  -h, --help ")
     assert {"--table", "--lanes", "--optimize", "--packed"} <= sections["Core"]
     assert {"--kind", "--reset-low", "--name"} <= sections["Ports"]

@@ -40,7 +40,9 @@ from utf8fpga.sim.boundaries import boundary_sequences
 
 SERIAL = [name for name in CONFIGURATIONS if name.startswith("serial")]
 
-LONG = [name for name in SERIAL if name.startswith("serial-speed-full-") and CONFIGURATIONS[name].right is not TABLE_3_7]
+LONG = [
+    name for name in SERIAL if name.startswith("serial-speed-full-") and CONFIGURATIONS[name].right is not TABLE_3_7
+]
 LONGEST = [("serial-speed-full", "power-up")]
 """The configurations and properties that take longest; CI proves the same with fewer registers."""
 
@@ -349,7 +351,7 @@ def test_the_command_prints_a_table() -> None:
 
 def test_each_result_is_printed_when_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next configuration cannot be built."""
-    impossible = Configuration("impossible", TABLE_3_7, partial(decoder_core, optimize='x'), CALL)
+    impossible = Configuration("impossible", TABLE_3_7, partial(decoder_core, optimize="x"), CALL)
     monkeypatch.setitem(CONFIGURATIONS, "impossible", impossible)
     done = utf8fpga("prove", "serial-area", "impossible", "--property", "stall", "--jobs", "1")
     assert [line.split()[:2] for line in done.stdout.decode().splitlines()[1:]] == [["serial-area", "stall"]]

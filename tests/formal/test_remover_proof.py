@@ -66,9 +66,7 @@ def graph(core: Any) -> Aig:
     return aig_of(core_rtlil(core), free=False)
 
 
-@pytest.mark.parametrize(
-    "fields", tiered({"user": {"width": 3, "user": 2}, "number": dict[str, int]()}, 1)
-)
+@pytest.mark.parametrize("fields", tiered({"user": {"width": 3, "user": 2}, "number": dict[str, int]()}, 1))
 def test_a_remover_of_several_lanes_is_its_packer(fields: dict[str, int]) -> None:
     """Gate by gate; so what is proved of the packer is proved of the remover."""
     core = RemoverParameters(lanes=3, **fields).build()

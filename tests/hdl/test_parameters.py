@@ -51,7 +51,12 @@ POSSIBLE = possible()
 
 def test_the_values_cover_every_option() -> None:
     assert list(VALUES) == list(DecoderParameters.options())
-    assert {each.name for each in fields(DecoderParameters)} - set(VALUES) == {"kind", "length", "replacement", "fastest"}
+    assert {each.name for each in fields(DecoderParameters)} - set(VALUES) == {
+        "kind",
+        "length",
+        "replacement",
+        "fastest",
+    }
     assert len(POSSIBLE) > 20
 
 

@@ -114,7 +114,6 @@ def test_a_sanitizer_with_one_lane_takes_a_byte_in_three_cycles_of_the_worst_inp
     assert accepted[-1] - accepted[0] >= 3 * (99 - ahead)
 
 
-
 @pytest.mark.smoke
 @pytest.mark.parametrize("name", ["multilingual", "torture"])
 @pytest.mark.parametrize("choice", tiered({name: name for name in ("8-16", "8-16-4", "8-8", "8-8-4")}, 3))

@@ -71,6 +71,7 @@ pip install pre-commit && pre-commit install
 bash .ci/run
 # the test run itself
 pytest -n auto
+pytest examples
 pytest -n auto -m full
 # .ci/run runs it, with values
 pytest -m "slow or build or proof" --sample SEED --budget SECONDS

@@ -45,7 +45,6 @@ RECORDED = [
 
 LIMITS = {
     ("smallest", "hx8k"): (68, 130),
-    ("smallest, no U+FFFD in the data", "hx8k"): (60, 130),
     ("pipelined", "hx8k"): (100, 220),
     ("pipelined", "ecp5-85k"): (100, 250),
 }

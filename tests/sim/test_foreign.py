@@ -455,7 +455,7 @@ def test_reset_may_be_active_low_by_its_description(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("few_texts")
 def test_texts_are_separated_by_resets_without_an_end(tmp_path: Path) -> None:
-    ports = (', last = "last"', ' }\nconstants = { last = 0')
+    ports = (', last = "last"', " }\nconstants = { last = 0")
     assert check_foreign_core(variant_of(tmp_path, "strobe", {}, ports=ports)).failed == ()
     report = check_foreign_core(variant_of(tmp_path, "strobe", {"{valid, left} <= 0": "valid <= 0"}, ports=ports))
     assert [(row.cause, row.shortest.input) for row in report.failed] == [("back-to-back texts", "C2 | 00")]

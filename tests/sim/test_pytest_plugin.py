@@ -130,7 +130,8 @@ def test_tests_are_selected_by_their_names(project: pytest.Pytester) -> None:
         assert done.stdout.str().splitlines()[0] == "utf8-core::validator::OVERLONG"
 
 
-PORTS = 'input = { byte = "no", valid = "s_valid" }\nprotocol = "strobe"\noutput = { error = "m_wrong", valid = "m_valid" }\n'
+PORTS = 'input = { byte = "no", valid = "s_valid" }\nprotocol = "strobe"\n'
+PORTS += 'output = { error = "m_wrong", valid = "m_valid" }\n'
 PORTS += 'kind = "validator"\n'
 BAD_USE = {
     "missing file": (["--utf8-core", "none.v"], "--utf8-core: cannot read 'none.v': No such file or directory"),
