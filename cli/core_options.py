@@ -50,9 +50,7 @@ _SECTIONS = {
         *("output", "testbench", "vectors", "sva", "vcd"),
         *("plot", "record", "directory", "cache"),
     ),
-    "Advanced": (
-        *("routed", "dask", "divide"),
-    ),
+    "Advanced": (*("routed", "dask", "divide"),),
 }
 """The sections of a help text with the names of their parameters. Other fields of a core are in the first one."""
 

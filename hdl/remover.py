@@ -111,9 +111,10 @@ class RemoverParameters(CoreParameters):
 class Remover(wiring.Component):
     """Beats with any `keep` in, packed beats out: the same symbols of each packet in the same order.
 
-    All output beats but the last one of a packet are full: symbols wait until their beat is full or the packet ends. Null beats, with neither a
-    symbol nor `last`, have no effect. A packet without a symbol is one beat with `last` and no symbol; the end of a
-    packet is such a beat, too, if the beat before it was full before `last` arrived.
+    All output beats but the last one of a packet are full: symbols wait until their beat is full or
+    the packet ends. Null beats, with neither a symbol nor `last`, have no effect. A packet without a symbol is one beat
+    with `last` and no symbol; the end of a packet is such a beat, too, if the beat before it was full before `last`
+    arrived.
 
     Throughput: a beat per cycle.
 

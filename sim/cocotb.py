@@ -281,8 +281,8 @@ class PortSymbol(NamedTuple):
 class CoreBench(_Bench):
     """A source and a sink on any generated core, and a scoreboard: each packet is compared with the golden function.
 
-    Of a validator, which has no output stream, the reports are compared, `sink` is None, and ``tready`` is asserted unless
-    `ready_pauses` yields True for the cycle.
+    Of a validator, which has no output stream, the reports are compared, `sink` is None, and ``tready`` is asserted
+    unless `ready_pauses` yields True for the cycle.
 
     Where no symbol is present, the data of encoders, transcoders and removers are undefined, which the sink does not
     accept in a simulation with unknown bits: run it with the variable ``COCOTB_RESOLVE_X=random``.

@@ -71,9 +71,7 @@ class PipelineStages:
         beats.
         """
         in_memory = "slices" if lanes >= _SLICED else "memory"
-        return PipelineStages(
-            frozenset(_STEPS[setting].split()), in_memory if lanes >= table.longest else "registers"
-        )
+        return PipelineStages(frozenset(_STEPS[setting].split()), in_memory if lanes >= table.longest else "registers")
 
     @property
     def steps(self) -> frozenset[str]:

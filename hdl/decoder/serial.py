@@ -32,8 +32,8 @@ class SerialDecoder(wiring.Component):
     `output.ready`. Back-to-back packets need no gap and no reset.
 
     Latency: an item is valid at most 3 cycles after the unit that determines it, and at most 1 cycle if optimised for
-    area. That unit is the last one of the item, or the unit (or end of the packet) after it that breaks it. Optimised for area, a broken item is
-    valid in the cycle of the unit that breaks it.
+    area. That unit is the last one of the item, or the unit (or end of the packet) after it that breaks it. Optimised
+    for area, a broken item is valid in the cycle of the unit that breaks it.
 
     A beat without a unit and with `last` ends the packet: an open sequence becomes an error without `last`, and a
     beat without an item and with `last` follows. The first unit after `last` begins a new packet.

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-
 from amaranth.hdl import Const, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import wiring
 
 from utf8fpga.hdl.beats import beat_layout, stage_ports
 from utf8fpga.hdl.register_buffer import RegisterBuffer
+
 
 class Narrower(wiring.Component):
     """Packed beats in, packed beats with fewer lanes out: as many for each as it needs.

@@ -22,10 +22,11 @@ class TranscoderParameters(UnitParameters):
 
     Attributes:
         from_: the name of the encoding of the input, one of `GATE_ENCODINGS`.
-        to: the name of the encoding of the output, one of `GATE_ENCODINGS`. If it is the same one, ill-formed text becomes
-            well-formed text, and well-formed text remains as it is.
+        to: the name of the encoding of the output, one of `GATE_ENCODINGS`. If it is the same one, ill-formed text
+            becomes well-formed text, and well-formed text remains as it is.
         lanes: input units per beat, 1 to 256.
-        optimize: of the decoder, see `DecoderParameters`. With one lane and ``speed`` the encoder has register stages, too.
+        optimize: of the decoder, see `DecoderParameters`. With one lane and ``speed`` the encoder has register
+            stages, too.
 
     Raises:
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.

@@ -103,6 +103,7 @@ class ValidatorParameters(TableParameters):
         """The table, the lanes and what is reported."""
         units = counted(self.lanes, "code unit")
         return [
-            f"{self.table.name} validator, a tap beside a stream, {units} per cycle; numbers of {COUNTER_WIDTH} bits that saturate.",
+            f"{self.table.name} validator, a tap beside a stream, {units} per cycle; "
+            f"numbers of {COUNTER_WIDTH} bits that saturate.",
             f"Generated from: {self.table.source}.",
         ]
