@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import inspect
 import json
@@ -11,8 +10,7 @@ import pkgutil
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from subprocess import PIPE, STDOUT
@@ -20,7 +18,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from amaranth.build.run import BuildPlan
 from amaranth.hdl import Fragment
 from amaranth.lib.io import SimulationPort
 from support.benches import run_benches
@@ -119,16 +116,6 @@ def test_files_pins_and_progress_of_a_build(board: str, shared_build: Callable[[
     assert built.said == [f"{board}: {what} ({tool})" for what, tool in zip(doing, facts["tools"], strict=True)]
 
 
-@pytest.mark.build
-def test_equal_builds_give_equal_bitstreams(shared_build: Callable[[str], Built], tmp_path: Path) -> None:
-    first = shared_build("icebreaker")
-    again = Built("icebreaker", tmp_path)
-    assert again.bitstream.read_bytes() == first.bitstream.read_bytes()
-    assert again.report.program == f"iceprog {again.bitstream}"
-    of_the_directory = {"bitstream": None, "program": None}
-    assert again.report.as_dict() | of_the_directory == first.report.as_dict() | of_the_directory
-
-
 @pytest.mark.usefixtures("fake_tool")
 def test_parameters_reach_the_tools(tmp_path: Path) -> None:
     report = build_board("icebreaker", tmp_path, baud=115_200, core=DecoderParameters(optimize="speed"), seed=7)
@@ -205,20 +192,6 @@ def lit_by_events(platform: SimulatedPlatform, names: tuple[str, ...], leds: dic
 # Builds that fail
 
 
-def fast_icebreaker() -> Any:
-    """A platform with a clock frequency that no iCE40 meets."""
-    from amaranth.build import Attrs, Clock, Pins, Resource
-    from amaranth_boards.icebreaker import ICEBreakerPlatform
-
-    class Fast(ICEBreakerPlatform):
-        resources = [  # noqa: RUF012  (as Amaranth declares it)
-            Resource("clk12", 0, Pins("35", dir="i"), Clock(200e6), Attrs(GLOBAL=True, IO_STANDARD="SB_LVCMOS")),
-            *ICEBreakerPlatform.resources[1:],
-        ]
-
-    return Fast()
-
-
 @pytest.fixture
 def fake_tool(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> FakeTool:
     """Stand-ins for the tools for iCE40; the function replaces the script of one."""
@@ -241,20 +214,6 @@ def fails(directory: Path, board: str | Board = "icebreaker", **options: Any) ->
     assert not (directory / "icebreaker.json").exists()
     assert not list((directory / "icebreaker").glob(".build-*"))
     return message
-
-
-@pytest.mark.build
-def test_clock_that_is_not_met(tmp_path: Path) -> None:
-    needs_tools("icebreaker")
-    message = fails(tmp_path, Board("icebreaker", f"{__name__}:fast_icebreaker", "ice40", "too fast"), divide=1)
-    found = re.fullmatch(
-        r"icebreaker: timing is not met: ([\d.]+) MHz reached, 200 MHz required "
-        r"\((?:--divide \d should meet it; )?another seed may help\); see (.*)",
-        message,
-    )
-    assert found, message
-    log = Path(found[2]).read_text(encoding="utf-8")
-    assert re.findall(r"([\d.]+) MHz \(FAIL at 200.00 MHz\)", log)[-1] == found[1]
 
 
 @pytest.mark.parametrize("tool", STAND_INS)
@@ -337,7 +296,9 @@ def test_without_amaranth_boards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def no_clock() -> Any:
     """A platform without a default clock."""
-    platform = fast_icebreaker()
+    from amaranth_boards.icebreaker import ICEBreakerPlatform
+
+    platform = ICEBreakerPlatform()
     platform.default_clk = None
     return platform
 
@@ -366,79 +327,7 @@ def test_arguments_are_checked(board: str | Board, options: dict[str, Any], mess
     assert not (tmp_path / "build").exists()
 
 
-# Several builds in one directory
-
-
-class StubPlatform:
-    """A platform without a circuit, whose tools have only options."""
-
-    default_clk = "clk12"
-    default_clk_frequency = 12e6
-    device, package = "stub", "none"
-
-    def prepare(self, top: Any, name: str, *, emit_src: bool, nextpnr_opts: str) -> BuildPlan:
-        del top, emit_src
-        plan = BuildPlan(f"build_{name}")
-        commands = [["yosys"], ["nextpnr-ice40", *nextpnr_opts.split()], ["icepack"]]
-        plan.add_file(f"build_{name}.json", json.dumps({"commands": commands}))
-        plan.add_file("more/core.v", "module core; endmodule")
-        return plan
-
-    def toolchain_program(self, products: Any, name: str) -> None:
-        raise NotImplementedError
-
-
-STUB = Board("stub", f"{__name__}:StubPlatform", "ice40", "no board")
-
 # Each tool waits for the same tool of the other build.
-MEET = """
-meet() {{
-  touch {folder}/$1.$$; left=60000
-  while [ "$(ls {folder} | grep -c "^$1\\.")" -lt 2 ] && [ $left -gt 0 ]; do sleep 0.01; left=$((left - 1)); done
-}}
-"""
-
-
-def pair(directory: Path) -> tuple[int, int, int]:
-    """The seeds of bitstream, report and log in a directory; checks the digest of the bitstream in the report."""
-    bitstream = (directory / "stub.bin").read_bytes()
-    report = json.loads((directory / "stub.json").read_text(encoding="utf-8"))
-    assert report["sha256"] == hashlib.sha256(bitstream).hexdigest()
-    log = (directory / "stub" / "top.tim").read_text(encoding="utf-8")
-    assert (directory / "stub" / "more" / "core.v").exists()
-    return int(bitstream), report["seed"], int(log.rpartition(" ")[2])
-
-
-def build_concurrently(directory: Path, seeds: Sequence[int]) -> list[BuildReport]:
-    with ThreadPoolExecutor(len(seeds)) as threads:
-        return list(threads.map(lambda seed: build_board(STUB, directory, seed=seed), seeds))
-
-
-def test_concurrent_builds_are_independent(tmp_path: Path, fake_tool: FakeTool) -> None:
-    meeting = tmp_path / "meeting"
-    meeting.mkdir()
-    meet = MEET.format(folder=shlex.quote(str(meeting)))
-    fake_tool("yosys", f"{meet} meet synthesised")
-    fake_tool("nextpnr-ice40", f"{meet} {STAND_INS['nextpnr-ice40']} meet routed")
-    fake_tool("icepack", f"{meet} {STAND_INS['icepack']}; meet packed")
-    out = tmp_path / "out"
-    reports = build_concurrently(out, (1, 2))
-    assert [report.seed for report in reports] == [1, 2]
-    seed, *others = pair(out)
-    assert seed in (1, 2)
-    assert others == [seed, seed]
-    digests = [hashlib.sha256(f"{report.seed}\n".encode()).hexdigest() for report in reports]
-    assert [report.sha256 for report in reports] == digests, "each build reports its own bitstream"
-    assert {path.name for path in out.iterdir()} == {"stub", "stub.bin", "stub.json"}
-    assert not list((out / "stub").glob(".build-*"))
-
-
-def test_failed_build_keeps_its_logs_and_the_earlier_bitstream(tmp_path: Path, fake_tool: FakeTool) -> None:
-    fake_tool("icepack", "[ $(cat top.asc) = 1 ] && cp top.asc top.bin")
-    build_board(STUB, tmp_path, seed=1)
-    assert "icepack failed" in refusal(BuildError, build_board, STUB, tmp_path, seed=2)
-    assert pair(tmp_path) == (1, 1, 2), "the log is that of the last build"
-    assert not list((tmp_path / "stub").glob(".build-*"))
 
 
 # The catalogue

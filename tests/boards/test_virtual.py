@@ -25,7 +25,7 @@ from support.engines import requires_compiler
 from support.oracle import refusal
 
 from utf8fpga.boards import host
-from utf8fpga.boards.events import Counters, GarbledError, Received, Text, Words, line_of
+from utf8fpga.boards.events import Counters, GarbledError, Received, Text, Words
 from utf8fpga.boards.forms import FORMS, Expected, answer_in
 from utf8fpga.boards.host import Conversation, PortError, SerialPort, TalkError, find_port
 from utf8fpga.boards.protocol import Mark, WordFlag, escaped
@@ -293,14 +293,6 @@ def test_items_without_an_answer_are_bounded() -> None:
     assert refusal(TalkError, lambda: list(talk.exchange([b"A" * 100]))) == message
 
 
-def test_items_with_answers_are_not_bounded() -> None:
-    items = b"A\0\0\0" * 1024
-    answers = {b"\4\4": b"", b"\5": ANSWER, None: b""}
-    talk = Conversation(Scripted(lambda data: answers.get(data, items + ANSWER)))
-    events = [event for some in talk.exchange([b"A" * 10_000]) for event in some]
-    assert len(characters(events)) > 128 * 1024 // 4
-
-
 def test_no_more_bytes_are_sent_than_the_board_has_room_for() -> None:
     """`WINDOW` bytes and commands at most precede an answer, for texts of any length: docs and protocol say 1024."""
     due: list[int] = []
@@ -433,19 +425,6 @@ def test_a_virtual_board_needs_no_pyserial(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "serial", None)
     done = utf8fpga("talk", "virtual:icebreaker", "--baud", "3000000", "--check", data=b"\xe1\x80A")
     assert done.stdout.decode().startswith("3 bytes, 2 items, 1 ill-formed, all equal to the model; "), done.stderr
-
-
-def test_lines_of_events() -> None:
-    events = [Received(0xE9, False), Received(0xFFFD, True), Received(0xFFFD, None), Mark.LOST, Counters(3, 2, 1)]
-    assert [line_of(event) for event in events] == [
-        *("U+00E9", "U+FFFD ill-formed", "U+FFFD", "bytes lost"),
-        "bytes 3, scalar values 2, ill-formed items 1",
-    ]
-
-
-def test_the_code_point_of_an_ill_formed_item_is_not_that_of_the_word() -> None:
-    word = int(WordFlag.ERROR) | 0x41
-    assert Words().feed(word.to_bytes(4, "little")) == [Received(0xFFFD, True)]
 
 
 @pytest.mark.slow

@@ -81,22 +81,6 @@ def test_waveform_and_bench_are_written(tmp_path: Path) -> None:
     assert not (tmp_path / "none.vcd").exists()
 
 
-def test_inverted_verdict_is_that_of_a_faulty_validator(tmp_path: Path) -> None:
-    ports = tmp_path / "ports.toml"
-    ports.write_text((FOLDER / CORES["validator"]).read_text().replace('"m_wrong"', '"!m_wrong"'))
-    done = utf8fpga("check", FOLDER / "validator.v", "--ports", ports, "--json")
-    assert done.returncode == 1
-    rows = {row["cause"]: row for row in json.loads(done.stdout)["causes"]}
-    assert rows["well-formed, 1 byte"]["differ"] >= 128  # each ASCII byte
-
-
-def test_transcoder_of_another_form_differs(tmp_path: Path) -> None:
-    core, ports = tmp_path / "core.v", tmp_path / "ports.toml"
-    ports.write_text('kind = "transcoder"')
-    assert utf8fpga("generate", "transcoder", "--to", "utf-16-be", "-o", core).returncode == 0
-    assert utf8fpga("check", core, "--ports", ports).returncode == 1
-
-
 def test_errors_of_the_verilog_have_the_names_of_its_files(tmp_path: Path) -> None:
     correct, wrong = tmp_path / "correct.v", tmp_path / "wrong.v"
     correct.write_text("module correct(input a, output b); assign b = a; endmodule\n")

@@ -10,8 +10,7 @@ import shlex
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from support.processes import run
 from utf8fpga.cli.soak import soak_limit
 from utf8fpga.hdl import DecoderParameters, SerialDecoder
 from utf8fpga.model import TABLE_3_7, EncodingTable
-from utf8fpga.model.history import differences
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.engines import has_compiler
 
@@ -96,24 +94,6 @@ def test_decode_with_a_table(name: str, tmp_path: Path) -> None:
     assert_rejected(done, f"--practice each-unit is for tables only, and {title} is a composition: leave it out")
 
 
-def test_table_by_name_and_the_list_of_names() -> None:
-    lines = [re.split("  +", line) for line in utf8fpga("table", "--list").stdout.decode().splitlines()[1:]]
-    assert ["utf-8-of-rfc-2279", "UTF-8 of RFC 2279"] in [line[:2] for line in lines]
-    for word, name, _ in lines:
-        assert utf8fpga("table", word).stdout == utf8fpga("table", name).stdout != b""
-        assert utf8fpga("table", word).stdout.decode().startswith(f"{name}: ")
-
-
-def test_table_compares_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Sequences of up to two units, since up to four take too long.
-    whole = differences.comparison_text
-    monkeypatch.setattr(differences, "comparison_text", lambda: whole(2))
-    text = utf8fpga("table", "--documents").stdout.decode()
-    assert "Table 3.1b" in text
-    assert "Hopwood" in text
-    assert "Brown" in text
-
-
 FILES = {f"vectors --format {form}": b"overlong_3_highest" for form in ("json", "readmemh")}
 
 
@@ -154,23 +134,6 @@ def test_simulate_several_files_and_standard_input(damaged: Path, tmp_path: Path
     # Each file is a text, so no sequence continues in the next one.
     texts = (DAMAGED, b"\xac", b"\xe2\x82")
     assert out.read_text("utf-8") == "".join(text.decode("utf-8", "replace") for text in texts)
-
-
-def test_progress_of_several_files_is_that_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers: list[int] = []
-    shown: list[object] = []
-
-    @contextmanager
-    def progress(*arguments: object, **_options: object) -> Iterator[Callable[[int], None]]:
-        shown.append(arguments)
-        yield numbers.append
-
-    monkeypatch.setattr("utf8fpga.cli.simulate.progress", progress)
-    (tmp_path / "text").write_bytes(b"A" * 1100)
-    assert utf8fpga("simulate", "--lanes", "4", tmp_path / "text", tmp_path / "text").returncode == 0
-    assert shown == [("simulating", 2200)]
-    assert numbers == sorted(numbers)
-    assert numbers[-1] > 2000
 
 
 NO_COMPILER = {**os.environ, "CC": "no-such-compiler"}
@@ -250,12 +213,6 @@ def test_limits_of_a_soak() -> None:
     assert [soak_limit(text)[1] for text in ("1.5kB", "2MB", "1GB")] == [1500, 2_000_000, 1_000_000_000]
 
 
-@pytest.mark.slow
-def test_soak_without_a_compiler() -> None:
-    done = utf8fpga("simulate", "--soak", "1kB", "--json", env=NO_COMPILER)
-    assert json.loads(done.stdout)["engine"] == "python"
-
-
 def test_simulate_without_a_compiler() -> None:
     done = utf8fpga("simulate", "--hex", "41", "--engine", "compiled", env=NO_COMPILER)
     assert_rejected(done, "CC names 'no-such-compiler', which is not a program", status=1)
@@ -322,27 +279,18 @@ INCORRECT_USE = """
     simulat x | there is no command 'simulat'; did you mean simulate?
     decode /nonexistent | cannot read '/nonexistent': No such file or directory
     decode / | cannot read '/': Is a directory
-    simulate /nonexistent | cannot read '/nonexistent': No such file or directory
     generate -o /nonexistent/d.v | cannot write '/nonexistent/d.v': No such file or directory
     table -o / | cannot write '/': Is a directory
     generate --lanes 0 | Invalid value for '--lanes': 0 is not in the range 1<=x<=256
-    generate --lanes 257 | Invalid value for '--lanes': 257 is not in the range 1<=x<=256
-    generate --lanes x | Invalid value for '--lanes': 'x' is not a valid integer range
     table UTF-7 | \
 unknown table 'UTF-7' (known: utf-8, utf-16, utf-32, utf-8-of-rfc-2279, generalised-utf-8, cesu-8-code-units, \
 modified-utf-8-code-units); did you mean utf-8 or utf-32?
     generate --name 2nd | --name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first
-    generate --name logic | --name 'logic' is a keyword of Verilog or SystemVerilog: choose another module name
     table CESU-8 | CESU-8 is a composition and has no table of its own: its tables are utf-16 and cesu-8-code-units
     decode '' | Invalid value for '[FILE]': '' is not the name of a file
-    table -o '' | Invalid value for '-o' / '--output': '' is not the name of a file
-    simulate --hex 41 --vcd '' | Invalid value for '--vcd': '' is not the name of a file
-    demo --directory '' | Invalid value for '--directory': '' is not the name of a folder
     bench --dask '' | Invalid value for '--dask': '' is not the name of a scheduler
     build icebreaker --baud 5000000 | baud rate 5000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz
-    build icebreaker --baud nan | baud rate nan is not in 1..3000000: a bit has at least 4 cycles of 12 MHz
     build icebreaker --uart p:1,4 | pin 'p:1': there is no connector 'p' (known: pmod_0, pmod_1, pmod_2)
-    build icebreaker --uart pmod_0:5,4 | pin 'pmod_0:5': the connector has the pins 1, 2, 3, 4, 7, 8, 9, 10
     build icebreaker --uart 35,4 | \
 icebreaker: Resource component clk12_0 uses physical pin 35, but it is already used by resource component \
 host_uart_0.rx that was requested earlier: choose other pins with --uart
@@ -354,28 +302,20 @@ or toolchain
     build ulx3s-85f --check | \
 ulx3s-85f has family ecp5, of which routed designs are not simulated, only those of ice40: build it without a check
     prove serial-area --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
-    bench --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
     simulate | give either FILE, --hex BYTES or --soak LIMIT
-    simulate x --hex 41 | give either FILE, --hex BYTES or --soak LIMIT
     simulate x y --vcd z | --vcd 'z' shows one text, not 2: give one FILE
     simulate x --vcd z --engine compiled | --engine compiled writes no waveform: leave it out, or --vcd 'z'
-    simulate x --vcd z --engine netlist | --engine netlist writes no waveform: leave it out, or --vcd 'z'
-    simulate x --family ecp5 | --family ecp5 is for netlists: give --engine netlist, too
     simulate x --routed --engine compiled | --routed is for netlists: give --engine netlist, too
     simulate x --engine netlist --family ecp5 --routed | routed designs are simulated for ice40, not for ecp5
-    simulate --soak 10 | --soak '10' is neither a time such as 10m nor an amount such as 5GB
     simulate --soak 10m --null-beats 01 | --soak and --null-beats cannot be combined: leave out one of them
     simulate --hex 41 --seed 1 | --seed 1 is that of --soak: give --soak LIMIT, too
     simulate --hex 4G | --hex '4G' is not bytes in hexadecimal: write them as 'C2 41'
     simulate --hex 41 --output-pauses 11 | --output-pauses '11' must be 0s and 1s with at least one 0
-    simulate --hex 41 --input-pauses '' | --input-pauses '' must be 0s and 1s with at least one 0
-    simulate --hex 41 --vcd /nonexistent/w.vcd | cannot write '/nonexistent/w.vcd': No such file or directory
     build icebreaker --uart 4 | --uart '4' is not RX,TX: name two pins, such as pmod_0:1,pmod_0:2
     build mine --platform mine:Mine | \
 --platform needs a family: add --family with one of ice40, ecp5, machxo2, gowin, nexus, gatemate
     build mine --platform nothing_here:Mine --family ice40 | \
 platform 'nothing_here:Mine': there is no module 'nothing_here'
-    build mine --platform mine.py --family ice40 | --platform 'mine.py' is not MODULE:CLASS
     build icebreaker --leds red | --leds 'red' must be some of activity, error, overflow, separated by commas
     build icebreaker --family ecp5 | --family ecp5: the family of icebreaker is ice40
     build arty-a7-35 | \
@@ -383,49 +323,28 @@ board arty-a7-35 has family 'xilinx', which is not one of ice40, ecp5, machxo2, 
     build icebreaker --check --divide 2 | a build with a divided clock cannot be checked: leave out the check
     build icebraker | \
 unknown board 'icebraker'; did you mean icebreaker or icebreaker-bitsy? (utf8fpga boards lists them)
-    talk virtual:abacus - | unknown board 'abacus' (utf8fpga boards lists them)
     boards icebreakr | \
 boards has the command run, not 'icebreakr'; did you mean utf8fpga build icebreaker?
-    boards icebreaker | \
-boards has the command run, not 'icebreaker'; did you mean utf8fpga build icebreaker?
     boards --json run icebreaker | --json has no effect with boards run: leave it out
-    build icebreaker --uart '' | --uart '' is not RX,TX: name two pins, such as pmod_0:1,pmod_0:2
-    build icebreaker --leds '' | --leds '' must be some of activity, error, overflow, separated by commas
-    bench --again --software --record . | --again has no effect with --software: leave it out
-    bench --software --device hx8k | --device has no effect with --software: leave it out
-    bench --software --lanes 4 | --lanes has no effect with --software: leave it out
-    bench --software --plot x | --plot has no effect with --software: leave it out
-    table --list --documents | --documents has no effect with --list: leave it out
-    boards runn | boards has the command run, not 'runn'; did you mean run?
     prove serial-are | \
 unknown configuration 'serial-are'; did you mean serial-area or serial-area-full? utf8fpga prove --list prints them
-    prove zzz | unknown configuration 'zzz'; utf8fpga prove --list prints them
     generate --from utf-8 | --from is an option of the core transcoder: generate transcoder --from ...
     bench --device hx9k | \
 Invalid value for '--device': 'hx9k' is not one of 'hx8k', 'up5k', 'ecp5-85k', 'ecp5-85k-8'; did you mean hx8k?
     generate encodr --lanes 2 | \
 there is no core 'encodr' (known: decoder, encoder, transcoder, validator, remover); did you mean encoder or decoder?
-    bench 64 | there is no core '64' (known: decoder, encoder, transcoder, validator, remover)
-    simulate transcodr text | there is no core 'transcodr'; did you mean transcoder?
     generate transcoder --to utf16-le | \
 Invalid value for '--to': 'utf16-le' is not one of 'utf-8', 'utf-16-le', 'utf-16-be'; did you mean utf-16-le or \
 utf-16-be?
     decode text --hex 41 | give either FILE or --hex BYTES, not 'text' and --hex '41'
-    decode --hex 4 | --hex '4' is not bytes in hexadecimal: write them as 'C2 41'
     simulate text --json -o - | --json and -o - both write to standard output: leave out one of them
-    simulate text --json -o /dev/stdout | --json and -o /dev/stdout both write to standard output: leave out one of them
     simulate text --vcd - | --vcd '-' is standard output, to which the result is written: name a file
-    simulate text --vcd /dev/stdout | \
---vcd '/dev/stdout' is standard output, to which the result is written: name a file
     simulate text -o out --vcd ./out | -o and --vcd are the same file './out': specify two files
     bench --plot - --cache cache | --plot - is standard output, to which the figures are written: name a file
     simulate --lanes 2 --hex 41 --gaps 01 | \
 --gaps 01 is for cores that accept gaps: leave it out
     simulate remover --lanes 1 --hex 41 --gaps 01 | --gaps 01 is for several lanes: with one lane, use --null-beats
-    simulate remover --hex 41 --gaps 11 | --gaps '11' must be 0s and 1s with at least one 0
     simulate --soak 0kB | --soak '0kB' compares nothing: give more than 0
-    simulate --soak 0.0m | --soak '0.0m' compares nothing: give more than 0
-    simulate remover --soak 1kB --gaps 01 | --soak and --gaps cannot be combined: leave out one of them
     simulate remover --width 4 --hex '0F 10' | \
 code unit 16 at offset 1 of text 0 is not an integer of 4 bits: give one in 0..0xf
     generate validator --kind | --kind is for decoders, not for the core validator
@@ -461,12 +380,6 @@ def test_build_prints_the_report_it_writes(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "icebreaker.json").read_text()) == report
     assert Path(report["bitstream"]).read_text() == "3\n"
     assert [line.split(": ")[0] for line in done.stderr.decode().splitlines()] == ["icebreaker"] * 3
-
-
-def test_unknown_option() -> None:
-    done = utf8fpga("decode", "--frobnicate")
-    assert re.fullmatch(r"utf8fpga: No such option:? '?--frobnicate.*\n", done.stderr.decode())
-    assert (done.returncode, done.stdout) == (2, b"")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read and write everything")

@@ -50,12 +50,6 @@ def test_name_of_the_core_is_the_first_argument() -> None:
     assert utf8fpga("generate", "compressor").returncode == 2
 
 
-def test_file_with_the_name_of_a_core_is_given_by_its_path(tmp_path: Path) -> None:
-    (tmp_path / "decoder").write_bytes(b"A")
-    done = utf8fpga("simulate", str(tmp_path / "decoder"), "--json")
-    assert [json.loads(line)["code_point"] for line in done.stdout.splitlines()] == [0x41]
-
-
 def test_proof_of_a_core_selected_by_options() -> None:
     done = utf8fpga("prove", "--lanes", "3", "--sparse", "--property", "stall", "--json")
     (result,) = json.loads(done.stdout)

@@ -132,21 +132,6 @@ def test_completion(line: str) -> None:
     assert completed(line) == COMPLETED[line]
 
 
-def test_completion_of_other_shells_has_the_summaries() -> None:
-    summary = GROUPS["Hardware"]["simulate"]
-    assert completed("utf8fpga si", "zsh") == ["plain", "simulate", summary]
-    assert completed("utf8fpga si", "fish") == [f"plain,simulate\t{summary}"]
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_help_says_how_to_switch_completion_on(shell: str) -> None:
-    assert f"  {shell}  " in help_of()
-    assert re.search(rf"_UTF8FPGA_COMPLETE={shell}_source utf8fpga", help_of())
-    script = utf8fpga(env=os.environ | {"_UTF8FPGA_COMPLETE": f"{shell}_source"})
-    assert script.returncode == 0
-    assert f"_UTF8FPGA_COMPLETE={shell}_complete" in script.stdout.decode()
-
-
 @pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed")
 def test_bash_completes_after_the_line_of_the_help(tmp_path: Path) -> None:
     (line,) = re.findall(r"^ +bash +(eval .*)$", help_of(), re.MULTILINE)

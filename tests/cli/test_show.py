@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise, product
 from pathlib import Path
 from threading import Thread
-from time import process_time
 
 import pytest
 from hypothesis import given
@@ -213,21 +212,3 @@ def test_input_is_not_read_after_the_first_error(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("utf8fpga.cli.decode.file_size", lambda _path: size)
     done = utf8fpga("decode", "--summary", "--practice", "first-error")
     assert done.stdout == b"offset 1: FF INVALID_BYTE\n2 bytes, 2 items, 1 ill-formed\n  1 INVALID_BYTE\n"
-
-
-@needs_numpy
-@pytest.mark.benchmark
-@by_form
-@pytest.mark.parametrize("text", [b"hello, ", b"\xff", b"A\xff", b"\xe2\x82"], ids=bytes.hex)
-def test_speed(form: str, text: bytes, capsys: pytest.CaptureFixture[str]) -> None:
-    text *= 1_000_000 // len(text)
-
-    def speed(output: Output, size: int) -> float:
-        start = process_time()
-        written(output(form, Practice.MAXIMAL_SUBPARTS), [text[:size]])
-        return size / (process_time() - start)
-
-    plain, arrays = speed(PlainOutput, 100_000), speed(ArrayOutput, len(text))
-    with capsys.disabled():
-        print(f"\n{form}: {arrays / 1e6:.1f} MB/s, {arrays / plain:.0f} times the plain decoder", end="")
-    assert arrays > 4 * plain

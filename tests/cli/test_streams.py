@@ -28,13 +28,6 @@ def bash(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return run(["bash", "-c", line], capture_output=True, text=True, cwd=folder)
 
 
-WORDS = """decode text | decode long | decode --json long | decode --summary text | table | table --list | vectors
-    | simulate text | simulate --json text | simulate text -o - | prove --list | boards | boards --json
-    | --help | --version"""
-PRINTING = [" ".join(words.split()) for words in WORDS.split("|")]
-"""Each command that prints; `long` is more than a buffer."""
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "text").write_bytes("né\n".encode())
@@ -42,19 +35,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-FULL_IN_EVERY_RUN = {"decode long", "table", "simulate --json text", "prove --list", "--help"}
-CLOSED_IN_EVERY_RUN = {"decode --summary text", "vectors", "simulate text -o -", "boards --json", "--version"}
-"""Each command once, and each kind of output."""
-
-
 @needs_full
-@pytest.mark.parametrize("command", tiered({line: line for line in PRINTING}, FULL_IN_EVERY_RUN))
+@pytest.mark.parametrize("command", ["decode long", "table", "simulate --json text", "prove --list", "--help"])
 def test_a_full_standard_output(command: str, folder: Path) -> None:
     done = bash(f"utf8fpga {command} >/dev/full", folder)
     assert (done.stderr, done.returncode) == (FULL, 1)
 
 
-@pytest.mark.parametrize("command", tiered({line: line for line in PRINTING}, CLOSED_IN_EVERY_RUN))
+@pytest.mark.parametrize("command", ["decode --summary text", "vectors", "simulate text -o -", "boards", "--version"])
 def test_a_closed_standard_output(command: str, folder: Path) -> None:
     done = bash(f"utf8fpga {command} >&-", folder)
     assert (done.stderr, done.returncode) == (CLOSED, 1)
@@ -107,13 +95,6 @@ def test_process_substitution(command: str, folder: Path) -> None:
     done = bash(f"utf8fpga {command} -o >(cat >out; echo >done); until [ -e done ]; do sleep 0.1; done", folder)
     assert (done.stderr, done.returncode) == ("", 0)
     assert (folder / "out").read_text("utf-8").startswith("UTF-16: " if "table" in command else "né\n")
-
-
-@needs_descriptors
-def test_waveform_to_a_process_substitution(folder: Path) -> None:
-    done = bash("utf8fpga simulate text --vcd >(cat >out; echo >done); until [ -e done ]; do sleep 0.1; done", folder)
-    assert (done.stderr, done.returncode) == ("", 0)
-    assert "$enddefinitions" in (folder / "out").read_text()
 
 
 @needs_descriptors

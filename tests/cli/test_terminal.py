@@ -9,10 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -20,9 +17,7 @@ from support.cases import cases
 from support.command import COMMAND, on_terminal, utf8fpga
 from support.processes import started
 
-from utf8fpga.cli import soak
 from utf8fpga.cli.output import pip_install
-from utf8fpga.sim.soak import Totals
 
 RED, GREEN, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[0m"
 PLAIN_ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
@@ -156,31 +151,6 @@ def test_colours_in_a_pipe_only_if_they_are_required() -> None:
 
 
 # The bar of a soak.
-
-
-@pytest.mark.parametrize(
-    ("limit", "total", "numbers"), [("2m", 120, [30, 60]), ("5kB", 5000, [1000, 2000])], ids=["a_time", "an_amount"]
-)
-def test_bar_of_a_soak_moves_towards_its_limit(
-    limit: str, total: int, numbers: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown: list[Any] = []
-
-    @contextmanager
-    def progress(_what: str, total: int | None, **_options: object) -> Iterator[Callable[[int], None]]:
-        shown.append(total)
-        yield shown.append
-
-    def rounds(_simulation: object, on_round: Callable[[Totals], None], **_options: object) -> tuple[Totals, None]:
-        for number in (1, 2):
-            on_round(Totals(symbols=number * 1000, seconds=number * 30.5))
-        return Totals(symbols=2000, seconds=61), None
-
-    pytest.importorskip("numpy", reason="NumPy is not installed")
-    monkeypatch.setattr(soak, "progress", progress)
-    monkeypatch.setattr("utf8fpga.sim.soak.soak", rounds)
-    assert utf8fpga("simulate", "--soak", limit).returncode == 0
-    assert shown == [total, *[number + (number == 60) for number in numbers]]
 
 
 # Hints.

@@ -20,7 +20,7 @@ from utf8fpga import hdl, model
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.cli import process
 from utf8fpga.hdl import DecoderParameters
-from utf8fpga.model import CESU_8, DFA, EncodingTable, Range, Row, TableError
+from utf8fpga.model import CESU_8, DFA
 from utf8fpga.model.arrays import ArrayDecoder, decode_array
 from utf8fpga.model.render import render
 
@@ -130,11 +130,3 @@ def test_functions_of_tables_reject_compositions(use: Callable[[Any], object]) -
     assert refusal(TypeError, use, CESU_8) == COMPOSED
     assert refusal(TypeError, use, "UTF-8") == "an EncodingTable is required, not str"
     assert refusal(TypeError, use, None) == "an EncodingTable is required, not NoneType"
-
-
-def test_row_without_code_units_is_rejected() -> None:
-    message = "row U+0041 has no code units"
-    assert refusal(TableError, Row, Range(0x41, 0x41), ()) == message
-    assert refusal(TableError, EncodingTable, "none", "nowhere", 8, []) == "none: a table needs at least one row"
-    text = "rows of text are not Rows but str: EncodingTable.parse reads them"
-    assert refusal(TypeError, EncodingTable, "text", "nowhere", 8, "0041 41") == text

@@ -199,21 +199,3 @@ def test_an_item_is_output_within_the_specified_latency(page: Page, number: int)
     first = "utf8fpga.transfers(run(number, [65], {}), stream)[0]"
     sent, received = (page(first, number=number, stream=stream) for stream in ("s_axis", "m_axis"))
     assert 0 < received - sent <= latency
-
-
-@pytest.mark.parametrize(
-    ("number", "text", "sent", "latencies"),
-    [
-        # Cycle 0 is the reset; each later one transfers a byte. 41 breaks E1 80.
-        (SMALLEST, b"\xe1\x80AA", 3, {0, 1}),
-        # Cycle 12 is the first one with a beat. Four items fill a beat; the fourth ends in the fourth beat.
-        (PACKED, b"A" + b"\xf0\x9f\x98\x80" * 3 + b"AAA", 15, {10, 11}),
-    ],
-)
-def test_the_first_output_needs_the_bytes_that_determine_it(
-    page: Page, number: int, text: bytes, sent: int, latencies: set[int]
-) -> None:
-    latency = "utf8fpga.firstLatency(run(number, bytes, {}), stepsOf(circuits[number], bytes))"
-    found = page(latency, number=number, bytes=list(text))
-    assert found["sent"] == sent
-    assert found["received"] - sent in latencies

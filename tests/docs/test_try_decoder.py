@@ -91,13 +91,6 @@ def test_the_literal_is_the_string_that_python_decodes(page: Page, text: bytes) 
         assert literal == repr(decoded)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "'", '"', "'\"", "\\ \n\r\t\0\x7f\x9f\xa0\xad e\u0301 \u2028 \ufeff \U000e0001 \U00100000 \U0001f600"]
-)
-def test_the_literal_is_what_python_prints(page: Page, text: str) -> None:
-    assert page("utf8fpga.literal(text)", text=text) == repr(text)
-
-
 @given(st.text(CHARACTERS))
 def test_typed_text_is_encoded_as_by_cpython(page: Page, text: str) -> None:
     assert bytes(page("utf8fpga.encodeText(utf8fpga.data.tables[0], text)", text=text)) == text.encode()
@@ -146,10 +139,6 @@ def test_practices_have_the_items_of_the_model(page: Page, practice: Practice, t
     found = page(expression, number=number, text=list(text))
     items = [(item["offset"], item["length"], item["codePoint"], item["error"]) for item in found]
     assert items == plain(decode_with(text, practice))
-
-
-def test_every_practice_is_on_the_page() -> None:
-    assert list(extension("try_data").PRACTICES) == list(Practice)
 
 
 @pytest.mark.parametrize(
