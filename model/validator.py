@@ -14,9 +14,6 @@ from utf8fpga.model.table import EncodingTable
 COUNTER_WIDTH = 32
 """The width of the numbers in a report, in bits."""
 
-_LAST_OF_ONE_UNIT = 0xFFFF
-"""The last code point of one unit in UTF-16."""
-
 
 class ValidatorReport(NamedTuple):
     """What a validator says about one text.
@@ -35,11 +32,9 @@ class ValidatorReport(NamedTuple):
         units: the number of code units; of a table of bytes, the number of bytes.
         code_points: the number of code points of the text in which each ill-formed maximal subpart is replaced by one
             U+FFFD, as decoders with replacement output it: the well-formed code points are ``code_points - errors``.
-        utf16_units: the number of 16-bit code units of this text in UTF-16.
 
     >>> validate(b"a\\xe2\\x82\\xac\\xf0\\x9f\\x98")
-    ValidatorReport(well_formed=False, offset=4, kind=<ErrorKind.INCOMPLETE: 7>, errors=1, units=7, code_points=3, \
-utf16_units=3)
+    ValidatorReport(well_formed=False, offset=4, kind=<ErrorKind.INCOMPLETE: 7>, errors=1, units=7, code_points=3)
     """
 
     well_formed: bool
@@ -48,12 +43,11 @@ utf16_units=3)
     errors: int
     units: int
     code_points: int
-    utf16_units: int
 
     def saturated(self) -> ValidatorReport:
         """The report with numbers that saturate."""
         top = (1 << COUNTER_WIDTH) - 1
-        numbers = (self.errors, self.units, self.code_points, self.utf16_units)
+        numbers = (self.errors, self.units, self.code_points)
         offset = None if self.offset is None else min(self.offset, top)
         return ValidatorReport(self.well_formed, offset, self.kind, *(min(number, top) for number in numbers))
 
@@ -92,21 +86,20 @@ class GoldenValidator:
 
     def _begin(self) -> None:
         self._first: Item | None = None
-        self._errors = self._units = self._code_points = self._utf16_units = 0
+        self._errors = self._units = self._code_points = 0
 
     def process(self, symbols: Iterable[int], final: bool = False) -> list[ReportSymbol]:
         """See `Golden.process`."""
         for item in self._decoder.decode(symbols, final):
             self._units += item.length
             self._code_points += 1
-            self._utf16_units += 1 + (item.code_point > _LAST_OF_ONE_UNIT)
             if item.error is not None:
                 self._first = self._first or item
                 self._errors += 1
         if not final:
             return []
         offset, kind = (self._first.offset, self._first.error) if self._first else (None, None)
-        numbers = (self._errors, self._units, self._code_points, self._utf16_units)
+        numbers = (self._errors, self._units, self._code_points)
         report = ValidatorReport(self._first is None, offset, kind, *numbers)
         self._begin()
         return [ReportSymbol(report.units, report.saturated())]
@@ -123,8 +116,8 @@ def validate(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> Validator
         InvalidArgumentError: a code unit is outside the table's width.
         TypeError: `data` is a string or not iterable, or `table` is not an `EncodingTable`.
 
-    >>> validate("naïve 😀".encode()).utf16_units
-    8
+    >>> validate("naïve 😀".encode()).code_points
+    7
     """
     (symbol,) = GoldenValidator(table).process(data, final=True)
     return symbol.value

@@ -11,7 +11,6 @@ from utf8fpga.hdl.minimise import LUT_INPUTS, Function, Network, Word, decompose
 from utf8fpga.model import ErrorKind, TableError, cause, spell
 from utf8fpga.model.errors import representatives
 
-_LAST_OF_ONE_UNIT = 0xFFFF
 _IS_DEFINITE, _GOES_ON = 1, 2
 
 
@@ -76,27 +75,6 @@ class ValidatorControl(WindowControl):
             for trail in trails:
                 sides[trail in allowed].append(trail | lead << width)
         return decompose(sides[True], sides[False], 2 * width, last=1)
-
-    @cached_property
-    def of_two(self) -> tuple[int, ...]:
-        """The lengths of the sequences that are two units in UTF-16.
-
-        Raises:
-            TableError: some sequences of a length are two units, but not all.
-        """
-        found = []
-        for length in sorted(self.table.patterns):
-            rows = [row for row in self.table.rows if len(row.units) == length]
-            above = {
-                bound > _LAST_OF_ONE_UNIT for row in rows for bound in (row.code_points.first, row.code_points.last)
-            }
-            if len(above) > 1:
-                raise TableError(
-                    f"{self.table.name}: some sequences of {length} units, but not all, are two units in UTF-16"
-                )
-            if above == {True}:
-                found.append(length)
-        return tuple(found)
 
     @cached_property
     def kind(self) -> Word:

@@ -70,7 +70,7 @@ class ValidatorParameters(TableParameters):
         """The report."""
         return symbol.value
 
-    def observed(self, fields: Mapping[str, int], previous: Any) -> ValidatorReport:
+    def observed(self, fields: Mapping[str, int]) -> ValidatorReport:
         """The report.
 
         Raises:

@@ -21,9 +21,8 @@ def report_layout() -> data.StructLayout:
         errors: the number of ill-formed maximal subparts.
         units: the number of code units.
         code_points: the number of code points, with one U+FFFD for each ill-formed maximal subpart.
-        utf16_units: the number of code units of the same text in UTF-16.
     """
-    numbers = dict.fromkeys(("errors", "units", "code_points", "utf16_units"), COUNTER_WIDTH)
+    numbers = dict.fromkeys(("errors", "units", "code_points"), COUNTER_WIDTH)
     return data.StructLayout({"well_formed": 1, "offset": COUNTER_WIDTH, "kind": Kind, **numbers})
 
 

@@ -403,39 +403,11 @@ class TapCircuit:
         return Staged(kept, stage + 1)
 
     def _counts(self) -> dict[str, list[Staged]]:
-        """The numbers of errors, code points and units in UTF-16, in parts."""
-        pipeline, control = self.pipeline, self._control
+        """The numbers of errors and of code points, in parts."""
+        pipeline = self.pipeline
         starts = total_of(pipeline, "start", {0: self.starts})
         errors = total_of(pipeline, "error", {0: self.bad})
-        pairs = starts
-        if control.of_two:
-            # At most one of as many neighbouring units as the shortest of these sequences has ends one.
-            span = min(control.of_two)
-            ends = [
-                any_of_all(pipeline, f"two_{lane}", self._two(range(lane, min(lane + span, self._lanes))))
-                for lane in range(0, self._lanes, span)
-            ]
-            columns = {weight: [bit] for weight, bit in enumerate(starts)}
-            pairs = total_of(pipeline, "pair", columns | {0: [starts[0], *ends]})
         return {
             "errors": tally_of(pipeline, self._first, "errors", errors, COUNTER_WIDTH).total,
             "code_points": tally_of(pipeline, self._first, "code_points", starts, COUNTER_WIDTH).total,
-            "utf16_units": tally_of(pipeline, self._first, "utf16_units", pairs, COUNTER_WIDTH).total,
         }
-
-    def _two(self, lanes: range) -> list[Staged]:
-        """Whether units are the ends of sequences that are two units in UTF-16."""
-        found = []
-        for lane in lanes:
-            for length in self._control.of_two:
-                member = self.members[length][lane]
-                if length < self._longest:
-                    longer = self._control.longer_than(length)
-                    member = self.pipeline.apply(
-                        f"two_{lane}_of_{length}",
-                        lambda member, lead, longer=longer: member & ~longer(lead),
-                        member,
-                        self.at(self.units, lane - length + 1),
-                    )
-                found.append(member)
-        return found

@@ -260,7 +260,6 @@ def test_the_verilog_of_a_tap_watches_and_reports() -> None:
     ports = text[text.index("module utf8_validator (") :].partition(");\n")[0]
     assert "input wire s_axis_tready," in ports
     assert "input wire [15:0] s_axis_tdata," in ports
-    assert "output wire [31:0] report_utf16_units," in ports
     assert "output wire report_tvalid" in ports
     assert "m_axis" not in text
     assert "All ones in a number means this number or more." in text

@@ -93,7 +93,7 @@ def items_of(data: bytes) -> list[Expected]:
 def report_of(text: bytes) -> ValidatorReport:
     """The report of a validator on a text in UTF-8, from CPython and the causes of `kind_of`."""
     replaced = text.decode("utf-8", "replace")
-    lengths = (len(text), len(replaced), len(replaced.encode("utf-16-le")) // 2)
+    lengths = (len(text), len(replaced))
     try:
         text.decode("utf-8")
     except UnicodeDecodeError as error:
