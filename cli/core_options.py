@@ -44,7 +44,7 @@ class Choice:
 _SECTIONS = {
     "Core": ("core",),
     "Options": (),
-    "Ports": ("name", "kind", "length", "reset_low"),
+    "Ports": ("name", "kind", "reset_low"),
     "Streams": ("input_pauses", "output_pauses", "null_beats", "gaps", "separate_end"),
     "Files": (
         *("output", "testbench", "vectors", "sva", "vcd"),

@@ -58,7 +58,7 @@ def run_demo(directory: Path) -> None:
 
     _title("4. The decoder in simulated hardware, against the model on every byte")
     for optimize in OPTIMIZE:
-        simulation = Simulation(decoder_core(optimize=optimize, kind=True, length=True))
+        simulation = Simulation(decoder_core(optimize=optimize, kind=True))
         for name in TEXTS:
             text = demo_text(name)
             with progress(f"simulating {name}, {optimize}", len(text)) as done:

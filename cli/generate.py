@@ -26,7 +26,6 @@ from utf8fpga.model import InvalidArgumentError
 @core_command()
 @click.option("--name", help="Name of the top module; default: utf8_CORE, such as utf8_decoder.")
 @click.option("--kind", is_flag=True, help="Also output the cause of each error, in m_axis_tuser.")
-@click.option("--length", is_flag=True, help="Also output the number of bytes of each item, in m_axis_tuser.")
 @click.option("--reset-low", is_flag=True, help="Reset port rst_n, active low, in place of rst.")
 @click.option("--testbench", type=FILE, help="Also write a test bench in Verilog; it reads the file of --vectors.")
 @click.option(
@@ -40,7 +39,6 @@ def generate(
     parameters: CoreParameters,
     name: str | None,
     kind: bool,
-    length: bool,
     reset_low: bool,
     testbench: str | None,
     vectors: str | None,
@@ -51,7 +49,7 @@ def generate(
     check_different({"--output": output, "--testbench": testbench, "--vectors": vectors, "--sva": sva})
     if name is not None:
         _check_name(name)
-    core = _with_fields(parameters, kind=kind, length=length).build()
+    core = _with_fields(parameters, kind=kind).build()
     texts: list[tuple[str, str]] = []
     with spinner(f"writing {parameters.name}"):  # Many lanes take minutes.
         if testbench is not None:

@@ -111,13 +111,13 @@ class SymbolTally(Tally):
             self._outputs += 1
 
     def add_columns(self, symbols: BulkSymbols, inputs: int) -> None:
-        """Count many symbols, for which there are so many new inputs; items have the columns `kind` and `length`."""
+        """Count many symbols, for which there are so many new inputs; items have the column `kind`."""
         if "kind" not in symbols.columns:
             self.units += inputs
             self._outputs += len(next(iter(symbols.columns.values())))
             return
-        kinds, lengths = symbols.columns["kind"], symbols.columns["length"]
-        self.count(int(lengths.sum(dtype=int)), len(kinds), {kind: int((kinds == kind).sum()) for kind in ErrorKind})
+        kinds = symbols.columns["kind"]
+        self.count(inputs, len(kinds), {kind: int((kinds == kind).sum()) for kind in ErrorKind})
 
     def lines(self) -> list[str]:
         """The counts as lines of text."""

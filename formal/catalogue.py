@@ -102,7 +102,7 @@ def _kind_of(parameters: CoreParameters) -> _Kind:
 
 @_kind_of.register
 def _(parameters: DecoderParameters) -> _Kind:
-    is_default = parameters.table is TABLE_3_7 and not (parameters.kind or parameters.length)
+    is_default = parameters.table is TABLE_3_7 and not parameters.kind
     is_small = parameters.lanes <= _NETLIST_LANES[parameters.packed]
     return _Kind(_decoder_name(parameters), is_default and is_small)
 
@@ -138,8 +138,8 @@ def _decoder_name(parameters: DecoderParameters) -> str:
             words.append("area")
         if parameters.fastest and not replace(parameters, fastest=False).fastest:
             words.append("fastest")
-    fields = [name for name in ("kind", "length") if getattr(parameters, name)]
-    words += ["full"] if len(fields) > 1 else fields
+    if parameters.kind:
+        words.append("kind")
     if not parameters.replacement:
         words.append("no-replacement")
     if table is not TABLE_3_7:
@@ -147,8 +147,12 @@ def _decoder_name(parameters: DecoderParameters) -> str:
     return "-".join([*words, *(re.sub("[^a-z0-9]+", "-", word.lower()) for word in parameters.words(without=_NAMED))])
 
 
-_FULL: Mapping[str, Any] = {"kind": True, "length": True}
-_FIELDS: Sequence[Mapping[str, Any]] = ({}, _FULL, {"replacement": False}, {**_FULL, "replacement": False})
+_FIELDS: Sequence[Mapping[str, Any]] = (
+    {},
+    {"kind": True},
+    {"replacement": False},
+    {"kind": True, "replacement": False},
+)
 _OTHER_TABLES = (RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS)
 """The tables of the catalogue that a serial decoder supports, besides that of UTF-8."""
 
@@ -159,20 +163,20 @@ def _all_serial() -> Iterator[DecoderParameters]:
             yield DecoderParameters(optimize=optimize, **fields)
     for table in _OTHER_TABLES:
         for optimize in OPTIMIZE:
-            yield DecoderParameters(table=table, optimize=optimize, **_FULL)
+            yield DecoderParameters(table=table, optimize=optimize, kind=True)
 
 
 def _all_parallel() -> Iterator[DecoderParameters]:
     sparse = partial(DecoderParameters, packed=False)
     for lanes in (2, 3, 4, 8):
         yield sparse(lanes=lanes)
-        yield sparse(lanes=lanes, **_FULL)
+        yield sparse(lanes=lanes, kind=True)
     for lanes in (2, 4):
         yield sparse(lanes=lanes, optimize="area")
         yield sparse(lanes=lanes, fastest=True)
     for table in _OTHER_TABLES:
         for lanes in (4, 8):
-            yield sparse(table=table, lanes=lanes, **_FULL)
+            yield sparse(table=table, lanes=lanes, kind=True)
 
 
 def _all_packed() -> Iterator[DecoderParameters]:
@@ -180,7 +184,7 @@ def _all_packed() -> Iterator[DecoderParameters]:
         for fields in _FIELDS[:2]:
             yield DecoderParameters(lanes=lanes, packed=True, **fields)
     for table in _OTHER_TABLES:
-        yield DecoderParameters(table=table, lanes=2, packed=True, **_FULL)
+        yield DecoderParameters(table=table, lanes=2, packed=True, kind=True)
 
 
 def _is_on_request(parameters: DecoderParameters) -> bool:

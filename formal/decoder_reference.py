@@ -78,8 +78,6 @@ class DecoderReference(CoreReference):
                 m.d.comb += event.word.code_point.eq(0)
         if not parameters.kind:
             m.d.comb += event.word.kind.eq(0)
-        if not parameters.length:
-            m.d.comb += event.word.length.eq(0)
         return event
 
     def _conditions(self, reference: Reference, accepted: Value) -> dict[str, Value]:
@@ -98,8 +96,6 @@ class DecoderReference(CoreReference):
         fields = [word.error.eq(symbol.error), word.code_point.eq(Mux(undefined, 0, symbol.code_point))]
         if parameters.kind:
             fields.append(word.kind.eq(Value.cast(symbol.kind)))
-        if parameters.length:
-            fields.append(word.length.eq(symbol.length))
         return fields
 
 

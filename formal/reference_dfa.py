@@ -28,7 +28,7 @@ def event_layout(table: EncodingTable) -> data.StructLayout:
 
     Fields:
         end: the text ends here; the other fields are 0.
-        error, code_point, kind, length: those of an item.
+        error, code_point, kind: those of an item.
     """
     return data.StructLayout(
         {
@@ -36,7 +36,6 @@ def event_layout(table: EncodingTable) -> data.StructLayout:
             "error": 1,
             "code_point": code_point_bits(table),
             "kind": max(ErrorKind).bit_length(),
-            "length": table.longest.bit_length(),
         }
     )
 
@@ -64,7 +63,6 @@ class _Machine:
             event.word.error.eq(1),
             event.word.code_point.eq(REPLACEMENT_CHARACTER),
             event.word.kind.eq(kind),
-            event.word.length.eq(place.count),
         ]
 
     def _unit(self, before: _Place, unit: Value, keep: Value, *, broken: bool = True, own: bool = True) -> _Place:
@@ -115,7 +113,6 @@ class _Machine:
             own.word.error.eq(~ok),
             own.word.code_point.eq(Mux(ok, whole, REPLACEMENT_CHARACTER)),
             own.word.kind.eq(Mux(ok, 0, _looked_up(self._causes.stray, unit))),
-            own.word.length.eq(lead + 1),
         ]
 
     def _broken(self, state: Value, unit: Value) -> Value:

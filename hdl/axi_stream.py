@@ -14,7 +14,7 @@ from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.hdl.core import Core
 from utf8fpga.model import InvalidArgumentError
 
-_USER_FIELDS = ("error", "kind", "length", "user")
+_USER_FIELDS = ("error", "kind", "user")
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class AxiStreamCore(wiring.Component):
     """A core behind AXI4-Stream names.
 
     A symbol occupies the low bits of its bytes in ``tdata``; ``tkeep`` has one bit per byte, ``tuser`` the other fields
-    of each symbol, if it has any: ``error``, ``kind`` and ``length``, or ``user``. An input symbol
+    of each symbol, if it has any: ``error`` and ``kind``, or ``user``. An input symbol
     is present if all bits of its bytes in ``s_axis_tkeep`` are set.
 
     Throughput: that of the core.

@@ -276,12 +276,11 @@ class CoreParameters:
         """A symbol of the golden function without what the circuit does not output: the result of `observed` for it."""
         return symbol.value
 
-    def observed(self, fields: Mapping[str, int], previous: Any) -> Any:
+    def observed(self, fields: Mapping[str, int]) -> Any:
         """A symbol of an output beat, in the form that is compared with the golden function.
 
         Args:
             fields: the fields of the symbol; one named ``value`` if the symbol is not a structure.
-            previous: the result for the preceding symbol of the packet; None for the first.
 
         Raises:
             InvalidArgumentError: the fields contradict each other, as the message describes.

@@ -14,7 +14,7 @@ from utf8fpga.hdl.payloads import OutputUnit
 from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.hdl.validator.parameters import ValidatorParameters
-from utf8fpga.model import InvalidArgumentError, Item, ValidatorReport
+from utf8fpga.model import InvalidArgumentError, ValidatorReport
 
 CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
     {
@@ -25,11 +25,11 @@ CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
 """The class of the parameters of each kind of core, by name; the first is the default."""
 
 
-OutputSymbol: TypeAlias = Item | Word | OutputUnit | ValidatorReport | int
+OutputSymbol: TypeAlias = Word | OutputUnit | ValidatorReport | int
 """An output symbol in a simulation.
 
-A decoder has an `Item`, or without its cause or its length a `Word`; each with its properties, if it has flags. An
-encoder and a transcoder have an `OutputUnit`, a validator that or a `ValidatorReport`, a remover a number.
+A decoder has a `Word`, an encoder and a transcoder have an `OutputUnit`, a validator has a `ValidatorReport`, a
+remover a number.
 """
 
 

@@ -28,25 +28,17 @@ def code_point_bits(table: EncodingTable) -> int:
     return max(table.last_code_point, REPLACEMENT_CHARACTER).bit_length()
 
 
-def item_layout(
-    table: EncodingTable,
-    *,
-    kind: bool = False,
-    length: bool = False,
-) -> data.StructLayout:
+def item_layout(table: EncodingTable, *, kind: bool = False) -> data.StructLayout:
     """One item: a symbol of a decoder's output.
 
     Fields:
         code_point: the scalar value, or U+FFFD where `error` is set.
         error: the item is ill-formed; 0 in a lane without an item.
         kind: the cause of the error, `Kind.NONE` without one (only with `kind`).
-        length: the code units of the item (only with `length`).
     """
     fields: dict[str, object] = {"code_point": code_point_bits(table), "error": 1}
     if kind:
         fields["kind"] = Kind
-    if length:
-        fields["length"] = table.longest.bit_length()
     return data.StructLayout(fields)
 
 

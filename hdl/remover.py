@@ -77,7 +77,7 @@ class RemoverParameters(CoreParameters):
         """True with several lanes."""
         return self.lanes > 1
 
-    def observed(self, fields: Mapping[str, int], previous: Any) -> int:
+    def observed(self, fields: Mapping[str, int]) -> int:
         """The symbol as one number, with `user` in the upper bits."""
         return fields["data"] | fields["user"] << self.width if self.user else fields["value"]
 

@@ -345,7 +345,7 @@ class PacketDecoder:
 
     Args:
         table: the encoding form; default: UTF-8.
-        causes: the columns are `code_point`, `error`, `kind` and `length`; otherwise only the first two.
+        causes: the columns are `code_point`, `error` and `kind`; otherwise only the first two.
         replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
 
     Raises:
@@ -412,7 +412,7 @@ class PacketDecoder:
         kinds[last[kinds[last] == ErrorKind.TRUNCATED]] = ErrorKind.INCOMPLETE
         columns: dict[str, NDArray[Any]] = {"code_point": items.code_points, "error": kinds != 0}
         if self._causes:
-            columns |= {"kind": kinds, "length": items.lengths}
+            columns["kind"] = kinds
         return columns, places, int(items.offsets[-1] + items.lengths[-1]) if len(items) else 0
 
 

@@ -103,7 +103,7 @@ class Utf8Decoder(Utf8Core):
         sink: `AXIStreamInterface` for `lanes` bytes, with ``data_width`` 8 and ``keep_width`` 1 for each. The bytes of
             a beat are contiguous from byte 0; fewer than all only with ``last``.
         source: `AXIStreamInterface` for `lanes` words, with ``data_width`` 32, ``keep_width`` 4 and ``user_width`` 1,
-            the error flag, for each; the fields `kind` and `length`, if chosen, make ``user_width`` 4 or 7.
+            the error flag, for each; with `kind` ``user_width`` is 4.
 
     Raises:
         InvalidArgumentError: a parameter or the name is invalid.

@@ -290,11 +290,8 @@ class SymbolReader:
             for lane in range(lanes_of(core.output))
         ]
 
-    def __call__(self, payload: int, lane: int, previous: Any) -> Any:
+    def __call__(self, payload: int, lane: int) -> Any:
         """The symbol in a lane of an output beat, see `CoreParameters.observed`; None where `keep` of the lane is 0.
-
-        Args:
-            previous: the symbol before it in its text; None for the first.
 
         Raises:
             ContractError: the flags of the lane contradict each other.
@@ -306,7 +303,7 @@ class SymbolReader:
                 raise ContractError(f"the error flag of word {lane} is set, but there is no word")
             return None
         try:
-            return self._parameters.observed(values, previous)
+            return self._parameters.observed(values)
         except InvalidArgumentError as error:
             raise ContractError(str(error)) from None
 
@@ -322,7 +319,6 @@ class Receiver:
     def __init__(self, core: Core, read: SymbolReader, take: Take) -> None:
         self._lanes, self._packed, self._read, self._take = lanes_of(core.output), core.packed, read, take
         self._last = core.output.payload.shape()["last"].offset
-        self._previous: Any = None
 
     def receive(self, payload: int, cycle: int, valid_since: int) -> None:
         """An output beat was transferred.
@@ -337,17 +333,14 @@ class Receiver:
         last = bool(payload >> self._last & 1)
         found: list[Any] = []
         for lane in range(self._lanes):
-            symbol = self._read(payload, lane, self._previous)
+            symbol = self._read(payload, lane)
             if symbol is None:
                 continue
             if self._packed and len(found) != lane:
                 raise ContractError(f"cycle {cycle}: a gap before word {lane} of packed words")
             found.append(symbol)
-            self._previous = symbol
         if not found and not last:
             raise ContractError(f"cycle {cycle}: a beat with neither a word nor last")
         for symbol in found[:-1]:
             self._take(symbol, False, valid_since)
         self._take(found[-1] if found else None, last, valid_since)
-        if last:
-            self._previous = None

@@ -149,8 +149,8 @@ class BulkComparison:
         first = max(0, place.offset - _WINDOWS[0])
         units = tuple(place.text[first : place.offset + 2 * _WINDOWS[0]])
         offset = place.offset - first
-        expected, simulated = (check.moved(each, offset) for each in (place.expected, difference.simulated))
-        lost = check.described(self._simulation, units, self._options, offset, expected, simulated, difference.reason)
+        found = place.expected, difference.simulated, difference.reason
+        lost = check.described(self._simulation, units, self._options, offset, *found)
         return replace(lost, replay=(), no_replay=reason)
 
     def _attempts(self, places: Sequence[_Place]) -> Iterator[tuple[bytes, StreamOptions]]:
@@ -196,7 +196,7 @@ class BulkComparison:
         if word is not None:
             values = {name: word >> at & (1 << width) - 1 for name, (at, width) in self._fields.items()}
             try:
-                simulated = self._parameters.observed(values, None)
+                simulated = self._parameters.observed(values)
             except InvalidArgumentError as error:
                 reason = str(error)
         return BulkDifferenceError(list(self._places(output)), simulated, reason)
@@ -218,9 +218,7 @@ class BulkComparison:
             number = output - count
             if 0 <= number <= len(symbols):
                 offset = sum(symbol.length for symbol in symbols[:number])
-                expected = (
-                    self._parameters.comparable(check.moved(symbols[number], offset)) if symbols[number:] else None
-                )
+                expected = self._parameters.comparable(symbols[number]) if symbols[number:] else None
                 found.append(_Place(part.symbols[first:end], offset, expected))
             elif number < 0:
                 break

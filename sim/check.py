@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, Unpack
 
 from utf8fpga.hdl import OutputSymbol, command_words
-from utf8fpga.model import Item, spell
+from utf8fpga.model import spell
 from utf8fpga.sim.beats import Beat, ContractError, StreamOptions, StreamWords, is_null, symbol_bytes, symbol_width
 from utf8fpga.sim.simulation import Simulation
 
@@ -187,7 +187,7 @@ class _Comparison:
     def __post_init__(self) -> None:
         self.parameters = self.simulation.parameters
         self.golden = self.parameters.golden()
-        self.expected: deque[Item] = deque()
+        self.expected: deque[Any] = deque()
         self.early: deque[OutputSymbol] = deque()
         self.recent = deque(maxlen=4 * (_REPLAY_UNITS + self.simulation.core.lanes))
 
@@ -202,10 +202,8 @@ class _Comparison:
         except ContractError as error:
             expected, simulated, reason = (self.expected[0] if self.expected else None), None, str(error)
         offset = len(self.recent) - (self.sent - self.offset)
-        wanted = None if expected is None else self.parameters.comparable(moved(expected, offset))
-        return described(
-            self.simulation, tuple(self.recent), self.options, offset, wanted, moved(simulated, offset), reason
-        )
+        wanted = None if expected is None else self.parameters.comparable(expected)
+        return described(self.simulation, tuple(self.recent), self.options, offset, wanted, simulated, reason)
 
     def presented(self, beat: Beat) -> None:
         if is_null(beat):
@@ -271,8 +269,3 @@ def described(
 def _as_hex(units: Iterable[int], width: int) -> str:
     """Input symbols as the bytes of a file, see `symbols_from`."""
     return b"".join(unit.to_bytes(symbol_bytes(width), "little") for unit in units).hex(" ").upper()
-
-
-def moved(symbol: Any, offset: int) -> Any:
-    """A symbol with its offset counted from the start of the recent units, if it has one."""
-    return symbol._replace(offset=offset) if isinstance(symbol, Item) else symbol

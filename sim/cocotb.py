@@ -72,7 +72,7 @@ def received_words(frame: AxiStreamFrame, lanes: int, user_bits: int = 1) -> lis
     Args:
         frame: as returned by ``AxiStreamSink.recv(compact=False)``, which keeps the lane of each byte.
         lanes: words per beat.
-        user_bits: bits of ``tuser`` for each word; more than 1 with ``--kind`` or ``--length``.
+        user_bits: bits of ``tuser`` for each word; more than 1 with ``--kind``.
 
     Raises:
         InvalidArgumentError: the frame is compact.

@@ -9,8 +9,8 @@ from itertools import chain, cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, OutputSymbol, parameters_of
-from utf8fpga.model import InvalidArgumentError, Item
+from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, OutputSymbol, Word, parameters_of
+from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.beats import (
     PLAIN,
     Beat,
@@ -58,8 +58,8 @@ class Simulation:
     takes a synthesis to build, and has no waveforms at all.
 
     Args:
-        core: the core. The symbols of its output are those of `CoreParameters.observed`; for a decoder with `kind` and
-            `length` they are the model's `Item`, otherwise `Word`. Default: a serial decoder of UTF-8 with both.
+        core: the core. The symbols of its output are those of `CoreParameters.observed`. Default: a serial decoder of
+            UTF-8 with `kind`.
         parameters: its parameters; default: see `parameters_of`.
         engine: ``python``, ``compiled`` or ``netlist``.
         netlist: what the engine `netlist` simulates; default: the netlist of iCE40 after synthesis. It has no effect
@@ -86,7 +86,7 @@ class Simulation:
     ) -> None:
         if engine not in ENGINES:
             raise InvalidArgumentError(f"engine {engine!r} is not one of {', '.join(ENGINES)}")
-        self.core = core or DecoderParameters(kind=True, length=True).build()
+        self.core = core or DecoderParameters(kind=True).build()
         self.parameters = parameters or parameters_of(self.core)
         self.engine, self.netlist = engine, netlist
         self.symbol = SymbolReader(self.core, self.parameters)
@@ -220,7 +220,7 @@ def simulate(
     engine: str = ENGINES[0],
     netlist: Netlist = _NETLIST,
     **options: Any,
-) -> list[list[Item]]:
+) -> list[list[Word]]:
     """Simulate a UTF-8 decoder on one text or several.
 
     A bytes-like object is one text; any other iterable consists of texts. See `Simulation.run` for the errors raised.
@@ -231,21 +231,20 @@ def simulate(
         vcd: a file for the waveform.
         engine: see `Simulation`.
         netlist: see `Simulation`.
-        options: the attributes of `StreamOptions`, and the fields of `DecoderParameters` except the table, `kind` and
-            `length`.
+        options: the attributes of `StreamOptions`, and the fields of `DecoderParameters` except the table and
+            `kind`.
 
     Returns:
-        The items of each text.
+        The words of each text, with the causes of errors.
 
-    >>> from utf8fpga.model import decode
-    >>> simulate(b"\\xc2A") == [list(decode(b"\\xc2A"))]
-    True
+    >>> simulate(b"\\xc2A")
+    [[Word(code_point=65533, error=<ErrorKind.TRUNCATED: 6>), Word(code_point=65, error=None)]]
     """
     try:
         several: Iterable[Iterable[int]] = [bytes(memoryview(texts))]  # type: ignore[arg-type]  # TypeError if not
     except TypeError:
         several = cast("Iterable[Iterable[int]]", texts)
     streams = {each.name: options.pop(each.name) for each in fields(StreamOptions) if each.name in options}
-    core = DecoderParameters(kind=True, length=True, **options).build()
+    core = DecoderParameters(kind=True, **options).build()
     result = Simulation(core, engine=engine, netlist=netlist).run(several, vcd=vcd, **streams)
-    return cast("list[list[Item]]", result.texts)
+    return cast("list[list[Word]]", result.texts)

@@ -118,7 +118,7 @@ class _Flat(Window):
             context.units,
             present,
             frozenset(),
-            spans=window.spans,
+            counts=window.parameters.kind,
             resets_words=window.resets_words,
         )
         self.stage.values[self.keep] = list(context.present)
@@ -313,8 +313,6 @@ class _Bench(Elaboratable):
         alike = [found.error == slot.word.error, undefined | (found.code_point == slot.word.code_point)]
         if decoder.parameters.kind:
             alike.append(Value.cast(found.kind) == slot.word.kind)
-        if decoder.parameters.length:
-            alike.append(found.length == slot.word.length)
         return (found.keep == slot.valid) & Mux(slot.valid, Cat(*alike).all(), ~found.error)
 
     def _hold_last(self, m: Module, contexts: Sequence[_Context], moves: Value) -> _Held:

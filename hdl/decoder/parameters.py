@@ -45,15 +45,15 @@ _TABLES = tuple(name for name, table in CATALOGUE.items() if table.longest > 1)
 
 
 class Word(NamedTuple):
-    """An output symbol of a decoder without the fields `kind` and `length`.
+    """An output symbol of a decoder.
 
     Attributes:
         code_point: the code point; U+FFFD where ill-formed.
-        error: whether the item is ill-formed.
+        error: whether the item is ill-formed; of a decoder with `kind` the cause, or None.
     """
 
     code_point: int
-    error: bool
+    error: ErrorKind | bool | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,6 @@ class DecoderParameters(TableParameters):
             of a transcoder has.
         fastest: of a parallel decoder, whether it has the most register stages; default: with many lanes.
         kind: items have the cause of their error.
-        length: items have their number of code units.
 
     Raises:
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
@@ -96,7 +95,6 @@ class DecoderParameters(TableParameters):
         flags=("--packed", "--sparse"),
     )
     kind: bool = False
-    length: bool = False
     replacement: bool = True
     fastest: bool = False
 
@@ -127,7 +125,7 @@ class DecoderParameters(TableParameters):
     @property
     def item_layout(self) -> data.StructLayout:
         """An item at the output."""
-        return item_layout(self.table, kind=self.kind, length=self.length)
+        return item_layout(self.table, kind=self.kind)
 
     @property
     def slots_layout(self) -> data.StructLayout:
@@ -155,39 +153,37 @@ class DecoderParameters(TableParameters):
         from utf8fpga.model.arrays import PacketDecoder
 
         try:
-            return PacketDecoder(self.table, causes=self.kind or self.length, replacement=self.replacement)
+            return PacketDecoder(self.table, causes=self.kind, replacement=self.replacement)
         except TableError:
             return None
 
-    def comparable(self, symbol: Item) -> Item | Word:
-        """The item if the decoder has the fields `kind` and `length`, otherwise a `Word`."""
-        if self.kind and self.length:
-            return symbol
-        return Word(symbol.code_point, symbol.error is not None)
+    def comparable(self, symbol: Item) -> Word:
+        """The item without its place in the text, and without `kind` without the cause of its error."""
+        return Word(symbol.code_point, symbol.error if self.kind else symbol.error is not None)
 
-    def observed(self, fields: Mapping[str, int], previous: Any) -> Item | Word:
-        """The item, or the `Word` of a decoder without `kind` or `length`.
+    def observed(self, fields: Mapping[str, int]) -> Word:
+        """The word.
 
         Raises:
             InvalidArgumentError: `error` and `kind` contradict each other, or `kind` is not an `ErrorKind`.
         """
         error = bool(fields["error"])
         code_point = REPLACEMENT_CHARACTER if error and not self.replacement else fields["code_point"]
-        if not (self.kind and self.length):
+        if not self.kind:
             return Word(code_point, error)
         kind = ErrorKind(fields["kind"]) if fields["kind"] else None
         if error != (kind is not None):
             raise InvalidArgumentError(
                 f"the error flag is {fields['error']}, but the kind is Kind.{kind.name if kind else 'NONE'}"
             )
-        return Item(previous.offset + previous.length if previous else 0, fields["length"], code_point, kind)
+        return Word(code_point, kind)
 
     def observable(self) -> DecoderParameters:
-        """With `kind` and `length`."""
-        return replace(self, kind=True, length=True)
+        """With `kind`."""
+        return replace(self, kind=True)
 
-    def label(self, symbol: Item | Word) -> str:
-        """The code point; of an ill-formed item the cause of its error, or ``error`` if the item has no cause."""
+    def label(self, symbol: Word) -> str:
+        """The code point; of an ill-formed item the cause of its error, or ``error`` without `kind`."""
         if symbol.error:
             return symbol.error.name.replace("_", " ").lower() if isinstance(symbol.error, ErrorKind) else "error"
         return f"U+{symbol.code_point:04X}"

@@ -277,7 +277,6 @@ class _Slot:
             else self.code_point
         )
         self.kind = Signal(Kind, reset_less=True)
-        self.length = Signal(range(decoder.parameters.table.longest + 1), reset_less=True)
 
     @property
     def open(self) -> Value:
@@ -344,8 +343,6 @@ class _Slot:
                 m.d.sync += self.kind.eq(
                     Mux(self.completed, Kind.NONE, Mux(unfinished, Kind.INCOMPLETE, control.stray_kind(unit)))
                 )
-            if self._parameters.length:
-                m.d.sync += self.length.eq(Mux(continued & self.open, self.length + 1, 1))
             with m.If(closes):
                 m.d.sync += self.remaining.eq(0)
 
@@ -356,6 +353,4 @@ class _Slot:
             broken = self._control.broken_kind(self.context(arriving.unit))
             ended = Mux(arriving.keep, broken, Kind.INCOMPLETE)
             fields.append(Mux(self.open, ended, self.kind))
-        if self._parameters.length:
-            fields.append(self.length)
         return Cat(*fields, self.keep, self.last)

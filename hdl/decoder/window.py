@@ -54,7 +54,6 @@ class ItemWindow(wiring.Component):
         ports: by name the other ports, from the layout of a beat of `slots_layout`.
 
     Attributes:
-        spans: the position of each unit in its sequence must be known.
         resets_words: U+FFFD and upper bits of a code point that are 0 are resets of registers, see `Window.resets`.
     """
 
@@ -63,7 +62,6 @@ class ItemWindow(wiring.Component):
     def __init__(self, parameters: DecoderParameters, ports: Mapping[str, Any], *, always_ready: bool = True) -> None:
         self.parameters, self.lanes, self.stages = parameters, parameters.lanes, parameters.stages
         self.control = WindowControl.of(parameters.table)
-        self.spans = parameters.kind or parameters.length
         if parameters.kind:
             self.control.serial.check_kinds()
         units = beat_layout(parameters.table.unit_width, self.lanes)
@@ -88,8 +86,6 @@ class ItemWindow(wiring.Component):
             alone = Mux(is_open, Kind.INCOMPLETE, serial.stray_kind(unit))
             contents["kind"] = Mux(completed, Kind.NONE, alone)
             contents |= {"unit": unit, "needed": beat.needed[lane], "is_open": is_open}
-        if self.parameters.length:
-            contents["length"] = beat.length[lane]
         return contents
 
     def item(self, contents: Mapping[str, Value], goes_on: Value, next_unit: Value, next_keep: Value) -> Value:
@@ -108,8 +104,6 @@ class ItemWindow(wiring.Component):
             code = code & serial.opens(unit).replicate(len(code))
             broken = serial.broken_kind(serial.context(next_unit, contents["needed"], code, unit))
             fields.append(Mux(contents["is_open"] & next_keep, broken, contents["kind"]))
-        if self.parameters.length:
-            fields.append(contents["length"])
         return Cat(*fields)
 
     def inner_item(self, beat: Window, lane: int, *, by_reset: bool = False) -> Value:
@@ -130,7 +124,7 @@ class ItemWindow(wiring.Component):
             self.stages.steps,
             first=first,
             pauses=pauses,
-            spans=self.spans,
+            counts=self.parameters.kind,
             resets_words=self.resets_words,
         )
 

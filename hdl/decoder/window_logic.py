@@ -252,7 +252,7 @@ class Window:
         cuts: the steps after which there are registers, see `PipelineStages.steps`.
         first: no unit of this packet came before the first lane; None without pauses, where history says so.
         pauses: for each stage the bit that lets beats advance at the end of a cycle; None: they always advance.
-        spans: also compute the position of each unit in its sequence, for causes and lengths.
+        counts: also compute how many units a sequence needs, for causes.
 
     Attributes:
         stages: the stages, that at the input first.
@@ -263,10 +263,9 @@ class Window:
         incomplete, short: it completes no sequence, and none of `WindowControl.long_lengths`.
         open: it is part of a sequence that needs more units.
         longer: by number of units, whether that sequence has more.
-        length, needed: with `spans`, the units of the sequence so far, and bit k: more than k further ones are needed.
+        needed: with `counts`, bit k: the sequence needs more than k further units.
     """
 
-    length: Lanes
     needed: Lanes
 
     def __init__(
@@ -280,11 +279,11 @@ class Window:
         *,
         first: Value | None = None,
         pauses: Sequence[Value] | None = None,
-        spans: bool = False,
+        counts: bool = False,
         resets_words: bool = False,
     ) -> None:
         self.control, self.pipeline, self.lanes, self.cuts = control, pipeline, len(units), cuts
-        self.first, self.pauses, self.spans, self.resets_words = first, pauses, spans, resets_words
+        self.first, self.pauses, self.counts, self.resets_words = first, pauses, counts, resets_words
         self.stages = [source]
         self.made: list[Lanes] = []
         self.unit = self.give("unit", units)
@@ -452,7 +451,7 @@ class Window:
         places = [*self._firsts.values(), *self._seconds.values(), *self._thirds.values()]
         continuing = [third for n, third in self._thirds.items() if n > 3]
         plain = self._in_pair, self._in_three, self._done, self._opens
-        self._cut("thirds", self.trail, *plain, *(places if self.spans else continuing))
+        self._cut("thirds", self.trail, *plain, *(places if self.counts else continuing))
 
     def _is_in_three(self, lane: int) -> Value:
         # Not the OR of `_thirds`: synthesis would then put the look-up tables of two registers in a row.
@@ -484,8 +483,7 @@ class Window:
         else:
             self.completed = self.each("completed", self._is_completed, "The unit ends a well-formed sequence.")
         self.open = self.each("open", self._is_open, "The sequence that the unit is in needs more units.")
-        if self.spans:
-            self.length = self.each("length", self._length)
+        if self.counts:
             self.needed = self.each("needed", self._needed)
         self._cut("ends", *self.made[before:])
 
@@ -519,12 +517,6 @@ class Window:
         if bound == 3:
             return ~self._done[lane]
         return any_of(self._so_far(n, n, lane) for n in self.control.lengths if n > bound)
-
-    def _length(self, lane: int) -> Value:
-        parts = [(self._so_far(n, count, lane), count) for n in self.control.lengths for count in range(2, n + 1)]
-        alone = ~any_of(part for part, _ in parts)
-        bits = range(self.control.table.longest.bit_length())
-        return Cat(any_of(part for part, count in [(alone, 1), *parts] if count >> bit & 1) for bit in bits)
 
     def _needed(self, lane: int) -> Value:
         parts = [(self._so_far(n, count, lane), n - count) for n in self.control.lengths for count in range(1, n)]

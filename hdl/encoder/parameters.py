@@ -52,7 +52,7 @@ class UnitParameters(CoreParameters):
         """The unit without the number of input symbols."""
         return OutputUnit(symbol.value, symbol.error)
 
-    def observed(self, fields: Mapping[str, int], previous: Any) -> OutputUnit:
+    def observed(self, fields: Mapping[str, int]) -> OutputUnit:
         """The unit, with its bytes in the order of a number."""
         return OutputUnit(self.target.swapped(fields["unit"]), bool(fields["error"]))
 

@@ -98,7 +98,6 @@ _REPORT_MEANINGS = {
     "errors": "number of ill-formed items",
     "units": "number of code units",
     "code_points": "number of code points, with one U+FFFD for each ill-formed item",
-    "utf16_units": "number of 16-bit units of the same text in UTF-16",
 }
 
 
@@ -187,8 +186,6 @@ def _user_lines(made: SymbolPorts, wanted: str) -> Iterator[str]:
 def _meaning(name: str, wanted: str) -> str:
     if name == "error":
         return f"1 for an ill-formed item; 0 if no {wanted} is present"
-    if name == "length":
-        return "the number of code units of the item"
     kinds = ", ".join(f"{kind.value} {kind.name}" for kind in ErrorKind)
     return f"the cause of the error: {kinds}; 0 if well-formed"
 

@@ -57,7 +57,6 @@ class WrittenModule(NamedTuple):
         words = [*command_words(parameters_of(core)), *(["--name", name] if name != default else [])]
         flags = {
             "--kind": getattr(core.parameters, "kind", False),
-            "--length": getattr(core.parameters, "length", False),
             "--reset-low": reset_low,
         }
         words += [flag for flag, is_set in flags.items() if is_set]

@@ -40,7 +40,7 @@ def test_proved() -> None:
         assert len(results) == (len(PACKER_COVERS) if wanted == "cover" else 1)
 
 
-WIDE = item_layout(RFC_2279, kind=True, length=True)
+WIDE = item_layout(RFC_2279, kind=True)
 
 
 @pytest.mark.smoke

@@ -38,7 +38,7 @@ CHOSEN = [
     *product(("packed-2",), (*HALVES, "cover", "independence")),
     *product(("packed-2",), ("netlist-ice40", "netlist-ecp5")),
     *product(("parallel-8",), ("equivalence", "latency")),
-    *((f"parallel-{name}", "equivalence") for name in ("4-full", "2-fastest", "4-area", "4-full-rfc-2279")),
+    *((f"parallel-{name}", "equivalence") for name in ("4-kind", "2-fastest", "4-area", "4-kind-rfc-2279")),
 ]
 """Proved with the marker `proof`, of which CI runs a sample; `utf8fpga prove` proves all configurations."""
 

@@ -20,10 +20,10 @@ from utf8fpga.hdl import (
 @pytest.mark.parametrize(
     "options",
     [
-        "--lanes 1 --reset-low --kind --length",
+        "--lanes 1 --reset-low --kind",
         "--lanes 2 --sparse --kind",
         pytest.param("--lanes 3 --kind", marks=pytest.mark.slow),
-        pytest.param("--lanes 4 --sparse --length --reset-low", marks=pytest.mark.slow),
+        pytest.param("--lanes 4 --sparse --kind --reset-low", marks=pytest.mark.slow),
     ],
 )
 def test_no_warnings_with_options_at_the_edges(options: str, tmp_path: Path) -> None:
@@ -38,8 +38,7 @@ def test_no_warnings_with_options_at_the_edges(options: str, tmp_path: Path) -> 
 
 
 def test_the_header_of_a_core_has_the_options_of_its_ports() -> None:
-    text = axi_verilog(DecoderParameters(kind=True, length=True).build(), reset_low=True)
-    assert "// Command: utf8fpga generate --kind --length --reset-low\n" in text
+    text = axi_verilog(DecoderParameters(kind=True).build(), reset_low=True)
+    assert "// Command: utf8fpga generate --kind --reset-low\n" in text
     assert "//                 bits 3 to 1: the cause of the error: 1 UNEXPECTED_CONTINUATION" in text
-    assert "//                 bits 6 to 4: the number of code units of the item\n" in text
     assert "// clk, rst_n      rising edge; synchronous, active low\n" in text

@@ -242,13 +242,12 @@ def test_partial_beats_within_a_packet_are_where_the_header_has_them() -> None:
 PORTS: dict[str, tuple[CoreParameters, str, list[str]]] = {
     # The bits of m_axis_tuser are those of docs/verilog-reference.md.
     "decoder": (
-        DecoderParameters(lanes=2, kind=True, length=True),
+        DecoderParameters(lanes=2, kind=True),
         "rst_n",
         [
             "clk, rst_n rising edge; synchronous, active low ",
-            "m_axis_tuser 7 bits per code point: bit 0: 1 for an ill-formed item;",
+            "m_axis_tuser 4 bits per code point: bit 0: 1 for an ill-formed item;",
             "bits 3 to 1: the cause of the error: 1 UNEXPECTED_CONTINUATION, ",
-            "bits 6 to 4: the number of code units of the item ",
         ],
     ),
     "tap": (

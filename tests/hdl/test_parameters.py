@@ -24,8 +24,8 @@ from utf8fpga.hdl import (
     parameters_of,
 )
 from utf8fpga.hdl.cores import CORES
+from utf8fpga.hdl.encoder.parameters import GATE_ENCODINGS
 from utf8fpga.model import CATALOGUE, RFC_2279, TABLE_3_7, InvalidArgumentError, TableError
-from utf8fpga.model.encodings import ENCODINGS
 
 VALUES: dict[str, list[Any]] = {
     "table": [TABLE_3_7, RFC_2279],
@@ -51,12 +51,7 @@ POSSIBLE = possible()
 
 def test_the_values_cover_every_option() -> None:
     assert list(VALUES) == list(DecoderParameters.options())
-    assert {each.name for each in fields(DecoderParameters)} - set(VALUES) == {
-        "kind",
-        "length",
-        "replacement",
-        "fastest",
-    }
+    assert {each.name for each in fields(DecoderParameters)} - set(VALUES) == {"kind", "replacement", "fastest"}
     assert len(POSSIBLE) > 20
 
 
@@ -121,7 +116,6 @@ def test_the_dictionary_is_json() -> None:
         "packed": True,
         "replacement": True,
         "kind": False,
-        "length": False,
         "fastest": False,
     }
 
@@ -137,7 +131,7 @@ TYPES = {
     "lanes": int,
     "width": int,
     "user": int,
-    **dict.fromkeys(("packed", "replacement", "kind", "length", "fastest"), bool),
+    **dict.fromkeys(("packed", "replacement", "kind", "fastest"), bool),
     **dict.fromkeys(("to", "from_", "optimize"), str),
 }
 """The fields of all cores with these types; the other is `table`."""
@@ -171,7 +165,7 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
     "encoder": [
         ({"lanes": 0}, "lanes 0 is not in 1..64"),
         ({"lanes": 65}, "lanes 65 is not in 1..64"),
-        ({"to": "latin-1"}, f"to 'latin-1' is not one of {', '.join(ENCODINGS)}"),
+        ({"to": "latin-1"}, f"to 'latin-1' is not one of {', '.join(GATE_ENCODINGS)}"),
     ],
     "transcoder": [
         ({"lanes": 257}, "lanes 257 is not in 1..256"),

@@ -20,7 +20,7 @@ from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableEr
 from utf8fpga.model.table import BitPattern, Range, Row
 from utf8fpga.sim import Simulation
 
-FULL: dict[str, Any] = {"kind": True, "length": True}
+FULL: dict[str, Any] = {"kind": True}
 
 GAPS = EncodingTable.parse(
     "gaps after each second unit",

@@ -94,7 +94,7 @@ def test_traffic_of_wide_symbols_and_without_a_table() -> None:
 
 CORRECT = {
     "serial": DecoderParameters(optimize="area"),
-    "serial, all fields": DecoderParameters(kind=True, length=True),
+    "serial, all fields": DecoderParameters(kind=True),
     "without U+FFFD": DecoderParameters(lanes=2, packed=False, replacement=False),
     "packed": DecoderParameters(lanes=4, packed=True),
     "packed, many stages": DecoderParameters(lanes=4, fastest=True),
@@ -162,7 +162,7 @@ def test_a_soak_sends_each_packet_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_a_text_in_any_parts_is_equal(lanes: int) -> None:
-    simulation = simulation_of(DecoderParameters(lanes=lanes, kind=True, length=True))
+    simulation = simulation_of(DecoderParameters(lanes=lanes, kind=True))
     numbers: list[int] = []
     kinds = 0
 

@@ -242,7 +242,7 @@ CORES: dict[str, tuple[CoreParameters, list[Any], int]] = {
 
 @requires_icarus
 def test_the_bench_passes_with_every_core_and_options_of_the_ports_and_rejects_others(tmp_path: Path) -> None:
-    decoder = DecoderParameters(lanes=2, packed=False, kind=True, length=True)
+    decoder = DecoderParameters(lanes=2, packed=False, kind=True)
     circuits = {
         "decoder": axi_verilog(decoder.build(), "decoder_core", reset_low=True),
         **{name: axi_verilog(parameters.build(), f"{name}_core") for name, (parameters, _, _) in CORES.items()},

@@ -48,12 +48,12 @@ NINE_BITS = EncodingTable.parse("nine bits", "0..3 104 102..103 102..103", sourc
 
 
 DECODERS = [
-    DecoderParameters(optimize="area", kind=True, length=True),
+    DecoderParameters(optimize="area", kind=True),
     DecoderParameters(optimize="speed"),
-    DecoderParameters(lanes=2, packed=False, kind=True, length=True),
+    DecoderParameters(lanes=2, packed=False, kind=True),
     DecoderParameters(lanes=4, packed=True),
     DecoderParameters(table=NINE_BITS, lanes=2, packed=False),
-    DecoderParameters(lanes=4, kind=True, length=True),
+    DecoderParameters(lanes=4, kind=True),
 ]
 """A value of each option of a decoder."""
 

@@ -169,7 +169,7 @@ def test_a_netlist_is_equal_to_the_python_engine_in_every_cycle(family: str) -> 
 
 
 SEVERAL_LANES = [
-    DecoderParameters(lanes=2, packed=False, kind=True, length=True),
+    DecoderParameters(lanes=2, packed=False, kind=True),
     DecoderParameters(lanes=4, packed=True),
     DecoderParameters(lanes=4, packed=False),
 ]

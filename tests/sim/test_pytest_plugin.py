@@ -241,7 +241,7 @@ def test_component_of_another_project() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
-    [DecoderParameters(lanes=4), DecoderParameters(kind=True, length=True), TranscoderParameters(to="utf-16-le")],
+    [DecoderParameters(lanes=4), DecoderParameters(kind=True), TranscoderParameters(to="utf-16-le")],
     ids=lambda parameters: parameters.name,
 )
 def test_cores_of_this_project_pass(parameters: Any) -> None:

@@ -13,11 +13,11 @@ import pytest
 from amaranth.hdl import Module
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.decoders import sparse_decoder
+from support.decoders import sparse_decoder, words
 from support.faulty_cores import VIOLATIONS, FaultyCore, PortFault, valid_is_never_asserted
 from support.oracle import refusal
 
-from utf8fpga.hdl import DecoderParameters, decoder_core
+from utf8fpga.hdl import DecoderParameters, Word, decoder_core
 from utf8fpga.hdl.decoder.window_logic import Window
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, Item, decode
 from utf8fpga.sim import ContractError, Simulation, compare, simulate
@@ -31,7 +31,7 @@ TEXT = b"A\xc3\xa9\xe0\x80Z"
 
 
 def faulty(fault: PortFault, **options: Any) -> Simulation:
-    parameters = DecoderParameters(optimize="speed", kind=True, length=True, **options)
+    parameters = DecoderParameters(optimize="speed", kind=True, **options)
     return Simulation(FaultyCore(parameters, fault), parameters)
 
 
@@ -63,7 +63,7 @@ def test_missing_last_item_is_detected() -> None:
             m.d.comb += [outer.output.payload.keep.eq(0), outer.output.payload.symbols[0].error.eq(0)]
 
     found = compare(faulty(last_item_is_lost), TEXT)
-    assert (found.units, found.expected, found.simulated) == ((0x41,), Item(0, 1, 0x41, None), None)
+    assert (found.units, found.expected, found.simulated) == ((0x41,), Word(0x41, None), None)
 
 
 @pytest.mark.smoke
@@ -125,9 +125,9 @@ def test_decoder_that_reads_lanes_without_a_unit_is_detected(monkeypatch: pytest
 @pytest.mark.smoke
 def test_simulate_accepts_one_text_or_several(tmp_path: Path) -> None:
     texts = [TEXT, b"", b"\xc2"]
-    assert simulate(TEXT) == [list(decode(TEXT))]
-    assert simulate(texts, separate_ends=[True]) == [list(decode(text)) for text in texts]
-    assert simulate(texts, optimize="speed", vcd=tmp_path / "w.vcd") == [list(decode(text)) for text in texts]
+    assert simulate(TEXT) == [words(TEXT)]
+    assert simulate(texts, separate_ends=[True]) == [words(text) for text in texts]
+    assert simulate(texts, optimize="speed", vcd=tmp_path / "w.vcd") == [words(text) for text in texts]
     assert "$enddefinitions" in (tmp_path / "w.vcd").read_text()
 
 
@@ -137,8 +137,8 @@ def separated(text: bytes) -> memoryview:
 
 @pytest.mark.parametrize("make", [bytearray, memoryview, separated, lambda text: array("B", text)])
 def test_any_bytes_like_object_is_one_text(make: Callable[[bytes], Any]) -> None:
-    assert simulate(make(TEXT)) == [list(decode(TEXT))]
-    assert simulate([make(TEXT), make(b"")]) == [list(decode(TEXT)), []]
+    assert simulate(make(TEXT)) == [words(TEXT)]
+    assert simulate([make(TEXT), make(b"")]) == [words(TEXT), []]
 
 
 NOT_8_BITS = "is not an integer of 8 bits: give one in 0..0xff"
@@ -179,7 +179,7 @@ def test_run_after_a_failed_run_is_correct() -> None:
         with pytest.raises(ContractError):
             wrong.run([TEXT])
     once = Simulation()
-    assert once.run([TEXT]).texts == once.run([TEXT]).texts == [list(decode(TEXT))]
+    assert once.run([TEXT]).texts == once.run([TEXT]).texts == [words(TEXT)]
 
 
 def test_compare_calls_back_with_each_item_and_each_unit() -> None:

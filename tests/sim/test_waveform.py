@@ -26,7 +26,7 @@ from utf8fpga.sim import ContractError, Simulation
 from utf8fpga.sim.strategies import any_text, pauses
 from utf8fpga.sim.waveform import _changes, _nets
 
-FULL = {"kind": True, "length": True}
+FULL = {"kind": True}
 TEXT = bytes.fromhex("E1 80 41 F0 9F 98 80 C2")
 
 
@@ -179,9 +179,9 @@ def test_transfers_in_the_waveform_are_the_bytes_and_the_items(
                 field = ("output", f"symbols_{lane}")
                 kind = values[(*field, "kind")]
                 error = None if kind == "NONE" else ErrorKind[str(kind)]
-                received.append((values[(*field, "length")], values[(*field, "code_point")], error))
+                received.append((values[(*field, "code_point")], error))
     assert bytes(sent) == b"".join(texts)
-    assert received == [(item.length, item.code_point, item.error) for text in texts for item in decode(text)]
+    assert received == [(item.code_point, item.error) for text in texts for item in decode(text)]
 
 
 class NeverReady(SerialDecoder):
@@ -206,7 +206,7 @@ import sys
 from pathlib import Path
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.sim import Simulation
-simulation = Simulation(DecoderParameters(lanes=2, packed=True, kind=True, length=True).build())
+simulation = Simulation(DecoderParameters(lanes=2, packed=True, kind=True).build())
 simulation.run([b"\\xc2A", b"B"], vcd=Path("w.vcd"))
 """
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decoders of one architecture, whatever the defaults are."""
+"""Decoders of one architecture, whatever the defaults are, and what they output."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from utf8fpga.hdl import DecoderParameters, ParallelDecoder
-from utf8fpga.model import TABLE_3_7, EncodingTable
+from utf8fpga.hdl import DecoderParameters, ParallelDecoder, Word
+from utf8fpga.model import TABLE_3_7, EncodingTable, decode
 
 SMALL = EncodingTable.parse(
     "small",
@@ -18,6 +19,11 @@ SMALL = EncodingTable.parse(
     unit_width=5,
 )
 """Sequences of one and of two units."""
+
+
+def words(text: Iterable[int], table: EncodingTable = TABLE_3_7) -> list[Word]:
+    """The items of the model as the words of a decoder with causes."""
+    return [Word(item.code_point, item.error) for item in decode(text, table)]
 
 
 def sparse_decoder(table: EncodingTable = TABLE_3_7, **parameters: Any) -> ParallelDecoder:
