@@ -687,6 +687,7 @@ def test_table_of_points() -> None:
 @pytest.fixture(scope="module")
 def plots() -> Any:
     """The axes of throughput and area per lane of `OVER_LANES` in matplotlib."""
+    pytest.importorskip("matplotlib", reason="requires the extra 'plots'")
     return draw_scaling(OVER_LANES).axes
 
 
@@ -717,6 +718,7 @@ def test_plots_have_the_figures(plots: Any) -> None:
         assert shown["parallel, ECP5-85F speed 6"] == (LANES, pytest.approx(parallel))
 
 
+@pytest.mark.usefixtures("plots")
 def test_plot_file_has_the_digest_and_is_reproducible() -> None:
 
     code = "import sys, json; from utf8fpga.bench.plot import scaling_plot; "
@@ -735,6 +737,7 @@ def test_plot_file_has_the_digest_and_is_reproducible() -> None:
     assert re.sub(number, "0", first) == re.sub(number, "0", second)
 
 
+@pytest.mark.usefixtures("plots")
 def test_plot_without_data_is_rejected() -> None:
     nothing = OVER_LANES | {"figures": [recorded(1, None)]}
     assert refusal(PlotError, scaling_plot, nothing) == "nothing to plot: no figure has lanes, area and GB/s"
@@ -770,9 +773,12 @@ INCORRECT_USE = {
 @pytest.mark.parametrize(("arguments", "message"), INCORRECT_USE.items(), ids=INCORRECT_USE)
 def test_incorrect_use_is_one_line_and_status_2(arguments: str, message: str, tmp_path: Path) -> None:
     done = bench("--cache", tmp_path / "cache", *arguments.split())
+    if extra := re.search(r"is not installed: .*pip install 'utf8fpga\[(\w+)\]'", done.stderr):
+        pytest.skip(f"requires the extra {extra[1]!r}")
     assert (done.stderr, done.stdout, done.returncode) == (f"utf8fpga: {message}\n", "", 2)
 
 
+@pytest.mark.usefixtures("plots")
 def test_plot_that_cannot_be_written_is_reported_before_the_measurement(tmp_path: Path) -> None:
     # A measurement would need this tool.
     environment = {**os.environ, "NEXTPNR_ICE40": "/nonexistent"}
@@ -795,6 +801,7 @@ def test_default_cache_is_the_cache_of_the_user(tmp_path: Path) -> None:
         assert (tmp_path / "mine" / "utf8fpga" / "bench").is_dir()
 
 
+@pytest.mark.usefixtures("plots")
 def test_foreign_core_in_the_command(foreign: Path, tools: FakeTools, tmp_path: Path) -> None:
     (tmp_path / "ports.toml").write_text("bytes_per_clock = 0.5\nlanes = 1\n")
     words = ["--device", "hx8k", "--lanes", "1", "--seeds", "2-4", "--cache", tmp_path / "cache", "--jobs", "1"]

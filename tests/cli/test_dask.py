@@ -47,6 +47,7 @@ def test_incorrect_use(command: str, message: str) -> None:
 @pytest.mark.filterwarnings("default")  # warnings of the cluster itself
 @pytest.mark.parametrize("command", ["bench --device hx8k --lanes 1", "prove serial-area", "simulate --soak 1kB"])
 def test_unreachable_cluster(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="requires the extra 'dask'")
     monkeypatch.setattr("utf8fpga.hdl.jobs.CONNECT_SECONDS", 0.2)
     monkeypatch.chdir(tmp_path)
     with socket.socket() as used:

@@ -29,7 +29,7 @@ try:
 except ModuleNotFoundError:
     ArrayOutput = None
 
-needs_numpy = pytest.mark.skipif(ArrayOutput is None, reason="the extra 'arrays' is not installed")
+needs_numpy = pytest.mark.skipif(ArrayOutput is None, reason="requires the extra 'arrays'")
 FORMS = ["text", "json", "summary"]
 by_output = pytest.mark.parametrize(
     "output", [PlainOutput, pytest.param(ArrayOutput, marks=needs_numpy)], ids=["plain", "arrays"]

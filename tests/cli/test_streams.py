@@ -116,12 +116,6 @@ def test_waveform_does_not_replace_a_device(folder: Path) -> None:
     assert Path("/dev/null").is_char_device()
 
 
-def test_file_name_of_maximal_length(folder: Path) -> None:
-    name = "x" * os.pathconf(folder, "PC_NAME_MAX")
-    assert bash(f"utf8fpga decode text -o {name}", folder).returncode == 0
-    assert (folder / name).read_text("utf-8") == "né\n"
-
-
 # Signals.
 
 

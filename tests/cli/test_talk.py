@@ -84,6 +84,7 @@ def test_a_check_without_difference(form: str, file: Path) -> None:
 @contextmanager
 def running(core: CoreParameters | None = None) -> Iterator[str]:
     """The port of a virtual board in another thread."""
+    pytest.importorskip("serial", reason="requires the extra 'serial'")
     board = VirtualBoard("icebreaker", baud=SPEED, core=core)
     with VirtualPort(board).running() as port:
         yield port
@@ -92,6 +93,7 @@ def running(core: CoreParameters | None = None) -> Iterator[str]:
 @contextmanager
 def board_process() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """The port of a virtual board in another process, and the process."""
+    pytest.importorskip("serial", reason="requires the extra 'serial'")
     command = [*COMMAND, "boards", "run", "icebreaker", "--rtl", *BAUD]
     with started(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         yield process.stdout.readline().decode().strip(), process

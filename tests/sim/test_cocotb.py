@@ -25,8 +25,8 @@ from utf8fpga.hdl import (
     axi_verilog,
 )
 
-pytest.importorskip("cocotb", reason="cocotb is not installed")
-pytest.importorskip("cocotbext.axi", reason="cocotbext-axi is not installed")
+pytest.importorskip("cocotb", reason="requires the extra 'cocotb'")
+pytest.importorskip("cocotbext.axi", reason="requires the extra 'cocotb'")
 
 from cocotbext.axi import AxiStreamFrame
 

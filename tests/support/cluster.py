@@ -15,7 +15,7 @@ from support.processes import LIMIT_SECONDS
 @contextmanager
 def local_cluster() -> Iterator[str]:
     """The address of its scheduler; skips the test if Dask is not installed."""
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    distributed = pytest.importorskip("distributed", reason="requires the extra 'dask'")
     settings = importlib.import_module("dask").config
     options = {"processes": False, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (

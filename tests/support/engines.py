@@ -17,7 +17,9 @@ from utf8fpga.sim.strategies import stream_patterns, texts
 ENGINE = "compiled" if has_compiler() else "python"
 """The faster one; both are compared with each other in `tests/sim/test_compiled.py`."""
 
-requires_compiler = pytest.mark.skipif(not has_compiler(), reason="no C compiler is installed")
+requires_compiler = pytest.mark.skipif(
+    not has_compiler(), reason="requires a C compiler, which the extra 'compiled' installs"
+)
 
 
 def _outcome(simulation: Simulation, given: Sequence[Sequence[int]], patterns: dict[str, Any]) -> Run | str:

