@@ -122,7 +122,7 @@ class Counterexample:
         beat = simulation.core.output.payload.shape().from_bits(payload)
         for lane in range(simulation.core.lanes):
             try:
-                symbol = simulation.symbol(payload, lane, self.given[-1][-1] if self.given[-1] else None)
+                symbol = simulation.symbol(payload, lane)
             except ContractError as error:
                 symbol = f"({error})"
             if symbol is not None:

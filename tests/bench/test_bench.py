@@ -390,19 +390,6 @@ def test_failed_job_is_reported_and_the_others_continue(tools: FakeTools, cache:
     assert again.error is None
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("sys.exit()", "nextpnr-ice40 reported no clock frequency"),
-        ("import os; os.kill(os.getpid(), 9)", "nextpnr-ice40 failed with status -9: it printed nothing"),
-    ],
-)
-def test_tool_without_output(body: str, message: str, tools: FakeTools) -> None:
-    tools.install(body=body)
-    [figure] = measured([POINT])
-    assert figure.error.endswith(message)
-
-
 # Foreign cores
 
 
@@ -526,16 +513,6 @@ def test_wrapper_drives_the_reset_with_its_polarity(active: str, foreign: Path, 
     assert "model found: FAIL" in sometimes
 
 
-@pytest.mark.parametrize("which", ["foreign", "helper", "counter"])
-def test_wrapper_has_a_register_on_every_port(which: str, foreign: Path, tmp_path: Path) -> None:
-    core = COUNTER if which == "counter" else foreign_core([foreign], which)
-    sources, top = core.between_registers
-    printed = simulated(sources, top, tmp_path, "stat -width")
-    widths = {int(width) for width in re.findall(r"\$s?dffe?_(\d+)", printed)}
-    fed, read = (sum(width for _, width in ports) for ports in (core.inputs, core.outputs))
-    assert {fed, read} <= widths | {0}
-
-
 def test_escaped_names(tmp_path: Path) -> None:
     path = tmp_path / "x.v"
     path.write_text(r"module \my-core (input clk, input \a.b , output \c+d ); assign \c+d = \a.b ; endmodule")
@@ -543,16 +520,6 @@ def test_escaped_names(tmp_path: Path) -> None:
     assert (core.top, core.inputs, core.outputs) == ("my-core", (("a.b", 1),), (("c+d", 1),))
     sources, top = core.between_registers
     simulated(sources, top, tmp_path, "check -assert")
-
-
-def test_systemverilog_and_multiple_files(tmp_path: Path) -> None:
-    (tmp_path / "a.sv").write_text(
-        "module a(input logic clk, d, output logic q); always_ff @(posedge clk) q <= d; endmodule"
-    )
-    (tmp_path / "b.v").write_text("module b(input clk, input d, output q); a x(clk, d, q); endmodule")
-    core = foreign_core([tmp_path / "b.v", tmp_path / "a.sv"])
-    assert (core.top, core.inputs) == ("b", (("d", 1),))
-    assert [name for name, _ in core.sources] == ["core.v", "core1.sv"]
 
 
 INVALID_PORTS = {

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 
 import pytest
 from amaranth.hdl import Cat, Module, Signal
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.benches import run_benches
 from support.oracle import refusal
 
@@ -352,22 +350,6 @@ def test_break_during_a_full_buffer_is_delayed() -> None:
 def test_second_break_during_a_full_buffer_gives_lost() -> None:
     found = overflowing([*filling(), STOP, STOP], depth=8)
     assert found.words == [*filling(), *LOST, 0x17F, *END]
-
-
-@settings(max_examples=8)
-@given(
-    depth=st.integers(4, 9),
-    runs=st.lists(st.tuples(st.integers(0, 16), st.integers(1, 3)), min_size=2, max_size=6),
-    wide=st.integers(0, 3),
-)
-@pytest.mark.slow
-def test_every_loss_gives_lost(depth: int, runs: list[tuple[int, int]], wide: int) -> None:
-    code_points = iter(range(0x21, 0x17F))
-    symbols: list[int] = []
-    for length, breaks in runs:
-        points = [next(code_points) + (0x2F00 if k % 4 < wide else 0) for k in range(length)]
-        symbols += [*"".join(map(chr, points)).encode(), *[STOP] * breaks]
-    overflowing(symbols, depth)
 
 
 def test_leds() -> None:

@@ -117,18 +117,6 @@ def test_long_texts(output: Output, form: str, practice: Practice, monkeypatch: 
     check(output, form, practice, text, [0, 7, 64, 65, 300, len(text)])
 
 
-@by_output
-def test_summary_shows_every_byte_of_a_long_mark(output: Output) -> None:
-    text = b"A" + b"\x80" * 10_000 + b"B\xfc\x80\x80\x80\x80\x80"
-    whole = written(output("summary", Practice.WHOLE_SUBSEQUENCE), [text[:5], text[5:300], text[300:]]).decode()
-    assert whole.splitlines() == [
-        f"offset 1:{' 80' * 10_000} UNEXPECTED_CONTINUATION",
-        "offset 10002: FC 80 80 80 80 80 INVALID_BYTE",
-    ]
-    malformed = written(output("summary", Practice.MALFORMED_SEQUENCE), [text[-6:-2], text[-2:]])
-    assert malformed.decode() == "offset 0: FC 80 80 80 80 80 INVALID_BYTE\n"
-
-
 @needs_numpy
 @by_form
 @pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.WHOLE_SUBSEQUENCE])

@@ -113,7 +113,6 @@ def test_hexadecimal_digits_are_read_with_any_separator(page: Page, text: bytes,
         ("E1 8G", '"G" is not a hexadecimal digit: write bytes as two digits each.'),
         ("E1 \U0001f600", '"\U0001f600" is not a hexadecimal digit: write bytes as two digits each.'),
         ("caf%C3%A9", '"caf" has an odd number of digits: write bytes as two digits each.'),
-        ("E1 804", '"804" has an odd number of digits: write bytes as two digits each.'),
     ],
 )
 def test_invalid_hexadecimal_digits_have_one_message(page: Page, text: str, message: str) -> None:
@@ -146,15 +145,11 @@ def test_practices_have_the_items_of_the_model(page: Page, practice: Practice, t
     [
         # From UnicodeData.txt, chapter 4.8 and section 3.12.
         ("A", "LATIN CAPITAL LETTER A"),
-        ("\u20ac", "EURO SIGN"),
         ("\u4e16", "CJK UNIFIED IDEOGRAPH-4E16"),
-        ("\U00020000", "CJK UNIFIED IDEOGRAPH-20000"),
         ("\ud4db", "HANGUL SYLLABLE PWILH"),
         ("\U0001f600", "GRINNING FACE"),
-        ("\ufffd", "REPLACEMENT CHARACTER"),
         ("\n", "control character"),
         ("\ue000", "private use"),
-        ("\uffff", "not assigned"),
         ("\u1820", ""),
     ],
 )
