@@ -17,6 +17,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from utf8fpga.formal.helpers import delayed, how_many, named
 from utf8fpga.formal.properties import Property
+from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.packer.packer import Packer
 
 MONITORED = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
@@ -159,6 +160,10 @@ class PackerMonitors:
         self.keep_out = self._name("keep_out", outputs.keep)
         self._words_in = [self._name(f"in_{n}", Value.cast(item)) for n, item in enumerate(inputs.symbols)]
         self._words_out = [self._name(f"out_{n}", Value.cast(item)) for n, item in enumerate(outputs.symbols)]
+        # Words without such a field, those of a remover, have no errors.
+        symbol: Any = symbol_shape(self._packer.packed)
+        has_error = any(name == "error" for name, _ in symbol)
+        self._errors_out = Cat(item.error for item in outputs.symbols) if has_error else Const(0, self._packer.lanes)
         self._count_out = self._name("count_out", how_many(self.keep_out))
         self.events_out = self._name("events_out", Mux(self.delivered, self._count_out + packed.payload.last, 0))
 
@@ -227,7 +232,7 @@ class PackerMonitors:
             "overfull": self.pending > self.most,
             "empty": self.delivered & (self.events_out == 0),
             "not_contiguous": self.delivered & (self.keep_out & (self.keep_out + 1)).any(),
-            "stray_error": self.delivered & (Cat(item.error for item in packed.symbols) & ~self.keep_out).any(),
+            "stray_error": self.delivered & (self._errors_out & ~self.keep_out).any(),
             "wrong": is_out & ~is_correct,
             "partial": is_out & partial & (self.ahead + 1 == self._count_out) & ~self.idled,
             "end_alone": is_out & self.is_end & (self._count_out == 0) & ~self.wordless,

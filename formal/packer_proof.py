@@ -24,19 +24,18 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from amaranth.back import rtlil
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data
 
-from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.formal.aiger import Aig
 from utf8fpga.formal.cycles import Cycles, SolverMissingError, entailed
 from utf8fpga.formal.invariants.packer import FLUSHED_COVERS, PACKER_COVERS, PackerInvariant
 from utf8fpga.formal.invariants.registers import Registers, register_claims
 from utf8fpga.formal.packer_monitors import MONITORED, PackerMonitors
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.report import Result
-from utf8fpga.formal.slices import Place, corresponds
 from utf8fpga.formal.top import Top
+from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.model.exceptions import InvalidArgumentError
 
@@ -118,30 +117,30 @@ class PackerProof(Top):
 _AFTER_POWER_UP = 3
 """Cycles after power-up in which the invariant need not hold: registers that duplicate others have no initial value."""
 
-NARROW = data.StructLayout({"code_point": 1, "error": 1})
-"""The words for which a packer is proved: a field that is moved, and one that is 0 in lanes without a word."""
-
-
 class PackerKind(NamedTuple):
-    """A packer except for the layout of its words.
+    """A packer with what it is built from, as a key of a cache.
 
     Attributes:
         packer: the class of the packer. For mypy a class whose instances have a method `__hash__` is not hashable.
         lanes, flushes: see `Packer`.
+        fields: the name and the width of each field of a word.
     """
 
     packer: Any
     lanes: int
-    flushes: bool = True
+    flushes: bool
+    fields: tuple[tuple[str, int], ...]
 
     @staticmethod
     def of(packer: Packer) -> PackerKind:
         """That of a packer."""
-        return PackerKind(type(packer), packer.lanes, packer.flushes)
+        symbol: Any = symbol_shape(packer.sparse)
+        fields = tuple((name, field.width) for name, field in symbol)
+        return PackerKind(type(packer), packer.lanes, packer.flushes, fields)
 
-    def build(self, symbol: data.StructLayout) -> Packer:
-        """The packer of words of this layout."""
-        made: Packer = self.packer(symbol, self.lanes, flushes=self.flushes)
+    def build(self) -> Packer:
+        """The packer."""
+        made: Packer = self.packer(data.StructLayout(dict(self.fields)), self.lanes, flushes=self.flushes)
         return made
 
 
@@ -163,12 +162,12 @@ class _Design:
     @staticmethod
     @lru_cache(maxsize=4)
     def of(kind: PackerKind, *, free: bool = True) -> _Design:
-        """That of a packer with `NARROW` words; the last ones are kept.
+        """That of a packer; the last ones are kept.
 
         Args:
             free: whether all registers start with any contents, and the first cycle is a reset.
         """
-        proof = PackerProof(kind.build(NARROW))
+        proof = PackerProof(kind.build())
         aig, registers = register_claims(proof.graph(free=free), proof.given)
         claims = dict(zip(proof.invariant.parts, aig.output_bits["holds"], strict=True))
         claims |= {f"registers in cycle {cycle}": n for n, cycle in enumerate(registers, len(aig.outputs))}
@@ -213,9 +212,7 @@ def _start(design: _Design, seconds: int, *, reset: int) -> tuple[bool | None, s
     return entailed(cycles.gates, [], wanted, seconds=seconds)
 
 
-def prove_packer(
-    kind: PackerKind, wanted: str, *, symbol: data.StructLayout = NARROW, seconds: int = 600
-) -> list[Result]:
+def prove_packer(kind: PackerKind, wanted: str, *, seconds: int = 600) -> list[Result]:
     """Prove one property of a packer.
 
     The properties:
@@ -236,9 +233,6 @@ def prove_packer(
       of the input does not depend on any input in the same cycle.
     - cover: what the invariant must not rule out is reached in random runs; one result for each of `PACKER_COVERS` that
       the packer can reach.
-
-    All are proved of a packer with `NARROW` words. It is shown that one with wider words treats each of their bits in
-    the same way, see `corresponds`.
 
     The induction is the same for all properties but the last two, and is made once. If it fails, the packer may still
     be correct. It is refuted if one of some random runs violates the property.
@@ -265,8 +259,6 @@ def prove_packer(
         return [
             Result(name, wanted, "trace", cycles.get(target, 0), taken, target in cycles, target) for target in targets
         ]
-    if not moves_bits_alike(kind, symbol):
-        return [Result(name, wanted, "structure", 0, time.monotonic() - started, None, "it does not only move words")]
     if wanted == Property.INDEPENDENCE:
         outward = aig.depends(["packed_valid", "packed_payload"], ["ready"])
         inward = aig.depends(["sparse_ready"], ["ready", "offer", "fresh", "reset"])
@@ -283,50 +275,6 @@ def prove_packer(
             result.proved, result.method, result.depth = False, "trace", violated[Property(wanted)]
     result.seconds = time.monotonic() - started
     return [result]
-
-
-@lru_cache(maxsize=16)
-def moves_bits_alike(kind: PackerKind, symbol: data.StructLayout) -> bool:
-    """Whether a packer treats each bit of its words as one with `NARROW` words does.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
-    """
-    if symbol == NARROW:
-        return True
-    wide, narrow = kind.build(symbol), kind.build(NARROW)
-    one, other = (aig_of(_alone(each), free=True) for each in (wide, narrow))
-    return corresponds(one, other, dict.fromkeys(("sparse_payload", "packed_payload"), _places(wide, narrow)))
-
-
-def _alone(packer: Packer) -> str:
-    """A packer as the submodule ``dut`` of a module with the same ports."""
-    m = Module()
-    m.submodules.dut = packer
-    streams = {"sparse": packer.sparse, "packed": packer.packed}
-    ports: dict[str, tuple[Value, None]] = {}
-    for name, each in streams.items():
-        ports |= {f"{name}_{part}": (Value.cast(getattr(each, part)), None) for part in ("payload", "valid", "ready")}
-    return str(rtlil.convert(m, name="top", ports=ports, emit_src=False))
-
-
-def _places(wide: Packer, narrow: Packer) -> list[Place]:
-    """For each bit of the payload of a packer."""
-    beats = [packer.sparse.payload.shape() for packer in (wide, narrow)]
-    found: list[Place] = [(0, None)] * beats[0].size
-    first, other_first = (beat["symbols"].offset for beat in beats)
-    symbol, other = (beat["symbols"].shape.elem_shape for beat in beats)
-    for lane in range(wide.lanes):
-        for field, at in symbol:
-            like = other["error" if field == "error" else "code_point"]
-            for bit in range(at.width):
-                place = other_first + lane * other.size + like.offset
-                found[first + lane * symbol.size + at.offset + bit] = place, (field, bit)
-    for name in ("keep", "last"):
-        at, like = (beat[name] for beat in beats)
-        for bit in range(at.width):
-            found[at.offset + bit] = like.offset + bit, None
-    return found
 
 
 def _decide(kind: PackerKind, wanted: str, seconds: int) -> tuple[bool | None, str]:

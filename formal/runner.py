@@ -37,7 +37,6 @@ from utf8fpga.hdl import (
     axi_verilog,
     module_name,
 )
-from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.toolchain import ToolFailedError
 from utf8fpga.model import InvalidArgumentError
@@ -176,8 +175,7 @@ def _(packer: Packer, question: Question) -> list[Result]:
     if packer.lanes > PACKER_LANES:
         return []
     part = f"packer-{packer.lanes}{'' if packer.flushes else '-filled'}"
-    symbol = symbol_shape(packer.sparse)
-    found = prove_packer(PackerKind.of(packer), question.wanted, symbol=symbol, seconds=question.seconds)
+    found = prove_packer(PackerKind.of(packer), question.wanted, seconds=question.seconds)
     parts = () if question.wanted is Property.COVER else (part,)
     return [replace(each, configuration=question.configuration.name, parts=parts) for each in found]
 
