@@ -65,7 +65,7 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
         if wanted.startswith("netlist-"):
             return _prove_netlist(configuration, wanted) if configuration.verilog else []
         if wanted == "verilog":
-            return _prove_verilog(configuration)
+            return _prove_verilog(configuration) if configuration.verilog else []
         return _prove(configuration.build(), Question(configuration, Property(wanted), seconds))
     except (SolverMissingError, ToolFailedError) as error:
         # Yosys may run out of memory with a wide core; the other properties are proved all the same.
@@ -248,7 +248,8 @@ def _(core: Transcoder, question: Question) -> list[Result]:
     if core.lanes > 1 or question.wanted not in TRANSCODER_PROPERTIES:
         return []
     decoder = Configuration.of(core.decoder.parameters)
-    parts = [decoder.name, f"encoder to {core.parameters.target.name}"]
+    decoder_part = f"{decoder.name} without replacement"
+    parts = [decoder_part, f"encoder to {core.parameters.target.name}"]
     if question.wanted is Property.INDEPENDENCE:
         aig = Harness(lambda: ItemEncoder(question.build()), question.wanted).graph(free=True)
         return [question.result("structure", not aig.depends(["see_out_valid", "see_out_payload"], ["ready"]))]
@@ -258,7 +259,7 @@ def _(core: Transcoder, question: Question) -> list[Result]:
         name = question.configuration.name
         (found,) = prove(replace(decoder, name=name), question.wanted, seconds=question.seconds)
         if not found.proved:
-            return [replace(found, parts=(decoder.name,))]
+            return [replace(found, parts=(decoder_part,))]
     table = question.configuration.right
     proved, note = prove_encoder(question.build, question.wanted, table, seconds=question.seconds)
     return [question.result("induction", proved or None, note=note, parts=parts)]
@@ -308,12 +309,7 @@ def _prove_netlist(configuration: Configuration, wanted: str) -> list[Result]:
 
 
 def _prove_verilog(configuration: Configuration) -> list[Result]:
-    """Of cores whose netlists are compared, and of other ones than decoders that are as narrow."""
-    parameters, started = configuration.parameters, time.monotonic()
-    is_other = parameters is not None and parameters.core != "decoder" and getattr(parameters, "lanes", 1) <= 2
-    if not (configuration.verilog or is_other):
-        return []
-    core = configuration.build()
+    started, core = time.monotonic(), configuration.build()
     verdict = equal_verilog(axi_rtlil(core), axi_verilog(core), module_name(core))
     return [_of_verdict(configuration, "verilog", verdict, started)]
 

@@ -54,7 +54,7 @@ def test_proof_of_a_core_selected_by_options() -> None:
     done = utf8fpga("prove", "--lanes", "3", "--sparse", "--property", "stall", "--json")
     (result,) = json.loads(done.stdout)
     found = (result["configuration"], result["property"], result["proved"])
-    assert found == ("parallel-3", "stall", True)
+    assert found == ("decoder-3-sparse", "stall", True)
 
 
 WITH_GAPS = """
