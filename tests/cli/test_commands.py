@@ -327,7 +327,7 @@ unknown board 'icebraker'; did you mean icebreaker or icebreaker-bitsy? (utf8fpg
 boards has the command run, not 'icebreakr'; did you mean utf8fpga build icebreaker?
     boards --json run icebreaker | --json has no effect with boards run: leave it out
     prove serial-are | \
-unknown configuration 'serial-are'; did you mean serial-area or serial-area-full? utf8fpga prove --list prints them
+unknown configuration 'serial-are'; did you mean serial-area or serial-area-kind? utf8fpga prove --list prints them
     generate --from utf-8 | --from is an option of the core transcoder: generate transcoder --from ...
     bench --device hx9k | \
 Invalid value for '--device': 'hx9k' is not one of 'hx8k', 'up5k', 'ecp5-85k', 'ecp5-85k-8'; did you mean hx8k?

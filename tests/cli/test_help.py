@@ -112,8 +112,6 @@ COMPLETED = {
     "utf8fpga generate encoder --to utf-1": ["plain,utf-16-le", "plain,utf-16-be"],
     "utf8fpga simulate t": ["file,t", "plain,transcoder"],
     "utf8fpga simulate --vcd w": ["file,w"],
-    "utf8fpga prove serial-area-kind-g": ["plain,serial-area-kind-generalised-utf-8"],
-    "utf8fpga prove --property late": ["plain,latency"],
     "utf8fpga bench --device ecp5": ["plain,ecp5-85k", "plain,ecp5-85k-8"],
     "utf8fpga build icebreaker --form w": ["plain,words"],
     "utf8fpga build icebreake": ["plain,icebreaker", "plain,icebreaker-bitsy"],
