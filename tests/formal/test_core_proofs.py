@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from support.engines import requires_solver
 from support.faults import delay_bounds, lose_flags, promise
 from support.tiers import tiered
 
@@ -16,6 +17,8 @@ from utf8fpga.formal.runner import prove
 from utf8fpga.hdl import CoreParameters, EncoderParameters
 from utf8fpga.hdl.encoder.encoder import Encoder
 
+pytestmark = requires_solver
+
 ENCODERS = [name for name, each in CONFIGURATIONS.items() if name.startswith("encoder") and not each.on_request]
 CONTRACT = (Property.STEADY, Property.STALL, Property.INDEPENDENCE, Property.LATENCY)
 PROVED = {
@@ -23,11 +26,10 @@ PROVED = {
     for name in ENCODERS
     for wanted in (Property.EQUIVALENCE, Property.POWER_UP, *CONTRACT)
 }
-SMOKE = [f"encoder-utf-16-le-{Property.EQUIVALENCE}"]
-QUICK = [*SMOKE, *(f"encoder-{wanted}" for wanted in CONTRACT[:3])]
+QUICK = [f"encoder-utf-16-le-{Property.EQUIVALENCE}", *(f"encoder-{wanted}" for wanted in CONTRACT[:3])]
 
 
-@pytest.mark.parametrize(("name", "wanted"), tiered(PROVED, QUICK, tier=pytest.mark.proof, smoke=SMOKE))
+@pytest.mark.parametrize(("name", "wanted"), tiered(PROVED, QUICK, tier=pytest.mark.proof))
 def test_proved(name: str, wanted: Property) -> None:
     found = prove(CONFIGURATIONS[name], wanted)
     assert [result.note for result in found if not result.proved] == []
@@ -49,7 +51,7 @@ FAULTS: dict[str, tuple[CoreParameters, Callable[[pytest.MonkeyPatch], None]]] =
 }
 
 
-@pytest.mark.parametrize(("parameters", "fault"), tiered(FAULTS, 2, smoke=["a late bound"]))
+@pytest.mark.parametrize(("parameters", "fault"), tiered(FAULTS, 2))
 def test_faults_are_refuted(
     parameters: CoreParameters, fault: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,10 +9,13 @@ from collections.abc import Iterable
 from itertools import product
 
 import pytest
+from support.engines import requires_solver
 
 from utf8fpga.formal.aiger import Aig, GateList
 from utf8fpga.formal.cycles import Cycles, conjuncts, entailed
 from utf8fpga.hdl.toolchain import ToolError
+
+pytestmark = requires_solver
 
 INPUTS, LATCHES, GATES = 2, 3, 12
 

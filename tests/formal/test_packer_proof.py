@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Module, ResetSignal, Signal, Value
+from support.engines import requires_solver
 from support.faults import Fault, combinational, no_fault, registered, with_fault, with_registers
 
 from utf8fpga.formal.packer_proof import (
@@ -24,6 +25,8 @@ from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.packer.store import RowMemory
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.model import TABLE_3_7
+
+pytestmark = requires_solver
 
 WORD = item_layout(TABLE_3_7)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from support.engines import requires_solver
 from support.faults import combinational, delay_bounds, inject, lose_flags
 from support.tiers import tiered
 
@@ -19,12 +20,13 @@ from utf8fpga.hdl import DecoderParameters, TranscoderParameters
 from utf8fpga.hdl.shift_queue import ShiftQueue
 from utf8fpga.model.forms import GENERALISED_UTF_8
 
+pytestmark = requires_solver
+
 TRANSCODERS = [name for name, each in CONFIGURATIONS.items() if name.startswith("transcoder") and not each.on_request]
 PROVED = {f"{name}-{wanted}": (name, wanted) for name in TRANSCODERS for wanted in TRANSCODER_PROPERTIES}
 QUICK = ["transcoder-utf-8-to-utf-16-le-area-steady"]
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize(("name", "wanted"), tiered(PROVED, QUICK, tier=pytest.mark.proof))
 def test_proved(name: str, wanted: Property) -> None:
     (result,) = prove(CONFIGURATIONS[name], wanted)
@@ -49,7 +51,7 @@ def a_queue_is_full_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("fault", "given", "question"),
     [
-        pytest.param(delay_bounds, TO_UTF_16, "step: monitor 0", marks=pytest.mark.smoke),
+        pytest.param(delay_bounds, TO_UTF_16, "step: monitor 0"),
         pytest.param(lose_flags, TO_UTF_16, "step: monitor 0", marks=pytest.mark.proof),
         pytest.param(lose_flags, PIPELINED, "step: monitor", marks=[pytest.mark.slow, pytest.mark.proof]),
         pytest.param(a_queue_is_full_too_late, PIPELINED, "step: monitor", marks=pytest.mark.slow),

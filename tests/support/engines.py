@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -20,6 +21,9 @@ ENGINE = "compiled" if has_compiler() else "python"
 requires_compiler = pytest.mark.skipif(
     not has_compiler(), reason="requires a C compiler, which the extra 'compiled' installs"
 )
+
+
+requires_solver = pytest.mark.skipif(find_spec("pysat") is None, reason="requires the extra 'proofs'")
 
 
 def _outcome(simulation: Simulation, given: Sequence[Sequence[int]], patterns: dict[str, Any]) -> Run | str:
