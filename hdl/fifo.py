@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A FIFO behind a pipeline that never pauses: credits in front of the pipeline, a memory of rows behind it.
+
+For a high clock frequency the memory has a slice for each group of neighbouring lanes, with pointers of its own.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal, signed
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.registers import duplicate
+
+SLICE = 8
+"""Lanes whose entries share pointers."""
+
+UNCOUNTED = 1
+"""Beats that may be accepted after one that is not yet counted."""
+
+
+class Credits(wiring.Component):
+    """The count of the beats that may still be accepted, so that the FIFO behind a pipeline is never full.
+
+    Each accepted beat needs a credit until it leaves the FIFO, or the pipeline drops it. One row of the FIFO is always
+    free, so that equal pointers mean an empty FIFO. A credit is counted two cycles after its beat, so `ready` is
+    deasserted while there are credits for `UNCOUNTED` beats more.
+
+    Throughput: a beat per cycle, while a beat returns its credit within `depth` - 3 cycles.
+
+    Args:
+        depth: rows of the FIFO, a power of two.
+
+    Ports:
+        ready: register, a beat may be accepted.
+        accepted: a beat is accepted; only while `ready` is asserted.
+        dropped: a beat was discarded in front of the FIFO.
+        left: a beat left the FIFO.
+    """
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        super().__init__({"ready": Out(1), "accepted": In(1), "dropped": In(1), "left": In(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # The sign of the count, as an offset: the highest bit is set while beats may be accepted.
+        bits = self.depth.bit_length()
+        zero = 1 << bits - 1
+        count = Signal(bits, init=zero + self.depth - 2 - UNCOUNTED)
+        change = Signal(signed(3))
+        m.d.sync += [change.eq(self.dropped + self.left - self.accepted), count.eq(count + change)]
+        m.d.comb += self.ready.eq(count[-1])
+        return m
+
+
+class Reader(wiring.Component):
+    """The row that is read, with a pointer for each slice of the memory.
+
+    Latency: `output_valid` is asserted one cycle after `stored`.
+
+    Args:
+        depth: rows of the memory, a power of two.
+        slices: slices of the memory.
+
+    Ports:
+        stored: a row is written at the end of this cycle.
+        write: the row that is written next.
+        rows: registers, for each slice the row that is read.
+        output_valid, output_ready: the handshake of this row.
+        left: it is transferred.
+    """
+
+    def __init__(self, depth: int, slices: int) -> None:
+        self.depth, self.slices = depth, slices
+        super().__init__(
+            {
+                "stored": In(1),
+                "write": In(range(depth)),
+                "rows": Out(data.ArrayLayout(range(depth), slices)),
+                "output_valid": Out(1),
+                "output_ready": In(1),
+                "left": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        valid, following = Signal(), Signal(range(self.depth), init=1)
+        m.d.comb += [self.output_valid.eq(valid), self.left.eq(valid & self.output_ready)]
+        for number in range(self.slices):
+            row = duplicate("row", number, range(self.depth))
+            with m.If(self.left):
+                m.d.sync += row.eq(row + 1)
+            m.d.comb += self.rows[number].eq(row)
+        with m.If(self.left):
+            m.d.sync += following.eq(following + 1)
+        m.d.sync += valid.eq(self.stored | (valid & (~self.output_ready | (following != self.write))))
+        return m
+
+
+class CreditFifo(wiring.Component):
+    """Entries behind a pipeline that never pauses, and the handshake of the beats in front of it.
+
+    The FIFO is never full: `Credits` count the beats in the pipeline and the FIFO. It has the rate of any consumer if
+    the beats take at most `depth` - 5 cycles from `accepted` to `stored`.
+
+    Throughput: an entry per cycle. Latency: the output is valid one cycle after `stored`.
+
+    A reset empties it. Beats that were accepted before must not be stored after it.
+
+    Args:
+        width: bits of an entry.
+        lane_bits: bits of an entry for each lane; `SLICE` lanes share pointers.
+        depth: rows, a power of two.
+
+    Ports:
+        ready: register, a beat may be accepted. It follows an accepted beat two cycles later.
+        accepted: a beat is accepted.
+        dropped: a beat was discarded in the pipeline.
+        entry, stored: an entry, and whether it is stored.
+        output, output_valid, output_ready: the entries in their order; the entry is steady while it waits.
+    """
+
+    def __init__(self, width: int, lane_bits: int, depth: int = 16) -> None:
+        self.width, self.lane_bits, self.depth = width, lane_bits, depth
+        super().__init__(
+            {
+                "ready": Out(1),
+                "accepted": In(1),
+                "dropped": In(1),
+                "entry": In(width),
+                "stored": In(1),
+                "output": Out(width),
+                "output_valid": Out(1),
+                "output_ready": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        size = SLICE * self.lane_bits
+        starts = range(0, self.width, size)
+        m.submodules.credits = counter = Credits(self.depth)
+        m.submodules.reader = reader = Reader(self.depth, len(starts))
+        m.d.comb += [
+            self.ready.eq(counter.ready),
+            counter.accepted.eq(self.accepted),
+            counter.dropped.eq(self.dropped),
+            counter.left.eq(reader.left),
+            reader.stored.eq(self.stored),
+            reader.output_ready.eq(self.output_ready),
+            self.output_valid.eq(reader.output_valid),
+        ]
+        for number, start in enumerate(starts):
+            entry, output = self.entry[start : start + size], self.output[start : start + size]
+            rows = memory.Memory(shape=len(entry), depth=self.depth, init=[])
+            m.submodules[f"slice_{number}"] = rows
+            write = duplicate("write", number, range(self.depth))
+            with m.If(self.stored):
+                m.d.sync += write.eq(write + 1)
+            if number == 0:
+                m.d.comb += reader.write.eq(write)
+            into, out = rows.write_port(), rows.read_port(domain="comb")
+            # The row that is written next is free, so that the memory needs no enable.
+            m.d.comb += [into.en.eq(1), into.addr.eq(write), into.data.eq(entry)]
+            m.d.comb += [out.addr.eq(reader.rows[number]), output.eq(out.data)]
+        return m
