@@ -149,8 +149,8 @@ class BulkComparison:
         first = max(0, place.offset - _WINDOWS[0])
         units = tuple(place.text[first : place.offset + 2 * _WINDOWS[0]])
         offset = place.offset - first
-        found = place.expected, difference.simulated, difference.reason
-        lost = check.described(self._simulation, units, self._options, offset, *found)
+        expected, simulated = place.expected, difference.simulated
+        lost = check.described(self._simulation, units, self._options, offset, expected, simulated, difference.reason)
         return replace(lost, replay=(), no_replay=reason)
 
     def _attempts(self, places: Sequence[_Place]) -> Iterator[tuple[bytes, StreamOptions]]:
