@@ -19,7 +19,7 @@ from utf8fpga.hdl import (
     ValidatorParameters,
 )
 from utf8fpga.model import EncodingTable, InvalidArgumentError
-from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
+from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
 
 
 @dataclass(frozen=True)
@@ -90,12 +90,7 @@ def _is_written(parameters: CoreParameters) -> bool:
 
 _SERIAL = {f"serial-{optimize}": DecoderParameters(optimize=optimize) for optimize in ("area", "speed")}
 _SPARSE = {lanes: DecoderParameters(lanes=lanes, packed=False) for lanes in (2, 4, 8, 16, 32, 64)}
-_OTHER_TABLES = {
-    "rfc-2279": RFC_2279,
-    "generalised-utf-8": GENERALISED_UTF_8,
-    "cesu-8-code-units": CESU_8_CODE_UNITS,
-    "modified-utf-8-code-units": MODIFIED_UTF_8_CODE_UNITS,
-}
+_OTHER_TABLES = {"rfc-2279": RFC_2279, "generalised-utf-8": GENERALISED_UTF_8}
 
 _BY_DEFAULT: dict[str, CoreParameters] = {
     **_SERIAL,

@@ -18,9 +18,11 @@ from utf8fpga.hdl.decoder.pipeline import PipelineStages, is_fastest, packer_is_
 from utf8fpga.hdl.decoder.serial import SerialDecoder
 from utf8fpga.hdl.payloads import item_layout, slots_layout
 from utf8fpga.model import (
-    CATALOGUE,
+    GENERALISED_UTF_8,
     REPLACEMENT_CHARACTER,
+    RFC_2279,
     TABLE_3_7,
+    UTF_16,
     EncodingTable,
     ErrorKind,
     IncrementalDecoder,
@@ -41,7 +43,7 @@ OPTIMIZE = ("area", "speed")
 
 OPTIMIZE_HELP = "The most clock frequency, or the smallest circuit."
 
-_TABLES = tuple(name for name, table in CATALOGUE.items() if table.longest > 1)
+_TABLES = tuple(table.name for table in (TABLE_3_7, UTF_16, RFC_2279, GENERALISED_UTF_8))
 
 
 class Word(NamedTuple):

@@ -11,16 +11,22 @@ from typing import Any, ClassVar
 from utf8fpga.hdl.core import TableParameters, option
 from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.hdl.validator.tapped import TappedStream
-from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, ErrorKind, InvalidArgumentError, ValidatorReport
+from utf8fpga.model import (
+    GENERALISED_UTF_8,
+    RFC_2279,
+    TABLE_3_7,
+    EncodingTable,
+    ErrorKind,
+    InvalidArgumentError,
+    ValidatorReport,
+)
 from utf8fpga.model.render import counted
 from utf8fpga.model.validator import COUNTER_WIDTH, GoldenValidator, ReportSymbol
 
 MAX_TAP_LANES = 256
 """Upper bound on the lanes of a validator."""
 
-_BYTE_TABLES = tuple(
-    name for name, table in CATALOGUE.items() if isinstance(table, EncodingTable) and table.unit_width == 8
-)
+_BYTE_TABLES = tuple(table.name for table in (TABLE_3_7, RFC_2279, GENERALISED_UTF_8))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ from utf8fpga.hdl.memory_buffer import Front, LaneMemory, Level, MemoryBuffer, s
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.sliced_buffer import SliceControl, SlicedBuffer
 from utf8fpga.model import DFA, START, TABLE_3_7
-from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
+from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
 
 QUICK = [("parallel-2", wanted) for wanted in ("steady", "stall", "latency")]
 """Proved in every run."""
@@ -60,7 +60,7 @@ def test_a_result_names_the_components_that_are_proved() -> None:
 
 def test_the_state_depends_on_no_more_units_than_a_sequence_has() -> None:
     """The window relies on it: after that many units the state does not depend on the state before them."""
-    for table in (TABLE_3_7, RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS):
+    for table in (TABLE_3_7, RFC_2279, GENERALISED_UTF_8):
         dfa = DFA.of(table)
         for state in range(len(dfa.states)):
             _check_same_state(dfa, {state, START}, table.longest - 1)

@@ -29,7 +29,7 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 from utf8fpga.model import EncodingTable, decode
-from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
+from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_units
 from utf8fpga.sim.strategies import stream_patterns, texts
@@ -295,7 +295,7 @@ def test_without_marks_in_the_data_and_without_extra_fields() -> None:
         assert simulation.run([text]).texts == [simulation.expected(text)]
 
 
-FORMS = (RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS)
+FORMS = (RFC_2279, GENERALISED_UTF_8)
 LATER_CONSTRAINT = EncodingTable.parse(
     "a third unit constrained",
     """
@@ -324,8 +324,8 @@ OTHER_TABLES |= {
     for table, optimize in product(SERIAL_TABLES, OPTIMIZE)
 }
 OTHERS_IN_EVERY_RUN = (
-    # Longer sequences, and wider units.
-    *(f"{table.name}-3" for table in (RFC_2279, CESU_8_CODE_UNITS)),
+    # Longer sequences.
+    f"{RFC_2279.name}-3",
     # Each table with one setting.
     *(f"{table.name}-serial-{OPTIMIZE[n % 2]}" for n, table in enumerate(SERIAL_TABLES)),
 )

@@ -24,7 +24,7 @@ from utf8fpga.hdl.pipeline import Pipeline, Staged
 from utf8fpga.hdl.validator import report, tap
 from utf8fpga.hdl.validator.logic import ValidatorControl
 from utf8fpga.hdl.validator.pipeline import Leaf, any_before, first_of
-from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, validate, validator
+from utf8fpga.model import GENERALISED_UTF_8, RFC_2279, TABLE_3_7, EncodingTable, validate, validator
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.beats import text_beats
 from utf8fpga.sim.strategies import any_text, stream_patterns
@@ -32,7 +32,7 @@ from utf8fpga.sim.strategies import any_text, stream_patterns
 TAPS: dict[str, dict[str, Any]] = {str(lanes): {"lanes": lanes} for lanes in (*range(1, 18), 32, 64)}
 TAPS_IN_EVERY_RUN = ("1", "3")
 
-BYTE_TABLES = [table for table in CATALOGUE.values() if isinstance(table, EncodingTable) and table.unit_width == 8]
+BYTE_TABLES = [TABLE_3_7, RFC_2279, GENERALISED_UTF_8]
 
 
 def parameters_of_shape(name: str) -> ValidatorParameters:
