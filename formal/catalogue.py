@@ -98,8 +98,6 @@ _BY_DEFAULT: dict[str, CoreParameters] = {
     "parallel-2": _SPARSE[2],
     "parallel-4": _SPARSE[4],
     "parallel-4-kind": _SPARSE[4].observable(),
-    # The stages of a wide decoder in a narrow one.
-    "parallel-4-fastest": replace(_SPARSE[4], fastest=True),
     "packed-2": DecoderParameters(lanes=2),
     "encoder": EncoderParameters(),
     "encoder-utf-16-le": EncoderParameters(to="utf-16-le"),

@@ -48,6 +48,8 @@ class DecoderReference(CoreReference):
 
     def __init__(self, decoder: Any, table: EncodingTable) -> None:
         self._parameters, self.table = decoder.parameters, table
+        # That of a transcoder may leave the code points of ill-formed items undefined.
+        self._replacement = getattr(decoder, "replacement", True)
         self.word = event_layout(table)
         states = [f"state {state.name}" for state in DFA.of(table).states[1:]]
         self.covers = [*(kind.name for kind in self._possible()), *states, "broken across beats"]
@@ -73,7 +75,7 @@ class DecoderReference(CoreReference):
         parameters, event = self._parameters, Event(self.word)
         m.d.comb += event.valid.eq(valid)
         m.d.comb += [event.word[str(name)].eq(expected.word[str(name)]) for name, _ in expected.word.shape()]
-        if not parameters.replacement:
+        if not self._replacement:
             with m.If(expected.word.error):
                 m.d.comb += event.word.code_point.eq(0)
         if not parameters.kind:
@@ -92,7 +94,7 @@ class DecoderReference(CoreReference):
 
     def observe(self, word: Any, symbol: Any) -> list[Any]:
         parameters = self._parameters
-        undefined = Const(0, 1) if parameters.replacement else symbol.error
+        undefined = Const(0, 1) if self._replacement else symbol.error
         fields = [word.error.eq(symbol.error), word.code_point.eq(Mux(undefined, 0, symbol.code_point))]
         if parameters.kind:
             fields.append(word.kind.eq(Value.cast(symbol.kind)))

@@ -117,6 +117,7 @@ class PackerProof(Top):
 _AFTER_POWER_UP = 3
 """Cycles after power-up in which the invariant need not hold: registers that duplicate others have no initial value."""
 
+
 class PackerKind(NamedTuple):
     """A packer with what it is built from, as a key of a cache.
 

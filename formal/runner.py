@@ -23,7 +23,12 @@ from utf8fpga.formal.parallel_proof import HALVES, Induction, prove_halves
 from utf8fpga.formal.parts import has_only
 from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
-from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
+from utf8fpga.formal.transcoder_proof import (
+    TRANSCODER_PROPERTIES,
+    decoder_configuration,
+    is_same_decoder,
+    prove_encoder,
+)
 from utf8fpga.formal.transcoder_reference import ItemEncoder
 from utf8fpga.hdl import (
     CoreParameters,
@@ -198,7 +203,7 @@ def _(decoder: ParallelDecoder, question: Question) -> list[Result]:
     if not has_only(decoder, {"window": decoder.window, "buffer": decoder.item_buffer}):
         return [question.result("structure", None, note="it is not its parts")]
     parameters = decoder.parameters
-    parts = [f"buffer-{decoder.lanes}-{parameters.optimize}{'-fastest' * parameters.fastest}"]
+    parts = [f"buffer-{decoder.lanes}-{parameters.optimize}"]
     if question.is_of_units:
         parts.insert(0, _window(parameters) + ("-with-empty-beats" if decoder.keeps_empty else ""))
     return [_by_induction(prove_halves, parameters, question, parts)]
@@ -211,7 +216,7 @@ def _(_core: DirectPackedDecoder, _question: Question) -> list[Result]:
 
 
 def _window(parameters: CoreParameters) -> str:
-    return parameters.name.replace("decoder", "window", 1) + "-fastest" * getattr(parameters, "fastest", False)
+    return parameters.name.replace("decoder", "window", 1)
 
 
 def _by_induction(
@@ -247,9 +252,8 @@ def _(core: Transcoder, question: Question) -> list[Result]:
     """By its decoder and its encoder."""
     if core.lanes > 1 or question.wanted not in TRANSCODER_PROPERTIES:
         return []
-    decoder = Configuration.of(core.decoder.parameters)
-    decoder_part = f"{decoder.name} without replacement"
-    parts = [decoder_part, f"encoder to {core.parameters.target.name}"]
+    decoder = decoder_configuration(core)
+    parts = [decoder.name, f"encoder to {core.parameters.target.name}"]
     if question.wanted is Property.INDEPENDENCE:
         aig = Harness(lambda: ItemEncoder(question.build()), question.wanted).graph(free=True)
         return [question.result("structure", not aig.depends(["see_out_valid", "see_out_payload"], ["ready"]))]
@@ -259,7 +263,7 @@ def _(core: Transcoder, question: Question) -> list[Result]:
         name = question.configuration.name
         (found,) = prove(replace(decoder, name=name), question.wanted, seconds=question.seconds)
         if not found.proved:
-            return [replace(found, parts=(decoder_part,))]
+            return [replace(found, parts=(decoder.name,))]
     table = question.configuration.right
     proved, note = prove_encoder(question.build, question.wanted, table, seconds=question.seconds)
     return [question.result("induction", proved or None, note=note, parts=parts)]

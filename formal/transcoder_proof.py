@@ -12,13 +12,16 @@ simulation.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from amaranth.back import rtlil
 
+from utf8fpga.formal.catalogue import Configuration
 from utf8fpga.formal.drained_proof import prove_drained
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.transcoder_reference import ItemEncoder
-from utf8fpga.hdl import parameters_of
+from utf8fpga.hdl import DecoderParameters, SerialDecoder
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.model import EncodingTable
@@ -27,11 +30,27 @@ TRANSCODER_PROPERTIES = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEAD
 """The properties of a transcoder. Its latency and its stalls are not proved."""
 
 
+def decoder_configuration(transcoder: Transcoder) -> Configuration:
+    """The decoder of a transcoder with one lane: it leaves the code points of ill-formed items undefined."""
+    parameters = transcoder.decoder.parameters
+    configuration = Configuration.of(parameters)
+    return replace(
+        configuration,
+        name=f"{configuration.name}-no-replacement",
+        build_from=partial(_without_replacement, parameters),
+        verilog=False,
+    )
+
+
+def _without_replacement(parameters: DecoderParameters, table: EncodingTable) -> SerialDecoder:
+    return SerialDecoder(replace(parameters, table=table), replacement=False)
+
+
 def is_same_decoder(transcoder: Transcoder) -> bool:
     """Whether the decoder is, line by line, the one that its parameters make, and of the table of the source."""
     if transcoder.decoder.parameters.table != transcoder.parameters.given.table:
         return False
-    ones = (transcoder.decoder, parameters_of(transcoder.decoder).build())
+    ones = (transcoder.decoder, decoder_configuration(transcoder).build())
     first, second = (str(rtlil.convert(each, name="decoder", emit_src=False)) for each in ones)
     return first == second
 

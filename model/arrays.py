@@ -346,7 +346,6 @@ class PacketDecoder:
     Args:
         table: the encoding form; default: UTF-8.
         causes: the columns are `code_point`, `error` and `kind`; otherwise only the first two.
-        replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
 
     Raises:
         TableError: see `ArrayDecoder`; or code units do not have 8 bits, or no unit is a sequence by itself.
@@ -357,14 +356,14 @@ class PacketDecoder:
     ([65, 65533, 66], [2], 1)
     """
 
-    def __init__(self, table: EncodingTable = TABLE_3_7, *, causes: bool = False, replacement: bool = True) -> None:
+    def __init__(self, table: EncodingTable = TABLE_3_7, *, causes: bool = False) -> None:
         self._decoder = ArrayDecoder(table)
         separators = [row for row in table.rows if len(row.units) == 1]
         if table.unit_width != 8 or not separators:
             raise TableError(f"{table.name}: packets require units of 8 bits, one of which is a sequence by itself")
         self._unit, self._point = separators[0].units[0].first, separators[0].code_points.first
         self._by_codec = table is TABLE_3_7 and not causes
-        self._causes, self._replacement = causes, replacement
+        self._causes = causes
         self._rest = np.empty(0, np.uint8)
 
     def process(self, symbols: bytes, ends: Sequence[int]) -> BulkSymbols:
@@ -383,8 +382,7 @@ class PacketDecoder:
         self._rest = text[used:]
         if len(places):
             columns = {name: np.delete(column, places) for name, column in columns.items()}
-        undefined = {} if self._replacement else {"code_point": columns["error"].astype(np.bool_)}
-        return BulkSymbols(columns, undefined, places - np.arange(len(places)), len(self._rest))
+        return BulkSymbols(columns, places - np.arange(len(places)), len(self._rest))
 
     def _by_codecs(
         self, data: bytes, text: NDArray[np.uint8], separators: NDArray[np.int64]

@@ -50,13 +50,11 @@ class BulkSymbols(NamedTuple):
 
     Attributes:
         columns: by name of a field of an output symbol its values.
-        undefined: by name of a field that may be undefined, whether it is, as an array of bool.
         ends: for each packet that ended, the number of symbols before its end, counted in these columns.
         pending: the number of input symbols, the last ones, whose output symbols are left to the next call.
     """
 
     columns: Mapping[str, Any]
-    undefined: Mapping[str, Any]
     ends: Any
     pending: int
 

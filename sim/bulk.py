@@ -120,8 +120,7 @@ class BulkComparison:
         while len(self._parts) > _SAME_PART and self._parts[1].first_output < self._expected.first:
             self._parts.popleft()
         self._pending = part.symbols[len(part.symbols) - wanted.pending :]
-        words, ignored = self._words(wanted)
-        self._expected.append(words | ignored, wanted.ends, ignored)
+        self._expected.append(self._words(wanted), wanted.ends)
         try:
             for each in self._session.send_symbols(symbols, ends, more=more):
                 ends_here = np.frombuffer(each.ends, np.uint64).astype(np.int64)
@@ -162,21 +161,17 @@ class BulkComparison:
                 for options in _phases(self._options):
                     yield text[-window - lanes :], options
 
-    def _words(self, symbols: BulkSymbols) -> tuple[_Words, _Words]:
-        """The output symbols as integers, and masks of the bits that are undefined."""
-        words, ignored = np.zeros((2, len(next(iter(symbols.columns.values())))), np.uint64)
+    def _words(self, symbols: BulkSymbols) -> _Words:
+        """The output symbols as integers."""
+        words = np.zeros(len(next(iter(symbols.columns.values()))), np.uint64)
         for name, (offset, _) in self._fields.items():
             words |= symbols.columns[name].astype(np.uint64) << np.uint64(offset)
-        for name, undefined in symbols.undefined.items():
-            offset, width = self._fields[name]
-            ignored |= undefined.astype(np.uint64) * np.uint64((1 << width) - 1 << offset)
-        return words, ignored
+        return words
 
     def _compare(self) -> None:
         """Compare what both have returned, and forget it."""
         count = min(len(self._expected.words), len(self._found.words))
-        wanted, ignored = self._expected.take(count)
-        found = self._found.take(count)[0] | ignored
+        wanted, found = self._expected.take(count), self._found.take(count)
         if not np.array_equal(wanted, found):
             at = int(np.argmax(wanted != found))
             raise self._difference(self._found.first - count + at, word=int(found[at]))
@@ -296,14 +291,12 @@ class _Queue:
     Attributes:
         first: the number of symbols before these.
         words: the symbols as integers.
-        ignored: for each symbol a mask of the bits that are undefined.
         ends: for each packet, the number of symbols of the run before its end.
     """
 
     def __init__(self) -> None:
         self.first = 0
         self.words: _Words = np.empty(0, np.uint64)
-        self.ignored: _Words = np.empty(0, np.uint64)
         self.ends: NDArray[np.int64] = np.empty(0, np.int64)
 
     @property
@@ -311,17 +304,16 @@ class _Queue:
         """The number of symbols that were ever appended."""
         return self.first + len(self.words)
 
-    def append(self, words: _Words, ends: NDArray[np.int64], ignored: _Words | None = None) -> None:
-        """Add symbols, by default without undefined bits; `ends` are counted in them."""
+    def append(self, words: _Words, ends: NDArray[np.int64]) -> None:
+        """Add symbols; `ends` are counted in them."""
         self.ends = np.concatenate([self.ends, ends + self.total])
         self.words = np.concatenate([self.words, words])
-        self.ignored = np.concatenate([self.ignored, np.zeros_like(words) if ignored is None else ignored])
 
-    def take(self, count: int) -> tuple[_Words, _Words]:
-        """Remove the first symbols; returns them and their masks."""
-        found = self.words[:count], self.ignored[:count]
-        self.words, self.ignored, self.first = self.words[count:], self.ignored[count:], self.first + count
-        return found
+    def take(self, count: int) -> _Words:
+        """Remove the first symbols."""
+        taken, self.words = self.words[:count], self.words[count:]
+        self.first += len(taken)
+        return taken
 
     def take_ends(self, count: int) -> NDArray[np.int64]:
         """Remove the first ends."""

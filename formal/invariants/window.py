@@ -292,15 +292,6 @@ class _Bench(Elaboratable):
     def _contents(self, flat: Window) -> Mapping[str, Value]:
         return self.window.contents(flat, self._past + self.tail)
 
-    def _alike(self, flat: Window, name: str, value: Value, wanted: Value) -> Value:
-        """A held value is the expected one; without U+FFFD a code point only if a sequence is completed."""
-        item = name.removeprefix("item_")
-        if self.decoder.parameters.replacement or not (item.isdigit() or name.endswith("code_point")):
-            return value == wanted
-        bits = self.window.control.serial.code_point_bits
-        completed = flat.completes(self._past + (int(item) if item.isdigit() else self.tail))
-        return (value[bits:] == wanted[bits:]) & (~completed | (value[:bits] == wanted[:bits]))
-
     # The comparison with the reference.
 
     def _is(self, slot: Slot, item: Value) -> Value:
@@ -309,8 +300,7 @@ class _Bench(Elaboratable):
         layout = decoder.parameters.slots_layout
         one = layout["slots"].shape.elem_shape
         found = data.View(one, item)
-        undefined = Const(0, 1) if decoder.parameters.replacement else slot.word.error
-        alike = [found.error == slot.word.error, undefined | (found.code_point == slot.word.code_point)]
+        alike = [found.error == slot.word.error, found.code_point == slot.word.code_point]
         if decoder.parameters.kind:
             alike.append(Value.cast(found.kind) == slot.word.kind)
         return (found.keep == slot.valid) & Mux(slot.valid, Cat(*alike).all(), ~found.error)
@@ -334,7 +324,7 @@ class _Bench(Elaboratable):
         self._hold(ALL, state.waiting == waiting, *beat.possible(waiting))
         for name, value in state.held.items():
             tag, wanted = expected[name]
-            self._hold(tag, ~waiting | self._alike(flat, name, value, wanted))
+            self._hold(tag, ~waiting | (value == wanted))
         return _Held(beat, after, slot, waiting, settled, waiting & (compared.valid | settled))
 
     def _gone(

@@ -42,7 +42,7 @@ class DirectPackedDecoder(wiring.Component):
     def __init__(self, parameters: DecoderParameters) -> None:
         self.parameters, self.lanes = parameters, parameters.lanes
         self.stages = parameters.stages
-        self.window = HeldWindow(parameters)
+        self.window = HeldWindow(parameters, self.stages)
         self.packer = Packer(parameters.item_layout, self.lanes, ahead=self.window.cycles, lends=True)
         self.latency = self.window.cycles + self.packer.latency
         self.reset_cycles = self.packer.reset_cycles

@@ -25,7 +25,7 @@ class PackedDecoder(Chain):
     packed = True
 
     def __init__(self, parameters: DecoderParameters) -> None:
-        self.sparse = ParallelDecoder(replace(parameters, packed=False), keeps_empty=True)
+        self.sparse = ParallelDecoder(replace(parameters, packed=False), parameters.stages, keeps_empty=True)
         self.packer = Packer(parameters.item_layout, parameters.lanes)
         super().__init__(parameters, {"decoder": self.sparse, "packer": self.packer}, parameters.ports)
 

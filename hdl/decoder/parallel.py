@@ -53,6 +53,7 @@ class ParallelDecoder(wiring.Component):
 
     Args:
         parameters: the parameters.
+        stages: the register stages.
         keeps_empty: beats that hold no item are output too, empty, so that a packer behind does not take them for a
             pause of the input.
 
@@ -68,16 +69,15 @@ class ParallelDecoder(wiring.Component):
     holds_beats = True
     """Beats that have waited may be inside: `latency` is for those since none was."""
 
-    def __init__(self, parameters: DecoderParameters, *, keeps_empty: bool = False) -> None:
-        self.parameters, self.lanes = parameters, parameters.lanes
-        self.stages = stages = parameters.stages
+    def __init__(self, parameters: DecoderParameters, stages: PipelineStages, *, keeps_empty: bool = False) -> None:
+        self.parameters, self.lanes, self.stages = parameters, parameters.lanes, stages
         # In front of a memory there are none, since each beat holds an item.
         self.keeps_empty = keeps_empty and stages.buffer == "registers"
         self.window: BeatWindow | RowWindow
         if stages.buffer == "registers":
-            self.window = BeatWindow(parameters, keeps_empty=self.keeps_empty)
+            self.window = BeatWindow(parameters, stages, keeps_empty=self.keeps_empty)
         else:
-            self.window = RowWindow(parameters)
+            self.window = RowWindow(parameters, stages)
         self.item_buffer = buffer_of(stages, parameters.slots_layout)
         self.latency = stages.latency
         self.reset_cycles = self.item_buffer.reset_cycles

@@ -19,7 +19,6 @@ from utf8fpga.hdl.decoder.serial import SerialDecoder
 from utf8fpga.hdl.payloads import item_layout, slots_layout
 from utf8fpga.model import (
     GENERALISED_UTF_8,
-    REPLACEMENT_CHARACTER,
     RFC_2279,
     TABLE_3_7,
     UTF_16,
@@ -69,9 +68,6 @@ class DecoderParameters(TableParameters):
             or ``area``, as few as possible.
         packed: the words of an output beat are contiguous from word 0 (default); otherwise they are in order and may
             have gaps between them (sparse). With one lane there is nothing to pack, and the value is False.
-        replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined, which only the decoder
-            of a transcoder has.
-        fastest: of a parallel decoder, whether it has the most register stages; default: with many lanes.
         kind: items have the cause of their error.
 
     Raises:
@@ -97,20 +93,11 @@ class DecoderParameters(TableParameters):
         flags=("--packed", "--sparse"),
     )
     kind: bool = False
-    replacement: bool = True
-    fastest: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         # The output of one lane is contiguous without a packer.
         self._set("packed", self.packed and self.lanes > 1)
-        is_wide = self.lanes > 1 and is_fastest(self.lanes, packed=self.packed)
-        self._set("fastest", self.optimize == "speed" and (is_wide or (self.fastest and self.lanes > 1)))
-
-    @property
-    def architecture(self) -> str:
-        """``serial``, a state machine with one code unit per cycle, or ``parallel``, a sliding window."""
-        return "serial" if self.lanes == 1 else "parallel"
 
     def build(self) -> Core:
         """The decoder.
@@ -121,7 +108,7 @@ class DecoderParameters(TableParameters):
         if self.lanes == 1:
             return SerialDecoder(self)
         if not self.packed:
-            return ParallelDecoder(self)
+            return ParallelDecoder(self, self.stages)
         return DirectPackedDecoder(self) if packer_is_buffer(self.table, self.lanes) else PackedDecoder(self)
 
     @property
@@ -142,7 +129,10 @@ class DecoderParameters(TableParameters):
     @property
     def stages(self) -> PipelineStages:
         """The register stages of a parallel decoder."""
-        return PipelineStages.of(self.table, self.lanes, "fastest" if self.fastest else self.optimize)
+        is_wide = is_fastest(self.lanes, packed=self.packed)
+        return PipelineStages.of(
+            self.table, self.lanes, "fastest" if is_wide and self.optimize == "speed" else self.optimize
+        )
 
     output_noun = "code point"
 
@@ -155,7 +145,7 @@ class DecoderParameters(TableParameters):
         from utf8fpga.model.arrays import PacketDecoder
 
         try:
-            return PacketDecoder(self.table, causes=self.kind, replacement=self.replacement)
+            return PacketDecoder(self.table, causes=self.kind)
         except TableError:
             return None
 
@@ -170,7 +160,7 @@ class DecoderParameters(TableParameters):
             InvalidArgumentError: `error` and `kind` contradict each other, or `kind` is not an `ErrorKind`.
         """
         error = bool(fields["error"])
-        code_point = REPLACEMENT_CHARACTER if error and not self.replacement else fields["code_point"]
+        code_point = fields["code_point"]
         if not self.kind:
             return Word(code_point, error)
         kind = ErrorKind(fields["kind"]) if fields["kind"] else None
@@ -196,22 +186,22 @@ class DecoderParameters(TableParameters):
 
     @property
     def title(self) -> str:
-        """Architecture and lanes, and the parameters that differ from their defaults."""
-        words = [self.architecture, counted(self.lanes, "lane")]
+        """The series and the lanes, and the parameters that differ from their defaults."""
+        words = [self.series, counted(self.lanes, "lane")]
         if self.lanes > 1:
             words.append("packed" if self.packed else "sparse")
         return ", ".join([*words, *self.words(without=("lanes", "packed"))])
 
     @property
     def series(self) -> str:
-        """The architecture."""
-        return self.architecture
+        """``serial``, a state machine with one code unit per cycle, or ``parallel``, a sliding window."""
+        return "serial" if self.lanes == 1 else "parallel"
 
     def description(self) -> list[str]:
-        """The table, the architecture and the other parameters."""
+        """The table, the series and the other parameters."""
         units = counted(self.lanes, "code unit")
         return [
-            f"{self.table.name} decoder, {self.architecture}, {units} per cycle;",
+            f"{self.table.name} decoder, {self.series}, {units} per cycle;",
             f"optimised for {self.optimize}.",
             "Words are UTF-32; for an ill-formed item U+FFFD.",
             f"Generated from: {self.table.source}.",

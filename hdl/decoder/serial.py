@@ -47,9 +47,10 @@ class SerialDecoder(wiring.Component):
     `output.valid` and `input.ready`.
 
     Args:
-        parameters: the parameters. Without `replacement` the multiplexer of its data is saved. For speed there are
-            registers at the output, and of the class of a unit and whether it may follow the unit before it, in
-            addition to the slot.
+        parameters: the parameters. For speed there are registers at the output, and of the class of a unit and whether
+            it may follow the unit before it, in addition to the slot.
+        replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined, which saves a
+            multiplexer where an encoder follows.
 
     Ports:
         input: stream of `beat_layout`, code units, one lane.
@@ -65,8 +66,9 @@ class SerialDecoder(wiring.Component):
     reset_cycles = 0
     stall_cycles = 0
 
-    def __init__(self, parameters: DecoderParameters) -> None:
+    def __init__(self, parameters: DecoderParameters, *, replacement: bool = True) -> None:
         table = parameters.table
+        self.replacement = replacement
         self.parameters, self.is_fast = parameters, parameters.optimize == "speed"
         self.control = SerialControl.of(table)
         if parameters.kind:
@@ -108,7 +110,7 @@ class SerialDecoder(wiring.Component):
         # An item is transferred also if no unit arrives; an open sequence stays in the slot until one does.
         m.d.sync += slot.occupied.eq(arrives | (slot.occupied & ~(output.ready & ~slot.open)))
         slot.load_unit(arriving, loads, closes=reset)
-        if self.parameters.replacement:
+        if self.replacement:
             self._keep_payload_apart(m, slot, arriving, loads, arrives)
 
     def _keep_payload_apart(self, m: Module, slot: _Slot, arriving: _Unit, loads: Value, arrives: Value) -> None:
@@ -166,7 +168,7 @@ class SerialDecoder(wiring.Component):
         slot.load_data(arriving, advance, shifts=shifts)
 
         payload = slot.payload(arriving)
-        if self.parameters.replacement:
+        if self.replacement:
             width = control.code_point_bits
             payload = Cat(Mux(slot.error, Const(REPLACEMENT_CHARACTER, width), payload[:width]), payload[width:])
         register = Signal(output.payload.shape(), reset_less=True, name="output")
@@ -266,7 +268,7 @@ class _Slot:
         self.completed: Value = Const(0, 1)
         """The arriving unit completes a sequence; assigned by `load`."""
         self.code_point = Signal(width, reset_less=True)
-        separate = not decoder.is_fast and decoder.parameters.replacement
+        separate = not decoder.is_fast and decoder.replacement
         self.gathered = (
             commented(
                 Signal(width - control.trail_bits, reset_less=True, name="gathered"),

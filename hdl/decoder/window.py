@@ -26,6 +26,7 @@ from utf8fpga.model import REPLACEMENT_CHARACTER
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.decoder.parameters import DecoderParameters
+    from utf8fpga.hdl.decoder.pipeline import PipelineStages
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,15 @@ class ItemWindow(wiring.Component):
 
     resets_words = False
 
-    def __init__(self, parameters: DecoderParameters, ports: Mapping[str, Any], *, always_ready: bool = True) -> None:
-        self.parameters, self.lanes, self.stages = parameters, parameters.lanes, parameters.stages
+    def __init__(
+        self,
+        parameters: DecoderParameters,
+        stages: PipelineStages,
+        ports: Mapping[str, Any],
+        *,
+        always_ready: bool = True,
+    ) -> None:
+        self.parameters, self.lanes, self.stages = parameters, parameters.lanes, stages
         self.control = WindowControl.of(parameters.table)
         if parameters.kind:
             self.control.serial.check_kinds()
@@ -77,7 +85,7 @@ class ItemWindow(wiring.Component):
         serial = self.control.serial
         completed, keep = beat.completes(lane), beat.keep[lane]
         contents = {
-            "code_point": beat.word(lane, replacement=self.parameters.replacement, by_reset=by_reset),
+            "code_point": beat.word(lane, by_reset=by_reset),
             "error": keep & ~completed,
             "keep": keep,
         }
@@ -183,10 +191,10 @@ class BeatWindow(ItemWindow):
         slots_valid: the beat is valid.
     """
 
-    def __init__(self, parameters: DecoderParameters, *, keeps_empty: bool = False) -> None:
+    def __init__(self, parameters: DecoderParameters, stages: PipelineStages, *, keeps_empty: bool = False) -> None:
         self.keeps_empty = keeps_empty
-        ports = {"run": In(parameters.stages.pauses), "slots": Out(parameters.slots_layout), "slots_valid": Out(1)}
-        super().__init__(parameters, ports, always_ready=False)
+        ports = {"run": In(stages.pauses), "slots": Out(parameters.slots_layout), "slots_valid": Out(1)}
+        super().__init__(parameters, stages, ports, always_ready=False)
 
     @cached_property
     def state(self) -> WindowState:
@@ -200,7 +208,7 @@ class BeatWindow(ItemWindow):
         given = {f"tail_{name}": value for name, value in contents.items()}
         given |= {f"item_{lane}": self.inner_item(beat, lane) for lane in range(tail)}
         given["settled"] = beat.last | ~beat.open[tail]
-        if tail and not self.keeps_empty:
+        if not self.keeps_empty:
             # A beat that does not end its packet may consist of units of one sequence only, and have no item.
             here = (beat.keep[lane] & ~beat.continued[lane + 1] for lane in range(tail))
             given["filled"] = beat.last | any_of(here)
@@ -223,8 +231,7 @@ class BeatWindow(ItemWindow):
         # A beat that is settled does not depend on the next one.
         follows = beat.valid
         if not self.keeps_empty:
-            ends = ~beat.continued[0]
-            follows &= ends | held["filled"] if tail else ends
+            follows &= ~beat.continued[0] | held["filled"]
         leaves = waiting & (held["settled"] | follows)
         next_keep = beat.valid & beat.keep[0] & ~held["last"]
         held_contents = {name: held[f"tail_{name}"] for name in contents}
@@ -276,11 +283,10 @@ class RowWindow(ItemWindow):
         tail_valid: `tail` is valid.
     """
 
-    def __init__(self, parameters: DecoderParameters) -> None:
-        stages = parameters.stages
+    def __init__(self, parameters: DecoderParameters, stages: PipelineStages) -> None:
         self.advance = FanOut(stages.row_cycles)
         # With as many lanes as slices are for, the nets to the resets are too long for the clock.
-        self.resets_words = stages.words and parameters.replacement and stages.buffer == "memory"
+        self.resets_words = stages.words and stages.buffer == "memory"
 
         item = parameters.slots_layout["slots"].shape.elem_shape
         ports = {
@@ -290,7 +296,7 @@ class RowWindow(ItemWindow):
             "tail": Out(data.StructLayout({"item": item, "last": 1})),
             "tail_valid": Out(1),
         }
-        super().__init__(parameters, ports)
+        super().__init__(parameters, stages, ports)
 
     @cached_property
     def state(self) -> WindowState:
@@ -355,13 +361,13 @@ class HeldWindow(ItemWindow):
         slots_valid: the beat is valid.
     """
 
-    def __init__(self, parameters: DecoderParameters) -> None:
-        steps = len(parameters.stages.steps)
+    def __init__(self, parameters: DecoderParameters, stages: PipelineStages) -> None:
+        steps = len(stages.steps)
         self.cycles = steps + 1
         # From the first stage on, since the function in front of it is long.
         self.advance = FanOut(max(0, steps - 1), doubles=steps > 1)
         ports = {"late_reset": In(2), "slots": Out(parameters.slots_layout), "slots_valid": Out(1)}
-        super().__init__(parameters, ports)
+        super().__init__(parameters, stages, ports)
 
     @cached_property
     def state(self) -> WindowState:

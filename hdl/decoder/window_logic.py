@@ -528,11 +528,10 @@ class Window:
         """Whether a unit completes a sequence."""
         return ~self.incomplete[lane] if self.resets_words else self.completed[lane]
 
-    def word(self, lane: int, *, replacement: bool, by_reset: bool = False) -> Value:
-        """The code point of the sequence that a unit completes; if it completes none, U+FFFD with `replacement`.
+    def word(self, lane: int, *, by_reset: bool = False) -> Value:
+        """The code point of the sequence that a unit completes; if it completes none, U+FFFD.
 
         Args:
-            replacement: whether there is U+FFFD.
             by_reset: without what `resets` do, for which the window must have `resets_words`.
         """
         completed = self.completes(lane)
@@ -543,7 +542,7 @@ class Window:
                 value = any_of(source.value(self.unit[lane - source.back]) for source in sources)
             else:
                 value = any_of(self._part(source, lane) for source in sources)
-            if replacement and not by_reset:
+            if not by_reset:
                 value = value | ~completed if REPLACEMENT_CHARACTER >> bit & 1 else value & completed
             bits.append(value)
         return Cat(*bits)

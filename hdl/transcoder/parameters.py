@@ -61,7 +61,6 @@ class TranscoderParameters(UnitParameters):
             lanes=self.lanes,
             packed=False,
             optimize=self.optimize,
-            fastest=True,  # Not all transcoders reach the clock with fewer stages.
         )
 
     @property

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from amaranth.hdl import Value
 
 from utf8fpga.hdl.beats import lanes_of, stage_ports
 from utf8fpga.hdl.chain import Chain, Join
 from utf8fpga.hdl.core import Stage
+from utf8fpga.hdl.decoder.parallel import ParallelDecoder
+from utf8fpga.hdl.decoder.pipeline import PipelineStages
+from utf8fpga.hdl.decoder.serial import SerialDecoder
 from utf8fpga.hdl.encoder.encoder import in_byte_order, units_in_order
 from utf8fpga.hdl.encoder.logic import EncoderLogic
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
@@ -57,7 +59,13 @@ class Transcoder(Chain):
         source, target, lanes = parameters.given, parameters.target, parameters.lanes
         # With one lane it is smaller to make U+FFFD of ill-formed items in the encoder.
         replacement, table = lanes > 1, source.table
-        self.decoder: Any = replace(parameters.decoder, replacement=replacement).build()
+        self.decoder: SerialDecoder | ParallelDecoder
+        if lanes == 1:
+            self.decoder = SerialDecoder(parameters.decoder, replacement=replacement)
+        else:
+            # Not all transcoders reach the clock with fewer stages.
+            setting = "fastest" if parameters.optimize == "speed" else parameters.optimize
+            self.decoder = ParallelDecoder(parameters.decoder, PipelineStages.of(table, lanes, setting))
         symbol = item_layout(table)
         logic = EncoderLogic.behind(table, target.table, marks=not replacement)
         self.slots = slots = slots_for(logic, table)

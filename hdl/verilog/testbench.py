@@ -82,7 +82,6 @@ def axi_testbench(
         valid="report_tvalid" if is_tap else "m_axis_tvalid",
         error="1'b0" if made is None else _error(made),
         data="{WIDTH{1'b0}}" if made is None else _data(made, width),
-        replacement=int(getattr(parameters, "replacement", True)),
     )
 
 

@@ -38,7 +38,7 @@ CHOSEN = [
     *product(("packed-2",), (*HALVES, "cover", "independence")),
     *product(("packed-2",), ("netlist-ice40", "netlist-ecp5")),
     *product(("parallel-8",), ("equivalence", "latency")),
-    *((f"parallel-{name}", "equivalence") for name in ("4-kind", "4-fastest", "4-area", "4-kind-rfc-2279")),
+    *((f"parallel-{name}", "equivalence") for name in ("4-kind", "4-area", "4-kind-rfc-2279")),
 ]
 """Proved with the marker `proof`, of which CI runs a sample; `utf8fpga prove` proves all configurations."""
 
@@ -168,7 +168,7 @@ def test_a_latency_that_is_too_low_is_rejected(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.proof
 def test_a_decoder_of_another_table_is_rejected() -> None:
     wrong, wanted = GENERALISED_UTF_8, Property.EQUIVALENCE
-    assert prove_halves(lambda: sparse_decoder(wrong, lanes=1), TABLE_3_7, wanted).failed
+    assert prove_halves(lambda: sparse_decoder(wrong, lanes=2), TABLE_3_7, wanted).failed
 
 
 def third_beat_replaces_one_that_waits(m: Module, buffer: Any) -> None:

@@ -16,7 +16,7 @@ from utf8fpga.formal.properties import Property
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
-from utf8fpga.hdl import DecoderParameters, TranscoderParameters
+from utf8fpga.hdl import DecoderParameters, SerialDecoder, TranscoderParameters
 from utf8fpga.hdl.shift_queue import ShiftQueue
 from utf8fpga.model.forms import GENERALISED_UTF_8
 
@@ -98,5 +98,5 @@ def test_with_another_decoder_nothing_is_proved(monkeypatch: pytest.MonkeyPatch)
 def test_a_decoder_of_another_table_is_rejected() -> None:
     core = TO_UTF_16.build()
     assert is_same_decoder(core)
-    core.decoder = DecoderParameters(table=GENERALISED_UTF_8, replacement=False).build()
+    core.decoder = SerialDecoder(DecoderParameters(table=GENERALISED_UTF_8), replacement=False)
     assert not is_same_decoder(core)

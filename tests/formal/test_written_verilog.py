@@ -26,7 +26,6 @@ CORES = {
     "serial-speed": DecoderParameters(optimize="speed"),
     "sparse-3": DecoderParameters(lanes=3, packed=False),
     "sparse-4": DecoderParameters(lanes=4, packed=False),
-    "sparse-4-fastest": DecoderParameters(lanes=4, packed=False, fastest=True),
     "packed-2": DecoderParameters(lanes=2),
     "packed-4": DecoderParameters(lanes=4),
     "encoder-2": EncoderParameters(to="utf-16-le", lanes=2),

@@ -121,8 +121,8 @@ def test_the_stages_that_a_decoder_has() -> None:
     sparse = partial(DecoderParameters, packed=False)
     expected = {2: (False, "registers"), 3: (False, "registers"), 4: (False, "memory"), 16: (False, "memory")}
     expected |= {17: (True, "memory"), 31: (True, "memory"), 32: (True, "slices")}
-    assert {n: (sparse(lanes=n).fastest, sparse(lanes=n).stages.buffer) for n in expected} == expected
-    packed = {n: DecoderParameters(lanes=n).fastest for n in (2, 8, 9, 16)}
+    assert {n: (sparse(lanes=n).stages.words, sparse(lanes=n).stages.buffer) for n in expected} == expected
+    packed = {n: DecoderParameters(lanes=n).stages.words for n in (2, 8, 9, 16)}
     assert packed == {2: False, 8: False, 9: True, 16: True}
     assert sparse(table=RFC_2279, lanes=5).stages == PipelineStages(frozenset({"pairs", "ends"}), "registers")
     assert sparse(lanes=64, optimize="area").stages == PipelineStages(frozenset(), "slices")

@@ -37,7 +37,7 @@ DECODERS = [
     DecoderParameters(),
     DecoderParameters(lanes=4),
     DecoderParameters(lanes=2, optimize="area", packed=False),
-    DecoderParameters(lanes=5, fastest=True, packed=False),
+    DecoderParameters(lanes=5, packed=False),
     DecoderParameters(lanes=2),
 ]
 

@@ -45,12 +45,9 @@ def parallel(**parameters: Any) -> Any:
 PACKED: dict[str, dict[str, Any]] = {f"{lanes}-packed": {"lanes": lanes, "packed": True} for lanes in LANES}
 SHAPES: dict[str, dict[str, Any]] = {f"{lanes}": {"lanes": lanes} for lanes in LANES} | PACKED
 SHAPES |= {
-    "4-fastest": {"lanes": 4, "fastest": True},
-    "4-packed-fastest": {"lanes": 4, "packed": True, "fastest": True},
     "2-area": {"lanes": 2, "optimize": "area"},
     "4-area": {"lanes": 4, "optimize": "area"},
     "4-packed-area": {"lanes": 4, "packed": True, "optimize": "area"},
-    "5-fastest": {"lanes": 5, "fastest": True},
 }
 
 SERIAL = {f"serial-{each}": {"lanes": 1, "optimize": each} for each in OPTIMIZE}
@@ -58,7 +55,6 @@ SERIAL = {f"serial-{each}": {"lanes": 1, "optimize": each} for each in OPTIMIZE}
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "bare": {"kind": False},
-    "no-replacement": {"kind": False, "replacement": False},
 }
 SERIAL_VARIANTS = {
     f"{name}-{variant}": shape | options
@@ -77,8 +73,6 @@ IN_EVERY_RUN = {
     *(
         "2",
         "4",
-        "4-fastest",
-        "4-packed-fastest",
         "2-area",
         "3-packed",
         "4-packed",
@@ -288,13 +282,6 @@ def test_words_of_every_number_follow_every_fill_level(full: Simulation) -> None
         assert run.texts == [full.expected(text) for text in several]
 
 
-def test_without_marks_in_the_data_and_without_extra_fields() -> None:
-    for parameters in ({"lanes": 3}, {"lanes": 4}, {"lanes": 4, "packed": True}):
-        simulation = Simulation(parallel(**parameters, replacement=False))
-        text = long_text(random.Random(7), 100)
-        assert simulation.run([text]).texts == [simulation.expected(text)]
-
-
 FORMS = (RFC_2279, GENERALISED_UTF_8)
 LATER_CONSTRAINT = EncodingTable.parse(
     "a third unit constrained",
@@ -353,23 +340,10 @@ def test_other_tables_equal_their_models(
 # Parameters and tables that are rejected.
 
 
-WITHOUT_BUFFER = [
-    (4, False, ()),
-    (4, True, ()),
-    (5, True, pytest.mark.slow),
-    (7, True, pytest.mark.slow),
-    (8, True, pytest.mark.slow),
-    (16, True, ()),
-]
-"""Lanes and `fastest` of packed decoders without a buffer of their own, and the marks of a test."""
-
-
-@pytest.mark.parametrize(
-    ("lanes", "fastest"), [pytest.param(lanes, fastest, marks=marks) for lanes, fastest, marks in WITHOUT_BUFFER]
-)
-def test_a_packer_has_room_for_all_beats_of_a_window_without_a_buffer(lanes: int, fastest: bool) -> None:
+@pytest.mark.parametrize("lanes", [4, *(pytest.param(lanes, marks=pytest.mark.slow) for lanes in (5, 7, 8)), 16])
+def test_a_packer_has_room_for_all_beats_of_a_window_without_a_buffer(lanes: int) -> None:
     """Each beat ends with an open sequence and is full of items, so all that are in flight need a row of their own."""
-    decoder = decoder_core(lanes=lanes, fastest=fastest)
+    decoder = decoder_core(lanes=lanes)
     assert isinstance(decoder, DirectPackedDecoder)
     assert decoder.packer.depth == 16
     text, silent = (b"A" * (lanes - 1) + b"\xc2") * 60, 90
@@ -386,22 +360,12 @@ def test_a_packer_has_room_for_all_beats_of_a_window_without_a_buffer(lanes: int
 
 
 @pytest.mark.parametrize("share", [0.5, 0.95])
-@pytest.mark.parametrize(
-    ("lanes", "fastest", "least"),
-    [
-        (2, False, 0.98),
-        (4, False, 0.98),
-        (4, True, 0.94),
-        pytest.param(8, False, 0.94, marks=pytest.mark.slow),
-    ],
-)
-def test_a_consumer_that_pauses_rarely_waits_for_the_input(
-    lanes: int, fastest: bool, least: float, share: float
-) -> None:
+@pytest.mark.parametrize(("lanes", "least"), [(2, 0.98), (4, 0.98), pytest.param(8, 0.94, marks=pytest.mark.slow)])
+def test_a_consumer_that_pauses_rarely_waits_for_the_input(lanes: int, least: float, share: float) -> None:
     """If it is ready in a share of the cycles, at random, it has a beat in most of them."""
     rng, beats, skipped = random.Random(1), 2000, 200
     pauses = [rng.random() >= share for _ in range(round(2 * beats / share))]
-    decoder = decoder_core(lanes=lanes, fastest=fastest)
+    decoder = decoder_core(lanes=lanes)
     accepted = Simulation(decoder).run([b"A" * lanes * beats], output_pauses=pauses).accepted
     ready = pauses[accepted[skipped] : accepted[-1]].count(False)
     assert least < (len(accepted) - skipped) / ready <= 1.02
@@ -413,9 +377,7 @@ def test_decoder_picks_the_architecture() -> None:
     assert type(decoder_core(lanes=4)) is type(decoder_core(lanes=16)) is DirectPackedDecoder
     assert type(decoder_core(lanes=2)) is type(decoder_core(lanes=2, packed=True)) is PackedDecoder
     assert type(decoder_core(lanes=2, packed=False)) is ParallelDecoder
-    buffers = {"memory": [{"lanes": 4, "packed": False}, {"lanes": 9}], "packer": [{"lanes": 4}]}
-    for buffer, choices in {**buffers, "registers": [{"table": RFC_2279, "lanes": 4}]}.items():
-        assert [DecoderParameters(**choice).buffer for choice in choices] == [buffer] * len(choices)
+    assert type(decoder_core(lanes=9)) is type(decoder_core(RFC_2279, lanes=4)) is PackedDecoder
     assert DecoderParameters(lanes=256).lanes == 256
 
 

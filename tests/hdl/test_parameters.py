@@ -51,7 +51,7 @@ POSSIBLE = possible()
 
 def test_the_values_cover_every_option() -> None:
     assert list(VALUES) == list(DecoderParameters.options())
-    assert {each.name for each in fields(DecoderParameters)} - set(VALUES) == {"kind", "replacement", "fastest"}
+    assert {each.name for each in fields(DecoderParameters)} - set(VALUES) == {"kind"}
     assert len(POSSIBLE) > 20
 
 
@@ -114,9 +114,7 @@ def test_the_dictionary_is_json() -> None:
         "lanes": 4,
         "optimize": "speed",
         "packed": True,
-        "replacement": True,
         "kind": False,
-        "fastest": False,
     }
 
 
@@ -131,7 +129,7 @@ TYPES = {
     "lanes": int,
     "width": int,
     "user": int,
-    **dict.fromkeys(("packed", "replacement", "kind", "fastest"), bool),
+    **dict.fromkeys(("packed", "kind"), bool),
     **dict.fromkeys(("to", "from_", "optimize"), str),
 }
 """The fields of all cores with these types; the other is `table`."""

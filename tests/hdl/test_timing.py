@@ -236,7 +236,6 @@ def measured(parameters: CoreParameters) -> tuple[Any, Player]:
 EVERY_RUN: list[tuple[CoreParameters, Cycles]] = [
     *((DecoderParameters(optimize=optimize), Cycles()) for optimize in OPTIMIZE),
     (DecoderParameters(lanes=4), Cycles(1, 0, 14)),
-    (DecoderParameters(lanes=4, fastest=True), Cycles(1, 0, 17)),
     (DecoderParameters(lanes=2), Cycles(1, 7, 12)),
     (EncoderParameters(), Cycles(drain=1)),
     (EncoderParameters(lanes=2), Cycles(0, 0, 17)),

@@ -82,13 +82,6 @@ def test_pending_units_are_those_of_the_next_call() -> None:
     assert (symbols.columns["code_point"].tolist(), symbols.ends.tolist(), symbols.pending) == ([0x1F600], [1], 0)
 
 
-def test_code_points_of_marks_may_be_undefined() -> None:
-    for causes in (False, True):
-        symbols = PacketDecoder(causes=causes, replacement=False).process(b"A\xff", [2])
-        assert symbols.undefined["code_point"].tolist() == [False, True]
-    assert PacketDecoder().process(b"A\xff", [2]).undefined == {}
-
-
 def test_tables_outside_the_limits_are_rejected() -> None:
     assert TABLE_3_7 in TABLES
     with pytest.raises(TableError, match=r"^UTF-16: packets require units of 8 bits, one of which is a sequence"):

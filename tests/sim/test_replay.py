@@ -23,7 +23,6 @@ TEXT = b"A sentence, and nothing but. \xe2\x82" + "Then é€😀 and so on; no 
 
 CHOICES: dict[str, dict[str, Any]] = {
     "serial": {},
-    "serial-without-replacement": {"optimize": "speed", "replacement": False},
     "sparse-memory": {"lanes": 4, "packed": False},
     "packed": {"lanes": 2, "packed": True},
 }

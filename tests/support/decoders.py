@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from utf8fpga.hdl import DecoderParameters, ParallelDecoder, Word
+from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.model import TABLE_3_7, EncodingTable, decode
 
 SMALL = EncodingTable.parse(
@@ -26,6 +27,8 @@ def words(text: Iterable[int], table: EncodingTable = TABLE_3_7) -> list[Word]:
     return [Word(item.code_point, item.error) for item in decode(text, table)]
 
 
-def sparse_decoder(table: EncodingTable = TABLE_3_7, **parameters: Any) -> ParallelDecoder:
-    """The parallel decoder, without a packer."""
-    return ParallelDecoder(DecoderParameters(table=table, packed=False, **parameters))
+def sparse_decoder(table: EncodingTable = TABLE_3_7, *, fastest: bool = False, **parameters: Any) -> ParallelDecoder:
+    """The parallel decoder, without a packer; with the most register stages, as in a transcoder, if `fastest`."""
+    given = DecoderParameters(table=table, packed=False, **parameters)
+    stages = PipelineStages.of(table, given.lanes, "fastest") if fastest else given.stages
+    return ParallelDecoder(given, stages)
