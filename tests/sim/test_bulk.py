@@ -5,25 +5,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from amaranth.hdl import Module, Signal
 from support.engines import requires_compiler
-from support.faulty_cores import FaultyCore, PortFault, output_is_endless, valid_is_never_asserted
+from support.faulty_cores import FaultyCore, PortFault
 from support.tiers import tiered
 
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import RFC_2279, TABLE_3_7
-from utf8fpga.sim import Simulation, bulk, check, compare
-from utf8fpga.sim import soak as soak_module
+from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
-from utf8fpga.sim.bulk import BulkComparison, BulkDifferenceError, bulk_golden, compare_bulk
-from utf8fpga.sim.check import DEPENDS_ON_EARLIER, NOT_REPRODUCED
+from utf8fpga.sim.bulk import bulk_golden, compare_bulk
+from utf8fpga.sim.check import DEPENDS_ON_EARLIER
 from utf8fpga.sim.soak import Totals, soak
 from utf8fpga.sim.traffic import Traffic, traffic
 
@@ -73,23 +71,6 @@ def test_boundary_sequences_are_those_of_the_rows_and_their_prefixes() -> None:
     assert {unit for sequence in found for unit in sequence} | {0, 1, 0xFF} == set(boundary_units())
 
 
-def test_packets_have_many_lengths_and_any_pauses() -> None:
-    several = [traffic(seed, 1 << 16, corpus=CORPUS, table=TABLE_3_7) for seed in range(60)]
-    lengths = {len(packet) for given in several for packet in packets(given)}
-    assert {*range(60), 1 << 16} < lengths
-    for name in ("input_pauses", "output_pauses", "null_beats", "separate_ends"):
-        patterns = [getattr(given.options, name) for given in several]
-        assert {True, False} == {any(pattern) for pattern in patterns}
-        assert name == "separate_ends" or not any(map(all, patterns))
-    assert all(given.ends[-1] == len(given.symbols) for given in several)
-
-
-def test_traffic_of_wide_symbols_and_without_a_table() -> None:
-    for seed, width in product(range(4), (21, 33, 64)):
-        symbols = traffic(seed, 10_000, corpus=CORPUS, width=width).symbols
-        assert 1 << (width - 1) < symbols.max() < 1 << width
-
-
 # Correct cores.
 
 CORRECT = {
@@ -123,39 +104,11 @@ def test_soak_of_correct_cores_finds_no_difference(parameters: DecoderParameters
     assert totals.cycles > totals.symbols // parameters.lanes > 0
 
 
-@pytest.mark.slow
-def test_soak_in_the_python_engine() -> None:
-    totals, mismatch = soak(Simulation(), symbols=1000)
-    assert (mismatch, totals.rounds) == (None, 1)
-
-
 def test_soak_ends_with_the_time() -> None:
     totals, mismatch = soak(simulation_of(DecoderParameters()), seconds=0.2)
     assert mismatch is None
     assert totals.seconds >= 0.2
     assert soak(simulation_of(DecoderParameters()), seconds=0) == (Totals(), None)
-
-
-def test_a_soak_sends_each_packet_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also empty ones at the beginning, at the end, and between the parts that are compared at once."""
-    given = Traffic(np.frombuffer(b"abcdefg", np.uint8).astype(np.uint64), np.array([0, 0, 2, 4, 4, 7, 7]))
-    original, sent, ends = BulkComparison.send, bytearray(), list[int]()
-
-    def send(self: BulkComparison, symbols: bytes, here: list[int], *, more: bool) -> Any:
-        ends.extend(len(sent) + end for end in here)
-        sent.extend(symbols)
-        return original(self, symbols, here, more=more)
-
-    monkeypatch.setattr(soak_module, "AT_ONCE", 2)
-    monkeypatch.setattr(soak_module, "traffic_for", lambda *_args: given)
-    monkeypatch.setattr(BulkComparison, "send", send)
-    totals, mismatch = soak(simulation_of(DecoderParameters()), symbols=1)
-    assert (mismatch, totals.rounds) == (None, 1)
-    assert (bytes(sent), ends) == (b"abcdefg", given.ends.tolist())
-    monkeypatch.setattr(soak_module, "_ROUND", 2)
-    executor: Any = SimpleNamespace(submit=lambda call, *args: SimpleNamespace(result=lambda: call(*args)))
-    for where in (None, executor):
-        assert soak(simulation_of(DecoderParameters()), symbols=8, executor=where)[0].rounds == 2
 
 
 @pytest.mark.parametrize("lanes", [1, 4])
@@ -260,52 +213,6 @@ def test_a_difference_that_depends_on_another_packet_has_no_replay() -> None:
     assert (found.replay, found.no_replay) == ((), DEPENDS_ON_EARLIER)
 
 
-def after_many(fault: PortFault, many: int) -> PortFault:
-    """A fault from the transfer of so many beats on."""
-
-    def late(m: Module, outer: Any, inner: Any) -> None:
-        count = Signal(range(many + 1))
-        with m.If(outer.output.valid & outer.output.ready & (count != many)):
-            m.d.sync += count.eq(count + 1)
-        with m.If(count == many):
-            fault(m, outer, inner)
-
-    return late
-
-
-def bit_is_inverted(m: Module, outer: Any, inner: Any) -> None:
-    m.d.comb += outer.output.payload.symbols[0].code_point[0].eq(~first_code_point(inner)[0])
-
-
-LATE: dict[str, tuple[PortFault, int]] = {
-    # Rounds 0 and 1 are two kinds of traffic, of which the second has so many symbols that the first parts are dropped.
-    "endless output": (output_is_endless, 3000),
-    "lost output": (valid_is_never_asserted, 3000),
-    # A mismatch has fewer units than that, so they alone would be no replay.
-    "a bit": (bit_is_inverted, 2500),
-}
-
-
-@pytest.mark.parametrize(("fault", "many"), LATE.values(), ids=LATE)
-def test_soak_ends_with_a_fault_after_many_beats(fault: PortFault, many: int) -> None:
-    for seed in (1, 4):
-        _, found = soak(with_port_fault(after_many(fault, many)), seed=seed, symbols=1, corpus=CORPUS)
-        assert (found.replay, found.no_replay) == ((), DEPENDS_ON_EARLIER)
-        assert found.units or found.reason
-
-
-def test_the_search_for_a_shorter_input_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    simulation = with_port_fault(wrong_after_another_packet)
-    clock = iter(range(0, 10**9, 40))
-    for module in (check, bulk, soak_module):
-        monkeypatch.setattr(module, "monotonic", lambda: next(clock))
-    _, found = soak(simulation, symbols=10_000_000, corpus=CORPUS)
-    assert (found.replay, found.no_replay) == ((), NOT_REPRODUCED)
-    # What has been found is reported without further attempts.
-    found = compare(with_port_fault(wrong_character), TEXT + "\u20ac".encode())
-    assert len(found.units) > 3
-
-
 def word_is_lost(m: Module, outer: Any, inner: Any) -> None:
     m.d.comb += outer.output.payload.keep[1].eq(0)
     m.d.comb += outer.output.payload.symbols[1].error.eq(0)
@@ -341,30 +248,6 @@ def test_faults_of_the_streams_are_found(fault: PortFault, is_shortest: Callable
     assert is_shortest(bytes(found.units)), found
     assert reason in found.reason
     assert found.replay
-
-
-def test_a_lost_end_is_found_though_a_long_packet_follows() -> None:
-    run = BulkComparison(with_port_fault(never_ends))
-
-    def send() -> None:
-        run.send(b"A" * 100_000 + b"B", [100_001], more=True)
-        for _ in range(9):
-            run.send(b"A" * 250_000, [], more=True)
-        run.send(b"A", [1], more=False)
-
-    with pytest.raises(BulkDifferenceError) as caught:
-        send()
-    assert bytes(run.mismatch(caught.value).units) == b"B"
-
-
-def test_an_end_that_is_late_is_found() -> None:
-    def ends_late(m: Module, outer: Any, inner: Any) -> None:
-        never_ends(m, outer, inner)
-        with m.If(first_code_point(inner) == ord("C")):
-            m.d.comb += outer.output.payload.last.eq(1)
-
-    with pytest.raises(BulkDifferenceError):
-        BulkComparison(with_port_fault(ends_late)).send(b"BCD", [1, 3], more=False)
 
 
 def test_an_end_that_is_lost_at_the_end_of_a_file_is_reduced() -> None:

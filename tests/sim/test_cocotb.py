@@ -30,33 +30,9 @@ pytest.importorskip("cocotbext.axi", reason="requires the extra 'cocotb'")
 
 from cocotbext.axi import AxiStreamFrame
 
-from utf8fpga.sim.cocotb import Word, _shown, expected_words, packet, pauses, received_words
+from utf8fpga.sim.cocotb import _shown, expected_words, packet, pauses, received_words
 
 CHECKOUT = Path(__file__).parents[2]
-
-
-def frame_of(words: list[int | None], users: list[int], lanes: int) -> AxiStreamFrame:
-    """A frame as a sink receives it: four bytes per word, and the user bits of the whole beat beside each byte."""
-    data, keep, user = bytearray(), list[int](), list[int]()
-    for number, word in enumerate(words):
-        data += bytes(4) if word is None else word.to_bytes(4, "little")
-        keep += [int(word is not None)] * 4
-        user += [users[number // lanes]] * 4
-    return AxiStreamFrame(data, tkeep=keep, tuser=user)
-
-
-def test_words_of_two_beats_with_a_gap() -> None:
-    frame = frame_of([0x41, 0xFFFD, 0xFFFD, None], [0b10, 0b01], 2)
-    assert received_words(frame, 2) == [Word(0x41, False), Word(0xFFFD, True), Word(0xFFFD, True)]
-
-
-def test_the_flag_is_the_lowest_bit_of_a_wider_group() -> None:
-    frame = frame_of([0xFFFD, 0x41], [0b0010000_0011011], 2)
-    assert received_words(frame, 2, 7) == [Word(0xFFFD, True), Word(0x41, False)]
-
-
-def test_a_packet_without_a_word() -> None:
-    assert received_words(frame_of([None, None], [0], 2), 2) == []
 
 
 def test_expected_words_are_those_of_cpython() -> None:
@@ -184,11 +160,6 @@ def test_a_decoder_of_one_lane_passes_and_a_difference_has_packet_word_and_bytes
     }
 
 
-def test_the_example_is_short() -> None:
-    """The example is a bench of at most 60 lines."""
-    assert len((CHECKOUT / "examples" / "cocotb" / "test_decoder.py").read_text(encoding="utf-8").splitlines()) <= 60
-
-
 SEVERAL = """
 from utf8fpga.hdl import EncoderParameters, RemoverParameters, TranscoderParameters, ValidatorParameters
 from utf8fpga.model import TABLE_3_7
@@ -263,6 +234,7 @@ def test_the_bench_passes_with_every_core_and_options_of_the_ports_and_rejects_o
         COCOTB_RESOLVE_X="random",
     )
     passed = [test for test, message in failures.items() if not message]
-    assert passed == ["accents", *(f"packets/name={number}" for number in range(len(CORES)))]
+    # Releases of cocotb name the parameters of a test differently.
+    assert [test.partition("/")[0] for test in passed] == ["accents"] + ["packets"] * len(CORES)
     for message in failures.values():
         assert re.match(r"packet 0(, symbol 0|, word 0|: report)|$", message)

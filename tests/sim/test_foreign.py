@@ -21,7 +21,7 @@ from utf8fpga.hdl.foreign import CoreError, read_module
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import CheckedPorts, read_checked_ports
 from utf8fpga.model import ErrorKind, Practice
-from utf8fpga.sim import Simulation, causes, compare
+from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.bulk import compare_bulk
 from utf8fpga.sim.causes import check_foreign_core
 from utf8fpga.sim.foreign import ForeignSimulation
@@ -113,19 +113,6 @@ def test_violation_of_the_protocol_is_the_reason_of_an_outcome(body: str, reason
     ports = CheckedPorts(input=given | {"ready": "ready"}, output=output | {"ready": "take"})
     simulation = ForeignSimulation(ForeignCore([tmp_path / "core.v"], None, ports))
     assert [each.reason for each in simulation.run([[b"A"]] * 2, output_pauses=[True, False])] == [reason] * 2
-
-
-@pytest.mark.usefixtures("few_texts")
-def test_longer_texts_count_with_the_cause_of_the_part_that_differs() -> None:
-    plain, faulty = (check_foreign_core(core_of(name)) for name in ("strobe", "surrogates"))
-    # Many texts with ED A0 begin with another ill-formed item.
-    assert row_of(faulty, "SURROGATE").texts > row_of(plain, "SURROGATE").texts
-    assert row_of(faulty, "TRUNCATED").failed == 0
-
-
-def test_a_vector_begins_in_each_lane() -> None:
-    texts = set(causes._aligned(4))
-    assert [n for n in range(6) if b"a" * n + b"\xc2\x80" in texts] == [1, 2, 3]
 
 
 @pytest.mark.slow
@@ -404,47 +391,6 @@ def test_generated_verilog_passes(lanes: int, tmp_path: Path) -> None:
     assert report.failed == ()
     assert all(not row.not_checked for row in report.rows)
     assert report.best.cycles_per_byte == report.worst.cycles_per_byte == 1 / lanes
-
-
-UTF_16 = """
-module utf16(input clk, input rst_n, input strobe, input [7:0] data, input last, output valid, output [47:0] units,
-             output [2:0] keep, output [2:0] error);
-  wire [1:0] kept, wrong;
-  wire [63:0] points;
-  wire [20:0] point = points[52:32];
-  wire [20:0] above = point - 21'h10000;
-  wire is_pair = point >= 21'h10000;
-  strobe decoder(clk, rst_n, strobe, data, last, valid, kept, wrong, points);
-  assign keep = {kept[1] && is_pair, kept};
-  assign error = {1'b0, wrong};
-  assign units = {6'b110111, above[9:0], is_pair ? {6'b110110, above[19:10]} : point[15:0], points[15:0]};
-endmodule
-"""
-
-UTF_16_PORTS = """
-kind = "transcoder"
-protocol = "strobe"
-input = { byte = "data", valid = "strobe", last = "last" }
-output = { code_point = "units", keep = "keep", valid = "valid", error = "error" }
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", ["", "above[19:10]", "point - 21'h10000"])
-def test_transcoder_in_two_files(fault: str, tmp_path: Path) -> None:
-    text = UTF_16.replace(fault, "above[18:9]" if "19" in fault else "point") if fault else UTF_16
-    (tmp_path / "utf16.v").write_text(text)
-    (tmp_path / "ports.toml").write_text(UTF_16_PORTS)
-    core = ForeignCore(
-        [FOLDER / "strobe.v", tmp_path / "utf16.v"], "utf16", read_checked_ports(tmp_path / "ports.toml")
-    )
-    report = check_foreign_core(core)
-    assert [row.cause for row in report.failed] == (["well-formed, 4 bytes"] if fault else [])
-    if fault:
-        found = report.failed[0].shortest
-        # The first such text in the order of the bytes is U+10000, whose upper bits are 0 in one of the faults.
-        units = found.texts[0].decode().encode("utf-16-be").hex(" ", 2).upper().split()
-        assert list(found.expected) == units
 
 
 @pytest.mark.slow

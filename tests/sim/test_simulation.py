@@ -11,21 +11,16 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.decoders import sparse_decoder, words
 from support.faulty_cores import VIOLATIONS, FaultyCore, PortFault, valid_is_never_asserted
 from support.oracle import refusal
 
-from utf8fpga.hdl import DecoderParameters, Word, decoder_core
+from utf8fpga.hdl import DecoderParameters, Word
 from utf8fpga.hdl.decoder.window_logic import Window
-from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, Item, decode
+from utf8fpga.model import InvalidArgumentError, Item, decode
 from utf8fpga.sim import ContractError, Simulation, compare, simulate
-from utf8fpga.sim.beats import BeatEncoder, text_beats, with_null_beats
+from utf8fpga.sim.beats import text_beats, with_null_beats
 from utf8fpga.sim.boundaries import boundary_units
-from utf8fpga.sim.strategies import any_text, damaged, noise, pauses, well_formed
-
-LOW_TRAILS = EncodingTable.parse("trailing units below", "0..3 4 2..3 2..3", source="made for this test", unit_width=3)
 
 TEXT = b"A\xc3\xa9\xe0\x80Z"
 
@@ -102,21 +97,6 @@ def test_null_beats_follow_the_pattern() -> None:
     assert list(with_null_beats([first, second], [False, True, True])) == [first, null, null, second, null, null]
 
 
-@pytest.mark.parametrize(
-    ("lanes", "table"), [(1, TABLE_3_7), (4, TABLE_3_7), (2, LOW_TRAILS)], ids=["serial", "parallel", "other table"]
-)
-def test_lanes_without_a_unit_would_continue_a_sequence(lanes: int, table: EncodingTable) -> None:
-    decoder = decoder_core(table, lanes=lanes)
-    lead = max(table.rows, key=lambda row: len(row.units)).units[:-1]
-    given = tuple(allowed.last for allowed in lead)[-lanes + 1 :] if lanes > 1 else ()
-    payload = decoder.input.payload.shape().from_bits(BeatEncoder(decoder, decoder.parameters)((given, True)))
-    units = list(payload.symbols)
-    assert tuple(units[: len(given)]) == given
-    assert payload.keep == (1 << len(given)) - 1
-    (item,) = decode([*(allowed.last for allowed in lead), units[len(given)]], table)
-    assert item.error is None
-
-
 def test_decoder_that_reads_lanes_without_a_unit_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Window, "_trail", lambda self, lane: self.control.serial.is_trail(self.unit[lane]))
     assert compare(Simulation(sparse_decoder(lanes=2)), b"\xc2") is not None
@@ -188,15 +168,6 @@ def test_compare_calls_back_with_each_item_and_each_unit() -> None:
     assert compare(Simulation(), iter(TEXT), on_item=items.append, on_unit=counts.append) is None
     assert items == list(decode(TEXT))
     assert counts == list(range(1, len(TEXT) + 1))
-
-
-@given(data=st.data())
-@settings(max_examples=50)
-def test_strategies_draw_texts_of_their_kind(data: st.DataObject) -> None:
-    assert bytes(data.draw(well_formed())).decode("utf-8") is not None
-    for strategy in (damaged(), noise(), any_text()):
-        assert all(unit in range(256) for unit in data.draw(strategy))
-    assert not all(data.draw(pauses()))
 
 
 def test_boundary_units_are_every_bound_and_the_units_next_to_it() -> None:

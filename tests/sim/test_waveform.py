@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-import sys
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +13,6 @@ from amaranth.hdl import Module
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.faults import wrap
-from support.processes import run
 from vcd.reader import TokenKind, tokenize
 
 from utf8fpga.hdl import DecoderParameters, SerialDecoder, decoder_core
@@ -109,45 +104,6 @@ def test_each_net_has_one_name_without_a_suffix(parameters: dict[str, Any], tmp_
     assert not [name for _, name, _ in found if "$" in name]
 
 
-def test_every_net_is_present_with_its_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The leaves of Amaranth's own file, which the rewritten one replaces."""
-    kept = tmp_path / "amaranth.vcd"
-    from utf8fpga.sim import waveform as module
-
-    rewrite = module.rewrite
-
-    def keeping(dump: Path, *rest: Any) -> None:
-        kept.write_bytes(dump.read_bytes().replace(b" $signal", b" signal"))
-        rewrite(dump, *rest)
-
-    monkeypatch.setattr(module, "rewrite", keeping)
-    waveform = recorded(tmp_path, [TEXT], lanes=2, packed=False)
-
-    def histories(path: Path, unit: int) -> tuple[dict[str, list[Any]], dict[str, str]]:
-        """The times and the new values of each net, without those that last for no time, and its name."""
-        time = 0
-        found: dict[str, dict[int, Any]] = {}
-        names: dict[str, str] = {}
-        with path.open("rb") as file:
-            for token in tokenize(file):
-                if token.kind is TokenKind.VAR:
-                    found[token.var.id_code] = {}
-                    names.setdefault(token.var.id_code, token.var.ref_str)
-                elif token.kind is TokenKind.CHANGE_TIME:
-                    time = token.data // unit
-                elif token.kind.name.startswith("CHANGE"):
-                    found[token.data.id_code][time] = token.data.value
-        steps = {code: [(None, None), *history.items()] for code, history in found.items()}
-        return {code: [b for a, b in pairwise(each) if a[1] != b[1]] for code, each in steps.items()}, names
-
-    theirs, names = histories(kept, 1_000_000)
-    ours, _ = histories(waveform, 1)
-    plain = {code: name.lstrip("\\") for code, name in names.items()}
-    whole = {re.sub(r"(\[\d+\]|\.\w+)$", "", name) for name in plain.values() if re.search(r"[.\[]", name)}
-    leaves = [history for code, history in theirs.items() if plain[code] not in whole]
-    assert sorted(map(repr, ours.values())) == sorted(map(repr, leaves))
-
-
 def test_a_cycle_is_ten_nanoseconds_and_causes_and_states_have_names(tmp_path: Path) -> None:
     waveform = recorded(tmp_path, [TEXT])
     lines = waveform.read_text(encoding="utf-8").splitlines()
@@ -199,22 +155,3 @@ def test_the_waveform_of_a_failure_is_kept(tmp_path: Path) -> None:
     with pytest.raises(ContractError):
         Simulation(NeverReady(DecoderParameters(**FULL))).run([b"A"], vcd=waveform)
     assert all(values["input", "valid"] == 1 for values in samples(waveform))
-
-
-RECORD = """
-import sys
-from pathlib import Path
-from utf8fpga.hdl import DecoderParameters
-from utf8fpga.sim import Simulation
-simulation = Simulation(DecoderParameters(lanes=2, packed=True, kind=True).build())
-simulation.run([b"\\xc2A", b"B"], vcd=Path("w.vcd"))
-"""
-
-
-def test_files_are_the_same_in_each_process(tmp_path: Path) -> None:
-    digests = set()
-    for seed in ("1", "2"):
-        done = run([sys.executable, "-c", RECORD], cwd=tmp_path, env={"PYTHONHASHSEED": seed}, capture_output=True)
-        assert done.returncode == 0, done.stderr.decode()
-        digests.add(hashlib.sha256((tmp_path / "w.vcd").read_bytes()).hexdigest())
-    assert len(digests) == 1

@@ -10,17 +10,6 @@ from utf8fpga.hdl import DecoderParameters, ParallelDecoder, Word
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.model import TABLE_3_7, EncodingTable, decode
 
-SMALL = EncodingTable.parse(
-    "small",
-    """
-    0..1    00..01
-    2..3    10      18..19
-    """,
-    source="made for this test",
-    unit_width=5,
-)
-"""Sequences of one and of two units."""
-
 
 def words(text: Iterable[int], table: EncodingTable = TABLE_3_7) -> list[Word]:
     """The items of the model as the words of a decoder with causes."""

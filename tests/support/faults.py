@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const, Module, Signal, Value
 
-from utf8fpga.hdl.decoder.window import ItemWindow
-from utf8fpga.hdl.decoder.window_logic import Window
 from utf8fpga.hdl.encoder import logic, stages, unit_queue
 
 Fault = Callable[[Module, Any], None]
@@ -125,15 +123,3 @@ def wrap(inner: Any, outer: Any) -> Module:
         inner.output.ready.eq(outer.output.ready),
     ]
     return m
-
-
-def mute_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make windows with a register that no beat changes, and which mutes errors while it is set."""
-    contents = ItemWindow.contents
-
-    def muted(self: ItemWindow, beat: Window, lane: int) -> dict[str, Value]:
-        found, mute = contents(self, beat, lane), Signal(reset_less=True)
-        beat.pipeline.add(mute.eq(mute))
-        return found | {"error": found["error"] & ~mute}
-
-    monkeypatch.setattr(ItemWindow, "contents", muted)
