@@ -212,22 +212,6 @@ def test_the_header_states_command_parameters_source_version_and_licence() -> No
     assert "low only while an output beat waits for m_axis_tready." in header_of(axi_verilog(decoder_core()))
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        pytest.param(DecoderParameters(lanes=4), marks=pytest.mark.slow),
-        DecoderParameters(lanes=4, packed=False),
-    ],
-    ids=lambda each: each.name,
-)
-def test_the_input_of_a_decoder_stalls_only_after_a_reset_or_a_wait(parameters: DecoderParameters) -> None:
-    core, lanes = parameters.build(), parameters.lanes
-    assert ", and only after rst or after a beat has waited." in header(core)
-    texts = [b"", b"A", b"\xf0\x90", b"\xf0\x90\x80A", b"A" * lanes, b"\xf0\x90" * lanes, "é€😀".encode() * lanes] * 20
-    accepted = Simulation(core, parameters).run([text for text in texts for _ in range(3)]).accepted
-    assert max(other - one for one, other in pairwise(accepted)) == 1
-
-
 def test_partial_beats_within_a_packet_are_where_the_header_has_them() -> None:
     note = "fewer than all code points also without m_axis_tlast, as before a pause of the input"
     parameters = DecoderParameters(lanes=4)
@@ -270,8 +254,3 @@ PORTS: dict[str, tuple[CoreParameters, str, list[str]]] = {
 def test_the_ports_are_described(parameters: CoreParameters, reset: str, sentences: list[str]) -> None:
     text = " ".join(header(parameters.build(), reset).split())
     assert [each for each in sentences if each not in text] == [], text
-
-
-def test_of_one_lane_there_is_no_order_of_lanes() -> None:
-    for parameters in (DecoderParameters(), ValidatorParameters()):
-        assert "the first in the low bits" not in header(parameters.build())

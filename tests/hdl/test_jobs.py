@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import logging
 import os
-import pickle
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import BrokenExecutor, Executor, Future, wait
 from pathlib import Path
 from typing import Any
@@ -137,13 +135,6 @@ def test_results_of_proofs_are_in_order_and_not_delayed() -> None:
     assert (found, counts) == (["steady", "stall", "latency"], [1, 2, 3])
 
 
-@pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
-def test_every_configuration_can_be_sent_to_a_worker(configuration: Configuration) -> None:
-    there = pickle.loads(pickle.dumps(configuration))
-    assert (there.name, there.table, there.right) == (configuration.name, configuration.table, configuration.right)
-    assert repr(there.build_from) == repr(configuration.build_from)
-
-
 # Ends.
 
 
@@ -185,29 +176,3 @@ def test_a_signal_ends_workers_and_tools(how: str, tool: Path, tmp_path: Path, m
     if name == "SIGINT":
         assert (err, process.returncode) == ("utf8fpga: interrupted\n", 130)
     wait_until(lambda: not list(files.iterdir()), expected="removal of the files")
-
-
-STARTING = """\
-import os, pathlib, sys, time
-if "--multiprocessing-fork" in sys.argv:
-    pathlib.Path({folder!r}, "new").write_text(str(os.getpid()))
-    pathlib.Path({folder!r}, "new").rename(pathlib.Path({folder!r}, "starting"))
-    time.sleep({seconds})
-"""
-
-
-@posix
-def test_an_interrupt_while_a_worker_starts_leaves_no_traceback(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By default Python would print one."""
-    (tmp_path / "sitecustomize.py").write_text(STARTING.format(folder=str(tmp_path), seconds=LIMIT_SECONDS))
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with started(PROVE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_until((tmp_path / "starting").exists, process, expected="start of a worker")
-        os.kill(int((tmp_path / "starting").read_text()), signal.SIGINT)
-        time.sleep(0.5)  # So that a traceback is printed before the worker is killed.
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=LIMIT_SECONDS)
-    assert (err, process.returncode) == ("utf8fpga: interrupted\n", 130)
-    assert out.split() == ["configuration", "property", "method", "depth", "seconds", "result"]

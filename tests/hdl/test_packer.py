@@ -59,33 +59,6 @@ def test_a_stalled_packer_accepts_beats_up_to_its_capacity(lanes: int, words: in
     assert found == [list(range(beat * words, (beat + 1) * words)) for beat in range(accepted)]
 
 
-@pytest.mark.parametrize("lanes", [2, 3, 8, 9, 17])
-def test_the_last_beat_with_room_may_close_two_rows(lanes: int) -> None:
-    """All rows of the memories may wait then, and remain as they are."""
-    packer = Packer(item_layout(TABLE_3_7), lanes)
-    number, beats, found = 0, 0, list[list[int]]()
-
-    async def bench(ctx: Any) -> None:
-        nonlocal number, beats
-        sparse = packer.sparse
-        ctx.set(sparse.valid, 1)
-        for _ in range(100):
-            # Rows are full with one word of the beat after that which has the others.
-            words, is_last = (lanes if beats else 1), beats == ACCEPTED[lanes]
-            ctx.set(sparse.payload.keep, (1 << words) - 1)
-            ctx.set(sparse.payload.last, is_last)
-            for lane in range(words):
-                ctx.set(sparse.payload.symbols[lane].code_point, number + lane)
-            if ctx.get(sparse.ready):
-                number, beats = number + words, beats + 1
-            await ctx.tick()
-        found.extend(await drained(ctx, packer))
-
-    run_benches(packer, bench)
-    assert beats == ACCEPTED[lanes] + 1
-    assert found == [list(range(number))[start : start + lanes] for start in range(0, number, lanes)]
-
-
 @pytest.mark.parametrize("ahead", [0, 3, 7, 13], ids=["direct", "direct_later", "buffered", "several_banks"])
 def test_a_reset_discards_all_rows(ahead: int) -> None:
     packer = Packer(item_layout(TABLE_3_7), 4, ahead=ahead)
@@ -119,14 +92,3 @@ def test_a_reset_discards_all_rows(ahead: int) -> None:
     run_benches(packer, bench, domain=domain)
     assert found == [list(range(len(each))) for each in found]
     assert len(found[-1]) == 140
-
-
-def test_duplicates_that_hold_the_complement_start_as_complements() -> None:
-    """So a packer of many lanes is in a consistent state at power-up, too."""
-    initial: dict[str, int] = {}
-    for each in Packer(item_layout(TABLE_3_7), 32).pipeline.registers:
-        # Each name ends with its stage; the registers of later stages hold the value itself.
-        initial.setdefault(each.value.name.rpartition("_")[0], each.value.init)
-    complements = [name for name in initial if name.startswith("not_")]
-    assert "not_valid" in complements
-    assert [name for name in complements if initial[name] == initial[name.removeprefix("not_")]] == []

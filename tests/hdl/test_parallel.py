@@ -28,7 +28,7 @@ from utf8fpga.hdl import (
     decoder_core,
 )
 from utf8fpga.hdl.decoder.parameters import OPTIMIZE
-from utf8fpga.model import EncodingTable, decode
+from utf8fpga.model import decode
 from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_units
@@ -283,38 +283,16 @@ def test_words_of_every_number_follow_every_fill_level(full: Simulation) -> None
 
 
 FORMS = (RFC_2279, GENERALISED_UTF_8)
-LATER_CONSTRAINT = EncodingTable.parse(
-    "a third unit constrained",
-    """
-    00..7F      00..7F
-    80..7FF     C2..DF  80..BF
-    1000..1FFF  E1      80..BF  80..BF
-    2000..201F  E2      80      80..9F
-    2080..20BF  E2      82      80..BF
-    3FE0..3FFF  E3      BF      A0..BF
-    """,
-    source="made for this test",
-)
-
-
-NO_TRAILING_PAYLOAD = EncodingTable.parse("no payload after the first", "0 C0 80\n1 C1 80", source="made for this test")
-LEADS_ALIKE = EncodingTable.parse(
-    "constrained leads whose low bits are alike",
-    "0..1 90 80..81\n4..7 91 80..83\n12..13 94 82..83",
-    source="made for this test",
-)
-SERIAL_TABLES = (*FORMS, LATER_CONSTRAINT, NO_TRAILING_PAYLOAD, LEADS_ALIKE)
 
 OTHER_TABLES = {f"{table.name}-{lanes}": (table, {"lanes": lanes}) for table, lanes in product(FORMS, (3, 6))}
 OTHER_TABLES |= {
-    f"{table.name}-serial-{optimize}": (table, {"optimize": optimize})
-    for table, optimize in product(SERIAL_TABLES, OPTIMIZE)
+    f"{table.name}-serial-{optimize}": (table, {"optimize": optimize}) for table, optimize in product(FORMS, OPTIMIZE)
 }
 OTHERS_IN_EVERY_RUN = (
     # Longer sequences.
     f"{RFC_2279.name}-3",
     # Each table with one setting.
-    *(f"{table.name}-serial-{OPTIMIZE[n % 2]}" for n, table in enumerate(SERIAL_TABLES)),
+    *(f"{table.name}-serial-{OPTIMIZE[n % 2]}" for n, table in enumerate(FORMS)),
 )
 
 

@@ -38,20 +38,6 @@ GAPS = EncodingTable.parse(
 )
 """18 12 16 would be U+0016, between two rows; 18 17 16 would be U+003E, above the last one."""
 
-INNER_GAP = EncodingTable.parse(
-    "a longer sequence within a gap",
-    """
-    0..1    00..01
-    10..15  10  0A  08..0D
-    18..1D  10  0B  08..0D
-    20..25  10  0C  08..0D
-    1E..1F  18  08  0B  0E..0F
-    1F8     18  0F  0F  08
-    """,
-    source="made for this test",
-    unit_width=5,
-)
-"""10 0A 0E and 10 0C 0E would be U+0016 and U+0026, which have no sequence; 10 0B 0E would be U+001E, which has one."""
 
 ASIDE = EncodingTable.parse(
     "a state aside",
@@ -160,13 +146,6 @@ def refuses_kinds(table: EncodingTable) -> bool:
 
 def refuses_reference(table: EncodingTable) -> bool:
     return refuses(lambda: causes(table), r"a cause depends on more than the state '.*'$")
-
-
-@pytest.mark.parametrize("table", [GAPS, INNER_GAP], ids=lambda table: table.name)
-def test_kinds_that_do_not_follow_from_the_state_are_rejected(table: EncodingTable) -> None:
-    assert not is_told_by_state(table)
-    assert refuses_kinds(table)
-    assert refuses_reference(table)
 
 
 def test_the_message_names_two_sequences_with_different_causes() -> None:

@@ -6,11 +6,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from support.codecs_oracle import UNIT_BYTES, pieces
 from support.command import generate, utf8fpga
 from support.icarus import requires_icarus
 from support.lint import verilators
@@ -18,7 +17,6 @@ from support.processes import run
 from support.tiers import tiered
 
 from utf8fpga.hdl import DecoderParameters, TranscoderParameters, bench_vectors
-from utf8fpga.model.practices import Practice
 from utf8fpga.model.vectors import render_vectors, vectors
 
 CONFIGURATIONS = ["--optimize area", "--lanes 4", "--lanes 2 --sparse --reset-low", "--optimize speed"]
@@ -88,75 +86,20 @@ def test_vectors_of_a_decoder_are_those_of_the_command() -> None:
     assert bench_vectors(DecoderParameters().build()) == render_vectors("readmemh")
 
 
-def entries_of(units: Iterable[tuple[int, bool]]) -> list[tuple[int, int]]:
-    """Tags and data of an output packet of units with error flags, as `docs/verilog-reference.md` describes them."""
-    found = [[10 if error else 8, unit] for unit, error in units]
-    if found:
-        found[-1][0] += 1
-    return [(tag, unit) for tag, unit in found] or [(12, 0)]
-
-
-def transcoded(source: str, target: str) -> Callable[[list[int]], list[tuple[int, int]]]:
-    """CPython's result for units at the input, which are numbers whose low byte is the first one of the unit."""
-    size, written = UNIT_BYTES[source], UNIT_BYTES[target]
-
-    def oracle(units: list[int]) -> list[tuple[int, int]]:
-        data = b"".join(unit.to_bytes(size, "little") for unit in units)
-        return entries_of(
-            (int.from_bytes(encoded[at : at + written], "little"), error)
-            for text, _, _, error in pieces(data, source)
-            for encoded in [text.encode(target)]
-            for at in range(0, len(encoded), written)
-        )
-
-    return oracle
-
-
-def encoded(units: list[int]) -> list[tuple[int, int]]:
-    """The UTF-16 of words, by CPython; a word that is no scalar value, or has bit 32, is U+FFFD or a mark."""
-    found = []
-    for unit in units:
-        word, flagged = unit & 0xFFFFFFFF, bool(unit >> 32)
-        is_scalar = word < 0x110000 and not 0xD800 <= word < 0xE000
-        data = (chr(word) if is_scalar else "\ufffd").encode("utf-16-be")
-        pairs = [int.from_bytes(data[at : at + 2], "little") for at in range(0, len(data), 2)]
-        found += [(pair, flagged or not is_scalar) for pair in pairs]
-    return entries_of(found)
-
-
-def report(units: list[int]) -> tuple[int, int]:
-    """The report on a packet, by CPython, with the cause left out: bits 33 to 35."""
-    found = pieces(bytes(units), "utf-8")
-    first = next((start for _, start, _, error in found if error), None)
-    text = "".join(each for each, *_ in found)
-    errors = sum(error for *_, error in found)
-    lengths = [errors, len(units), len(text), len(text.encode("utf-16-le")) // 2]
-    value = int(first is None) | (first or 0) << 1
-    return 13, value | sum(length << 36 + 32 * number for number, length in enumerate(lengths))
-
-
-def without_cause(entry: tuple[int, int]) -> tuple[int, int]:
-    """A report without the cause, which CPython does not have; other entries as they are."""
-    tag, value = entry
-    return (13, value & ~(7 << 33)) if tag == 13 else entry
-
-
-Oracle = Callable[[list[int]], list[tuple[int, int]]]
-
-CORES: dict[str, Oracle] = {
-    "encoder --to utf-16-be --lanes 2": encoded,
-    "transcoder": transcoded("utf-8", "utf-8"),
-    "remover --width 12 --user 3": lambda units: entries_of((unit, False) for unit in units),
-    "transcoder --to utf-16-le --lanes 2": transcoded("utf-8", "utf-16-le"),
-    "transcoder --from utf-16-be --to utf-8 --lanes 2": transcoded("utf-16-be", "utf-8"),
-    "validator": lambda units: [report(units)],
-    "validator --lanes 2": lambda units: [report(units)],
-}
+CORES = [
+    "encoder --to utf-16-be --lanes 2",
+    "transcoder",
+    "remover --width 12 --user 3",
+    "transcoder --to utf-16-le --lanes 2",
+    "transcoder --from utf-16-be --to utf-8 --lanes 2",
+    "validator",
+    "validator --lanes 2",
+]
 
 
 @requires_icarus
 @pytest.mark.parametrize("options", tiered({options: options for options in CORES}, 3))
-def test_every_other_core_passes_with_the_output_of_cpython(options: str, tmp_path: Path) -> None:
+def test_every_other_core_passes(options: str, tmp_path: Path) -> None:
     printed = [run_bench(options, tmp_path), *(simulated(tmp_path, *plus) for plus in PAUSES)]
     vectors = (tmp_path / "vectors.hex").read_text(encoding="ascii")
     packets = list(packets_of(vectors))
@@ -164,8 +107,6 @@ def test_every_other_core_passes_with_the_output_of_cpython(options: str, tmp_pa
         assert re.fullmatch(rf"PASS: {len(packets)} packets, \d+ [a-z ]+ in \d+ cycles\n", each)
     assert_no_warnings(tmp_path)
     assert len(packets) > 10
-    for units, expected in packets:
-        assert [without_cause(each) for each in expected] == CORES[options](units)
     # The last entry of each tag with another bit of its data.
     for entry in {line[0]: line for line in vectors.splitlines() if line[0] in "89ABDE"}.values():
         wrong = f"{entry[:-1]}{int(entry[-1], 16) ^ 1:X}"
@@ -202,12 +143,6 @@ def test_a_difference_is_reported(entry: str, wrong: str, tmp_path: Path) -> Non
     assert re.search("^FAIL: ", printed, re.M)
     assert f"{wrong[0].lower()} {wrong[1:].lower()}" in printed.lower()
     assert "packet" in printed
-
-
-@requires_icarus
-def test_another_practice_fails(tmp_path: Path) -> None:
-    printed = run_bench("--optimize area", tmp_path, vectors=render_vectors("readmemh", Practice.EACH_UNIT))
-    assert re.search("^FAIL: ", printed, re.M)
 
 
 @requires_icarus

@@ -20,7 +20,6 @@ from utf8fpga.hdl import (
     DecoderParameters,
     EncoderParameters,
     ValidatorParameters,
-    axi_rtlil,
     axi_verilog,
 )
 from utf8fpga.hdl.commented import named
@@ -168,17 +167,6 @@ def test_registers_of_lanes_are_assigned_in_one_loop() -> None:
     assert verilog.count("found[") == 1
 
 
-def test_a_constant_without_which_bits_have_a_value_is_one_operand() -> None:
-    _, verilog = written(replaced)
-    assert "b[0] ? a : 8'hd3" in verilog
-
-
-def test_operations_on_adjacent_bits_are_reductions() -> None:
-    _, verilog = written(reductions)
-    for text in ("|a[6:4] | b[0]", "~|a[3:1] & b[1]", "a[0] & (a[1] & a[3])", "&b[7:5]", "& |a[3:0])"):
-        assert text in " ".join(verilog.split()), text
-
-
 def test_ports_are_the_members_of_the_component() -> None:
     _, verilog = written(members)
     ports = "\n".join(["input wire [7:0] sums,", "  output wire [7:0] halves,", "  output wire ready", ");"])
@@ -190,24 +178,6 @@ def test_values_of_an_enumeration_are_named_constants() -> None:
     verilog = axi_verilog(DecoderParameters(kind=True).build())
     assert "  localparam [2:0] KIND_NONE = 3'h0;\n" in verilog
     assert "kind <= completed ? KIND_NONE : " in verilog
-
-
-def test_a_reset_comes_first() -> None:
-    _, verilog = written(conditions)
-    assert "    if (rst) begin\n      state <= 4'h3;\n    end else " in verilog
-
-
-def test_registers_have_initial_values() -> None:
-    m, held = Module(), Signal(4, init=5, reset_less=True, name="held")
-    m.d.sync += held.eq(held + 1)
-    design = rtlil.convert(m, name="top", ports=[held], emit_src=False)
-    assert "    held = 4'h5;\n" in modules_text(read_rtlil(design), ["clk", "rst", "held"], {})
-
-
-def test_fields_of_a_structure_are_signals() -> None:
-    _, verilog = written(fields)
-    assert "  reg [1:0] beat_error;\n" in verilog
-    assert "beat_code <= {b[2:0], a[2:0]};" in verilog
 
 
 def test_comments_of_signals_and_modules_are_in_the_text() -> None:
@@ -272,17 +242,3 @@ def check_ports(verilog: str) -> None:
             base = re.sub(r"_\d+$", "", port)
             assert base == port or (base not in ports and not base.endswith("port")), (module, port)
             assert port != module.rpartition("_")[2], (module, port)
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [DecoderParameters(lanes=4, packed=False), EncoderParameters(lanes=2), ValidatorParameters(lanes=4)],
-    ids=repr,
-)
-def test_no_wire_has_the_name_of_a_bit_of_another_one(parameters: CoreParameters) -> None:
-    """Yosys would fail after mapping."""
-    design = axi_rtlil(parameters.build())
-    for module in read_rtlil(design).values():
-        for name in module.signals:
-            array, _, index = name.removesuffix("]").rpartition("[")
-            assert not (name.endswith("]") and index.isdecimal() and array in module.signals), name

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterable
 from typing import Literal
 
@@ -33,29 +32,6 @@ def encoded_by_cpython(text: str, name: str) -> bytes:
 def transcoded_by_cpython(data: bytes, source: str, target: str) -> bytes:
     """Bytes of one encoding in another one, with U+FFFD for what is ill-formed."""
     return encoded_by_cpython(data.decode(source, "replace"), target)
-
-
-def pieces(data: bytes, name: str) -> list[tuple[str, int, int, bool]]:
-    """What CPython decodes from bytes: each character, its first byte, the byte after it, whether it is ill-formed."""
-    found: list[tuple[str, int, int, bool]] = []
-    spans: list[tuple[int, int]] = []
-
-    def mark(error: UnicodeError) -> tuple[str, int]:
-        spans.append((error.start, error.end))
-        return "\ufffd", error.end
-
-    codecs.register_error("utf8fpga-pieces", mark)
-    data.decode(name, "utf8fpga-pieces")
-    at = 0
-    for start, end in [*spans, (len(data), len(data))]:
-        for character in data[at:start].decode(name):
-            size = len(character.encode(name))
-            found.append((character, at, at + size, False))
-            at += size
-        if end > start:
-            found.append(("\ufffd", start, end, True))
-        at = end
-    return found
 
 
 def scalar_values(step: int = 1) -> Iterable[int]:
