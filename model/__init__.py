@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
-from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Decoder, Item, decode, encode, encode_units, is_well_formed
+from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Decoder, Item
 from utf8fpga.model.dfa import DFA, REJECT, START, State, UnitClass
+from utf8fpga.model.encoder import encode, encode_units
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError, UserError
 from utf8fpga.model.forms import (
@@ -38,6 +39,7 @@ from utf8fpga.model.table import (
     TableError,
     spell,
 )
+from utf8fpga.model.text import decode, errors, is_well_formed
 from utf8fpga.model.validator import ValidatorReport, validate
 
 __all__ = [
@@ -84,6 +86,7 @@ __all__ = [
     "decode_with",
     "encode",
     "encode_units",
+    "errors",
     "hopwood",
     "is_well_formed",
     "partition",

@@ -22,7 +22,7 @@ from functools import cached_property, lru_cache
 from time import process_time
 from typing import Any, NamedTuple, TypeAlias
 
-from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item, decode, mapping_of, not_code_units
+from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item, mapping_of, not_code_units
 from utf8fpga.model.dfa import checked_unit
 from utf8fpga.model.errors import ErrorKind, cause, outlook, unit_pieces
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -30,6 +30,7 @@ from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.golden import BulkSymbols
 from utf8fpga.model.practices import BLOCKS_BY_FIRST_BYTE, Practice, checked_for
 from utf8fpga.model.table import EncodingTable, Row, TableError, checked_table, starts
+from utf8fpga.model.text import decode
 
 try:
     import numpy as np

@@ -6,16 +6,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import chain, groupby
+from itertools import groupby
 from math import prod
 from operator import index, mul
-from typing import NamedTuple, SupportsIndex, cast
+from typing import NamedTuple
 
 from utf8fpga.model.dfa import DFA, REJECT, START, checked_unit
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.table import Composition, EncodingTable, Row, checked_form, checked_table
+from utf8fpga.model.table import Composition, EncodingTable, Row, checked_table
 
 REPLACEMENT_CHARACTER = 0xFFFD
 """The code point of an ill-formed item."""
@@ -208,7 +208,7 @@ new_item: Callable[[tuple[int, int, int, ErrorKind | None]], Item] = partial(tup
 
 
 @lru_cache(maxsize=32)
-def causes_of(table: EncodingTable) -> Callable[[tuple[int, ...], int | None], ErrorKind]:
+def causes_of(table: EncodingTable) -> Callable[[Sequence[int], int | None], ErrorKind]:
     """`cause` of a table with a cache, which holds every combination of UTF-8 with at most one unit open."""
     return lru_cache(maxsize=1 << 14)(partial(cause, table))
 
@@ -252,7 +252,7 @@ def _mappings(table: EncodingTable) -> tuple[_Mapping | None, ...]:
 
 def code_units(data: Iterable[int], table: EncodingTable, offset: int) -> Iterable[int]:
     """`data` with each unit checked when it is read; `offset` is the offset of the first unit."""
-    content = data if isinstance(data, bytes | bytearray) else _of_buffer(data)
+    content = data if isinstance(data, bytes | bytearray) else of_buffer(data)
     if isinstance(data, str) or not isinstance(content, Iterable):
         raise not_code_units(data)
     are_bytes = isinstance(content, bytes | bytearray) or (isinstance(content, memoryview) and content.format == "B")
@@ -267,7 +267,7 @@ def not_code_units(data: object) -> TypeError:
     return TypeError(f"code units must be an iterable of integers such as bytes, not {kind}: encode converts text")
 
 
-def _of_buffer(data: object) -> object:
+def of_buffer(data: object) -> object:
     """The contents of a buffer as an iterable of integers; any other object unchanged."""
     try:
         view = memoryview(data)  # type: ignore[arg-type]  # the exception says whether it has a buffer
@@ -275,7 +275,7 @@ def _of_buffer(data: object) -> object:
         return data
     if view.ndim != 1:
         raise InvalidArgumentError(f"code units must be in an array of one dimension, not {view.ndim}")
-    if view.format == "B":
+    if view.format == "B" and view.c_contiguous:
         return view
     if view.format.lstrip(_BYTE_ORDERS) == "B":
         return view.tobytes()
@@ -289,127 +289,3 @@ def _of_buffer(data: object) -> object:
 _BYTE_ORDERS = "@=<>!"
 _INTEGERS = tuple("bBhHiIlLqQnN")
 """Integer formats of the module `struct`."""
-
-
-def kept(data: Iterable[int]) -> Sequence[int]:
-    """`data` as a sequence that can be sliced by an item's offset and length.
-
-    An invalid argument is returned unchanged, for `decode` to reject.
-
-    >>> kept(iter([0x41, 0x42]))
-    (65, 66)
-    """
-    if isinstance(data, str | bytes | bytearray):
-        return cast("Sequence[int]", data)
-    content = _of_buffer(data)
-    return tuple(content) if isinstance(content, Iterable) else cast("Sequence[int]", data)
-
-
-def decode(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> Iterator[Item]:
-    """Decode a whole text.
-
-    Each item is yielded as soon as the units read determine it; see `Decoder` for the rule.
-
-    In a composition an ill-formed item of the unit table is kept unchanged and breaks an open
-    sequence of the form, like a unit that does not continue it. The cause is determined by the
-    table that detects the error: in CESU-8 the bytes of a high surrogate without a low surrogate
-    after it are TRUNCATED (or INCOMPLETE at the end of the text), those of a low surrogate alone
-    are UNEXPECTED_CONTINUATION.
-
-    Args:
-        data: the code units of one text; for UTF-8 any bytes-like object.
-        table: the encoding form or composition; default: UTF-8.
-
-    Returns:
-        The items, in order.
-
-    Raises:
-        TypeError: `data` is a string or not iterable.
-        ValueError: a code unit is outside the table's width.
-
-    >>> for item in decode(b"\\xe1\\x80A"):
-    ...     print(item)
-    0+2 U+FFFD TRUNCATED
-    2+1 U+0041
-    """
-    if isinstance(table, Composition):
-        return ComposedDecoder(table).items(decode(data, table.unit_table), final=True)
-    return Decoder(table).items(code_units(data, table, 0), final=True)
-
-
-def is_well_formed(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> bool:
-    """Whether the code units are well-formed (D85): only minimal well-formed subsequences (D85a).
-
-    Args:
-        data: the code units of one text; for UTF-8 any bytes-like object.
-        table: the encoding form or composition; default: UTF-8.
-
-    Raises:
-        TypeError: `data` is a string or not iterable.
-        ValueError: a code unit is outside the table's width.
-
-    >>> is_well_formed(b"\\x41\\xc3\\xb1\\x42"), is_well_formed(b"\\x41\\xc2\\xc3\\xb1\\x42")
-    (True, False)
-    """
-    if isinstance(table, Composition):
-        return all(item.error is None for item in decode(data, table))
-    return DFA.of(table).after(code_units(data, table, 0)) == START
-
-
-def encode_units(code_points: str | Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> tuple[int, ...]:
-    """The code units of code points in any encoding form (D79).
-
-    Args:
-        code_points: integers, or a string.
-        table: the encoding form or composition; default: UTF-8.
-
-    Raises:
-        TypeError: `code_points` is neither a string nor iterable, or `table` is no encoding form.
-        ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8.
-    """
-    if not isinstance(code_points, Iterable):
-        raise TypeError(f"code points must be a string or an iterable of integers, not {type(code_points).__name__}")
-    points = map(ord, code_points) if isinstance(code_points, str) else code_points
-    return tuple(chain.from_iterable(map(_encoder(checked_form(table)), points)))
-
-
-@lru_cache(maxsize=32)
-def _encoder(table: EncodingTable | Composition) -> Callable[[SupportsIndex], Sequence[int]]:
-    """`table.encode` for any integer type, with a cache, since a text has few different characters."""
-    known = lru_cache(maxsize=1 << 16)(table.encode)
-
-    def encoded(value: SupportsIndex) -> Sequence[int]:
-        point = _integer(value)
-        return known(point) if isinstance(point, int) else table.encode(point)  # Raises.
-
-    return encoded
-
-
-def _integer(value: SupportsIndex) -> int:
-    """The value as an int; any other object unchanged, so that the error message can quote it."""
-    try:
-        return index(value)
-    except TypeError:
-        return cast("int", value)
-
-
-def encode(code_points: str | Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> bytes:
-    """The bytes of code points in an encoding form of 8-bit code units.
-
-    Args:
-        code_points: integers, or a string.
-        table: the encoding form or composition; default: UTF-8 (D92).
-
-    Raises:
-        TypeError: `code_points` is neither a string nor iterable, or `table` is no encoding form.
-        ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8; or
-            the code units of the table are not bytes.
-
-    >>> encode([0x4D, 0x430, 0x4E8C, 0x10302]).hex(" ")
-    '4d d0 b0 e4 ba 8c f0 90 8c 82'
-    """
-    if checked_form(table).unit_width != 8:
-        raise InvalidArgumentError(
-            f"{table.name} has code units of {table.unit_width} bits, not bytes: encode_units returns them"
-        )
-    return bytes(encode_units(code_points, table))

@@ -1,14 +1,79 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden functions of encoder and transcoder: code units of any encoding form, with U+FFFD for what has none."""
+"""`encode`, and the golden functions of encoder and transcoder, which output U+FFFD for what has no sequence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from itertools import chain
+from operator import index
+from typing import NamedTuple, SupportsIndex, cast
 
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER
 from utf8fpga.model.encodings import Encoding
+from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.practices import IncrementalDecoder
+from utf8fpga.model.table import Composition, EncodingTable, checked_form
+
+
+def encode_units(code_points: str | Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> tuple[int, ...]:
+    """The code units of code points in any encoding form (D79).
+
+    Args:
+        code_points: integers, or a string.
+        table: the encoding form or composition; default: UTF-8.
+
+    Raises:
+        TypeError: `code_points` is neither a string nor iterable, or `table` is no encoding form.
+        ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8.
+    """
+    if not isinstance(code_points, Iterable):
+        raise TypeError(f"code points must be a string or an iterable of integers, not {type(code_points).__name__}")
+    points = map(ord, code_points) if isinstance(code_points, str) else code_points
+    return tuple(chain.from_iterable(map(_encoder(checked_form(table)), points)))
+
+
+@lru_cache(maxsize=32)
+def _encoder(table: EncodingTable | Composition) -> Callable[[SupportsIndex], Sequence[int]]:
+    """`table.encode` for any integer type, with a cache, since a text has few different characters."""
+    known = lru_cache(maxsize=1 << 16)(table.encode)
+
+    def encoded(value: SupportsIndex) -> Sequence[int]:
+        point = _integer(value)
+        return known(point) if isinstance(point, int) else table.encode(point)  # Raises.
+
+    return encoded
+
+
+def _integer(value: SupportsIndex) -> int:
+    """The value as an int; any other object unchanged, so that the error message can quote it."""
+    try:
+        return index(value)
+    except TypeError:
+        return cast("int", value)
+
+
+def encode(code_points: str | Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> bytes:
+    """The bytes of code points in an encoding form of 8-bit code units.
+
+    Args:
+        code_points: integers, or a string.
+        table: the encoding form or composition; default: UTF-8 (D92).
+
+    Raises:
+        TypeError: `code_points` is neither a string nor iterable, or `table` is no encoding form.
+        ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8; or
+            the code units of the table are not bytes.
+
+    >>> encode([0x4D, 0x430, 0x4E8C, 0x10302]).hex(" ")
+    '4d d0 b0 e4 ba 8c f0 90 8c 82'
+    """
+    if checked_form(table).unit_width != 8:
+        raise InvalidArgumentError(
+            f"{table.name} has code units of {table.unit_width} bits, not bytes: encode_units returns them"
+        )
+    return bytes(encode_units(code_points, table))
 
 
 class CodeUnit(NamedTuple):

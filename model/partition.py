@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from utf8fpga.model.decoder import Item, decode, kept
+from utf8fpga.model.decoder import Item
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.table import Composition, EncodingTable
+from utf8fpga.model.text import decode, kept
 
 
 class Subsequence(NamedTuple):

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from utf8fpga.model.decoder import Decoder, Item
+from utf8fpga.model.decoder import Decoder, Item, code_units
 from utf8fpga.model.errors import ErrorKind
 from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.table import EncodingTable
+from utf8fpga.model.pattern import Pattern
+from utf8fpga.model.table import EncodingTable, checked_table
+from utf8fpga.model.text import are_bytes, errors
 
 COUNTER_WIDTH = 32
 """The width of the numbers in a report, in bits."""
@@ -119,5 +121,17 @@ def validate(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> Validator
     >>> validate("naïve 😀".encode()).code_points
     7
     """
-    (symbol,) = GoldenValidator(table).process(data, final=True)
-    return symbol.value
+    units = code_units(data, checked_table(table), 0)
+    if not are_bytes(units, table) or not table.self_synchronising:
+        (symbol,) = GoldenValidator(table).process(units, final=True)
+        return symbol.value
+    text, others = bytes(units), Pattern.of(table).others
+    first, number, alone = None, 0, 0
+    for item in errors(text, table):
+        first = first or item
+        number += 1
+        alone += text[item.offset] in others
+    offset, kind = (first.offset, first.error) if first else (None, None)
+    # Each other item starts with a byte that may start a sequence, and has no second one.
+    code_points = len(text.translate(None, others)) + alone
+    return ValidatorReport(first is None, offset, kind, number, len(text), code_points).saturated()

@@ -17,7 +17,6 @@ from itertools import chain, product
 from math import prod
 from types import MappingProxyType
 
-from utf8fpga.model.decoder import decode
 from utf8fpga.model.dfa import DFA, REJECT, START
 from utf8fpga.model.errors import ErrorKind
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -25,6 +24,7 @@ from utf8fpga.model.forms import RFC_2279, TABLE_3_7
 from utf8fpga.model.history import rules
 from utf8fpga.model.history.rules import Answer, Pattern
 from utf8fpga.model.table import Range, pieces, runs
+from utf8fpga.model.text import decode
 
 
 def table_3_7(data: bytes) -> Answer:

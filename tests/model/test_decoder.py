@@ -17,8 +17,8 @@ import pytest
 from support import oracle
 from support.oracle import BOUNDARY, items_of, plain, refusal
 
-from utf8fpga.model import EncodingTable, InvalidArgumentError, partition
-from utf8fpga.model.decoder import Decoder, Item, decode, encode, encode_units, is_well_formed
+from utf8fpga.model import EncodingTable, InvalidArgumentError, decode, encode, encode_units, is_well_formed, partition
+from utf8fpga.model.decoder import Decoder, Item
 from utf8fpga.model.forms import UTF_16, UTF_32
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 

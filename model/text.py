@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whole texts: their items, and whether they are well-formed.
+
+A text of bytes is divided by the regular expressions of its table, any other text by the DFA; the items are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate, chain
+from typing import TypeGuard, cast
+
+from utf8fpga.model.decoder import (
+    REPLACEMENT_CHARACTER,
+    ComposedDecoder,
+    Decoder,
+    Item,
+    causes_of,
+    code_units,
+    new_item,
+    of_buffer,
+)
+from utf8fpga.model.dfa import DFA, START
+from utf8fpga.model.errors import ErrorKind, cause
+from utf8fpga.model.forms import TABLE_3_7
+from utf8fpga.model.pattern import Pattern
+from utf8fpga.model.table import Composition, EncodingTable, checked_table
+
+WINDOW = 1 << 9
+"""Bytes that are divided at once: few, so that their items fit in the cache of the processor."""
+
+
+def decode(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> Iterator[Item]:
+    """Decode a whole text.
+
+    Each item is yielded as soon as the units read determine it; see `Decoder` for the rule.
+
+    In a composition an ill-formed item of the unit table is kept unchanged and breaks an open
+    sequence of the form, like a unit that does not continue it. The cause is determined by the
+    table that detects the error: in CESU-8 the bytes of a high surrogate without a low surrogate
+    after it are TRUNCATED (or INCOMPLETE at the end of the text), those of a low surrogate alone
+    are UNEXPECTED_CONTINUATION.
+
+    Args:
+        data: the code units of one text; for UTF-8 any bytes-like object.
+        table: the encoding form or composition; default: UTF-8.
+
+    Returns:
+        The items, in order.
+
+    Raises:
+        TypeError: `data` is a string or not iterable.
+        ValueError: a code unit is outside the table's width.
+
+    >>> for item in decode(b"\\xe1\\x80A"):
+    ...     print(item)
+    0+2 U+FFFD TRUNCATED
+    2+1 U+0041
+    """
+    if isinstance(table, Composition):
+        return ComposedDecoder(table).items(decode(data, table.unit_table), final=True)
+    units = code_units(data, checked_table(table), 0)
+    if are_bytes(units, table):
+        return chain.from_iterable(_windows(units, table))
+    return Decoder(table).items(units, final=True)
+
+
+def are_bytes(units: Iterable[int], table: EncodingTable) -> TypeGuard[bytes]:
+    """Whether code units that `code_units` returned are divided by the regular expressions of their table."""
+    return isinstance(units, bytes | bytearray | memoryview) and table.unit_width == 8
+
+
+def _windows(data: bytes, table: EncodingTable) -> Iterator[Iterable[Item]]:
+    """The items of the text, some at a time."""
+    pattern, result, causes = Pattern.of(table).items, _results(table), causes_of(table)
+    offset = 0
+    while offset < len(data):
+        end = offset + WINDOW + table.longest + 1  # So there are at least two.
+        subparts = pattern.findall(data, offset, end)
+        # The last one may go on after the window.
+        rest = subparts.pop() if end < len(data) else b""
+        lengths, results = list(map(len, subparts)), list(map(result, subparts))
+        for number in [number for number, known in enumerate(results) if known is None] if None in results else ():
+            following = subparts[number + 1] if number + 1 < len(subparts) else rest
+            kind = causes(subparts[number], following[0] if following else None)
+            results[number] = REPLACEMENT_CHARACTER, kind
+        points, kinds = zip(*results, strict=True)
+        yield map(new_item, zip(accumulate(lengths, initial=offset), lengths, points, kinds, strict=False))
+        offset += sum(lengths)
+
+
+@lru_cache(maxsize=32)
+def _results(table: EncodingTable) -> Callable[[bytes], tuple[int, ErrorKind | None] | None]:
+    """A function from a match of `Pattern.items` to its code point and cause; None where the unit after it decides."""
+
+    @lru_cache(maxsize=1 << 16)
+    def result(units: bytes) -> tuple[int, ErrorKind | None] | None:
+        row = next((row for row in table.rows if row.matches(units)), None)
+        if row is not None:
+            return row.code_point(units), None
+        return (REPLACEMENT_CHARACTER, cause(table, units, None)) if units in Pattern.of(table).others else None
+
+    return result
+
+
+def errors(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> Iterator[Item]:
+    """What is wrong with a text: the ill-formed items of `decode` alone, in order.
+
+    Args:
+        data: the code units of one text; for UTF-8 any bytes-like object.
+        table: the encoding form or composition; default: UTF-8.
+
+    Raises:
+        TypeError: `data` is a string or not iterable.
+        ValueError: a code unit is outside the table's width.
+
+    >>> for item in errors(b"na\\xefve \\xc3"):
+    ...     print(item.offset, item.error.name)
+    2 TRUNCATED
+    6 INCOMPLETE
+    """
+    if not isinstance(table, Composition):
+        units = code_units(data, checked_table(table), 0)
+        if are_bytes(units, table):
+            return _ill_formed(units, table)
+    return (item for item in decode(data, table) if item.error is not None)
+
+
+def _ill_formed(data: bytes, table: EncodingTable) -> Iterator[Item]:
+    pattern, causes = Pattern.of(table), causes_of(table)
+    for match in pattern.parts.finditer(data):
+        if subpart := match[1]:
+            offset, end = match.span(1)
+            following = None if subpart in pattern.others or end == len(data) else data[end]
+            yield new_item((offset, end - offset, REPLACEMENT_CHARACTER, causes(subpart, following)))
+
+
+def is_well_formed(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> bool:
+    """Whether the code units are well-formed (D85): only minimal well-formed subsequences (D85a).
+
+    Args:
+        data: the code units of one text; for UTF-8 any bytes-like object.
+        table: the encoding form or composition; default: UTF-8.
+
+    Raises:
+        TypeError: `data` is a string or not iterable.
+        ValueError: a code unit is outside the table's width.
+
+    >>> is_well_formed(b"\\x41\\xc3\\xb1\\x42"), is_well_formed(b"\\x41\\xc2\\xc3\\xb1\\x42")
+    (True, False)
+    """
+    if isinstance(table, Composition):
+        return next(errors(data, table), None) is None
+    units = code_units(data, checked_table(table), 0)
+    if are_bytes(units, table):
+        return next(_ill_formed(units, table), None) is None
+    return DFA.of(table).after(units) == START
+
+
+def kept(data: Iterable[int]) -> Sequence[int]:
+    """`data` as a sequence that can be sliced by an item's offset and length.
+
+    An invalid argument is returned unchanged, for `decode` to reject.
+
+    >>> kept(iter([0x41, 0x42]))
+    (65, 66)
+    """
+    if isinstance(data, str | bytes | bytearray):
+        return cast("Sequence[int]", data)
+    content = of_buffer(data)
+    return tuple(content) if isinstance(content, Iterable) else cast("Sequence[int]", data)
