@@ -48,17 +48,6 @@ LATE_CAUSE = EncodingTable.parse(
     """,
     source="made up: some causes are known only at the third unit",
 )
-CAUSE_OF_ANOTHER_LENGTH = EncodingTable.parse(
-    "cause of another length",
-    """
-    00..07  0..7
-    10..13  8     C..D  C..D
-    0C..0F  8     B     A..B  A..B
-    18..1B  8     E     A..B  A..B
-    """,
-    source="made up: 8 C A is overlong and 8 D A a surrogate, though the same units continue 8 C and 8 D",
-    unit_width=4,
-)
 CAUSE_WITHIN_A_PREFIX = EncodingTable.parse(
     "cause within a prefix",
     """
@@ -70,7 +59,7 @@ CAUSE_WITHIN_A_PREFIX = EncodingTable.parse(
     source="made up: the same units continue 0 A and 0 B; 0 A E and 0 B C are overlong, 0 B E is a surrogate",
     unit_width=4,
 )
-MADE_UP = [NARROW, SHARED_LEADS, LATE_CAUSE, CAUSE_OF_ANOTHER_LENGTH, CAUSE_WITHIN_A_PREFIX]
+MADE_UP = [NARROW, SHARED_LEADS, LATE_CAUSE, CAUSE_WITHIN_A_PREFIX]
 TABLES = [TABLE_3_7, UTF_16, RFC_2279, GENERALISED_UTF_8, *MADE_UP]
 by_table = pytest.mark.parametrize("table", TABLES, ids=[table.name for table in TABLES])
 
@@ -167,17 +156,6 @@ def check_practice(units: bytes | list[int], edges: list[int], practice: Practic
     check(arrays.decode(text_of(table, units), final=True), decoder.decode(units, final=True))
 
 
-MARKS = bytes.fromhex("41 80 E1 F0 90 F8 FC FF")
-"""Bytes with marks that merge in all possible ways."""
-
-
-@by_practice
-@pytest.mark.parametrize("length", range(4))
-def test_all_texts_with_every_practice(practice: Practice, length: int) -> None:
-    for units in product(MARKS, repeat=length):
-        check_practice(bytes(units), [0, *range(1, length), length], practice, TABLE_3_7)
-
-
 @given(st.data(), st.sampled_from(Practice), st.sampled_from([TABLE_3_7, UTF_16, RFC_2279, LATE_CAUSE, NARROW]))
 def test_any_chunks_with_any_practice(data: st.DataObject, practice: Practice, table: EncodingTable) -> None:
     assume(practice is not Practice.MALFORMED_SEQUENCE or table.unit_width == 8)
@@ -210,16 +188,6 @@ def test_arrays_have_the_documented_types_and_own_their_data() -> None:
             assert {len(column) for column in columns} == {len(items)}
             if practice is Practice.MAXIMAL_SUBPARTS:
                 assert all(column.flags.owndata for column in columns)
-
-
-@by_practice
-def test_state_is_unchanged_after_an_invalid_unit_with_every_practice(practice: Practice) -> None:
-    decoder = IncrementalArrayDecoder(practice)
-    items = list(decoder.decode(b"AB\xf8\x90"))
-    message = refusal(ValueError, decoder.decode, [0x80, 0x41, 0x100], final=True)
-    assert message == "code unit 0x100 at offset 6 is not an integer in 0..0xff"
-    items += decoder.decode(b"\x80A", final=True)
-    assert items == list(decode_with(b"AB\xf8\x90\x80A", practice))
 
 
 # Arguments.

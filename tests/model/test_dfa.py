@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The DFA: its language, its size, and the DFAs of other forms."""
+"""The DFA: its classes and states, that it is minimal, and the DFAs of other forms."""
 
 from __future__ import annotations
 
-import pickle
 from itertools import combinations
 
 import pytest
@@ -16,12 +15,6 @@ from utf8fpga.model.forms import RFC_2279, TABLE_3_7, UTF_16, UTF_32
 pytestmark = pytest.mark.smoke
 
 UTF_8 = DFA.of(TABLE_3_7)
-
-
-# Table 3-7: the language.
-
-
-# Table 3-7: the size.
 
 
 def test_classes_are_in_the_order_of_their_first_unit() -> None:
@@ -76,14 +69,6 @@ def test_dfa_is_minimal(table: EncodingTable, alphabet: tuple[int, ...]) -> None
 
 
 @by_form
-def test_dfa_can_be_pickled(table: EncodingTable, alphabet: tuple[int, ...]) -> None:
-    dfa = DFA.of(table)
-    copy = pickle.loads(pickle.dumps(dfa))
-    assert copy == dfa
-    assert [copy.class_of(unit) for unit in alphabet] == [dfa.class_of(unit) for unit in alphabet]
-
-
-@by_form
 def test_unit_outside_the_width_has_no_class(table: EncodingTable, alphabet: tuple[int, ...]) -> None:
     top = (1 << table.unit_width) - 1
     dfa = DFA.of(table)
@@ -95,14 +80,6 @@ def test_unit_outside_the_width_has_no_class(table: EncodingTable, alphabet: tup
 
 
 # Other forms, from rows of their own.
-
-# Rows without a bit distribution: the rows alone define the mapping.
-
-
-def test_equivalent_units_may_have_distant_code_points() -> None:
-    table = EncodingTable.parse("apart", "0000  00\n0010  01\n0100..0101  02..03\n0020  FF", source="made up")
-    assert len(DFA.of(table).classes) == 2
-    assert [item.code_point for item in decode([0, 1, 2, 3, 0xFF], table)] == [0x0, 0x10, 0x100, 0x101, 0x20]
 
 
 def test_one_first_unit_may_start_sequences_of_different_lengths() -> None:

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from itertools import product
 
 import pytest
-from support import oracle
 from support.codecs_oracle import encoded_by_cpython, units_of_bytes
-from support.oracle import BOUNDARY, CESU_8_ROWS, kind_of, plain, refusal
+from support.oracle import CESU_8_ROWS, plain, refusal
 
-from utf8fpga.model import EncodingTable, TableError, cause, decode, encode, encode_units, is_well_formed
+from utf8fpga.model import EncodingTable, TableError, decode, encode, encode_units, is_well_formed
 from utf8fpga.model.forms import (
     CATALOGUE,
     CESU_8,
@@ -25,7 +24,7 @@ from utf8fpga.model.forms import (
     UTF_16,
     UTF_32,
 )
-from utf8fpga.model.table import Composition, spell
+from utf8fpga.model.table import Composition
 
 BOUNDS = sorted(
     {
@@ -116,14 +115,6 @@ def test_code_points_that_are_not_scalar_values_are_rejected(form: EncodingTable
         message = f"{name} has no sequence in {form.name}: its code points are U+0000..U+D7FF and U+E000..U+10FFFF"
         assert refusal(ValueError, form.encode, point) == message
         assert refusal(ValueError, encode_units, [0x41, point], form) == message
-
-
-@pytest.mark.parametrize(
-    ("units", "width", "shown"),
-    [([0xA], 8, "0A"), ([0xA, 0xD800], 16, "000A D800"), ([0x10302], 32, "00010302"), ([0x5], 7, "05"), ([], 8, "")],
-)
-def test_code_units_in_the_notation_of_the_standard(units: list[int], width: int, shown: str) -> None:
-    assert spell(units, width) == shown
 
 
 # Causes.
@@ -276,12 +267,6 @@ def test_names_and_order_of_the_catalogue() -> None:
     assert all(table.self_synchronising for table in CATALOGUE.values())
 
 
-@pytest.mark.parametrize("mapping", [CATALOGUE, COMPOSITIONS], ids=["CATALOGUE", "COMPOSITIONS"])
-def test_the_catalogue_is_read_only(mapping: dict[str, object]) -> None:
-    with pytest.raises(TypeError, match="does not support item assignment"):
-        mapping["UTF-8"] = TABLE_3_7
-
-
 # Arguments of the functions that encode.
 
 PLACES = "its code points are U+0000..U+D7FF and U+E000..U+10FFFF"
@@ -308,29 +293,6 @@ def test_argument_that_is_not_iterable_is_rejected(points: object) -> None:
     message = f"code points must be a string or an iterable of integers, not {type(points).__name__}"
     assert refusal(TypeError, encode, points) == message
     assert refusal(TypeError, encode_units, points) == message
-
-
-# The function `cause` alone.
-
-
-def _is_open(prefix: bytes) -> bool:
-    """Whether CPython reports only that the rest of a sequence is missing."""
-    try:
-        prefix.decode()
-    except UnicodeDecodeError as error:
-        return error.reason == "unexpected end of data" and error.start == 0
-    return False
-
-
-@pytest.mark.parametrize("following", [None, *BOUNDARY], ids=lambda unit: "end" if unit is None else f"{unit:02X}")
-def test_cause_is_a_function_of_the_item_and_the_unit_after_it(following: int | None) -> None:
-    for unit in range(0x100):
-        subpart = bytes([unit])
-        whole = subpart + bytes([] if following is None else [following])
-        if not (oracle.strictly_decodes(subpart) or (following is not None and _is_open(whole))) and (
-            not oracle.strictly_decodes(whole)
-        ):
-            assert cause(TABLE_3_7, subpart, following).name == kind_of(subpart, following), whole.hex(" ")
 
 
 UNPLACED = "0000..0001  41..42\n0010..0011  44..45\n0020..003F  C0..C3  80..87"

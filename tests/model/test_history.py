@@ -268,34 +268,6 @@ def test_all_texts_of_one_and_two_bytes(rule: Rule) -> None:
         assert (found[direction, 1], found[direction, 2]) == counts(rule, direction)[:2]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=NAMES)
-@given(text=short_texts)
-def test_bytes_of_a_piece_are_equivalent(rule: Rule, text: bytes) -> None:
-    """Neither answer changes if each byte is replaced by the first of its piece."""
-    pieces = differences.pieces_of(rule)
-    alike = bytes(next(piece.first for piece in pieces if byte in piece) for byte in text)
-    assert rule.answer(alike) is rule.answer(text)
-    assert differences.table_3_7(alike) is differences.table_3_7(text)
-
-
-@pytest.mark.parametrize("rule", RULES, ids=NAMES)
-@given(text=short_texts, more=short_texts)
-def test_invalid_is_final(rule: Rule, text: bytes, more: bytes) -> None:
-    if rule.answer(text) is Answer.INVALID:
-        assert rule.answer(text + more) is Answer.INVALID
-
-
-@pytest.mark.parametrize("rule", RULES, ids=NAMES)
-def test_words_are_disjoint_and_in_order(rule: Rule) -> None:
-    words = list(differences.differing_words(rule, 3))
-    firsts = [(len(word.first), word.first) for word in words]
-    assert firsts == sorted(set(firsts))
-    for word in words[:200]:
-        assert word.count == len(list(product(*word.pieces)))
-        last = bytes(piece.last for piece in word.pieces)
-        assert (rule.answer(last), right_answer(last)) == (word.says, word.right)
-
-
 def test_comparison_text() -> None:
     lines = differences.comparison_text()
     assert lines[:7] == [

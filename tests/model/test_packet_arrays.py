@@ -75,13 +75,6 @@ def test_packets_in_any_parts_are_golden(table: EncodingTable, packets: list[byt
     assert in_parts(PacketDecoder(table), packets, cuts) == plain
 
 
-def test_pending_units_are_those_of_the_next_call() -> None:
-    decoder = PacketDecoder()
-    assert decoder.process(b"A\xf0\x9f\x98", []).pending == 3
-    symbols = decoder.process(b"\x80", [1])
-    assert (symbols.columns["code_point"].tolist(), symbols.ends.tolist(), symbols.pending) == ([0x1F600], [1], 0)
-
-
 def test_tables_outside_the_limits_are_rejected() -> None:
     assert TABLE_3_7 in TABLES
     with pytest.raises(TableError, match=r"^UTF-16: packets require units of 8 bits, one of which is a sequence"):

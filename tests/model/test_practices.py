@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import count, cycle, islice, pairwise, product, takewhile
+from itertools import pairwise, product, takewhile
 
 import pytest
 from hypothesis import given
@@ -190,19 +190,6 @@ def test_wording_of_l2_08_150_gives_maximal_subparts(table: EncodingTable, kinds
             for practice in (Practice.MAXIMAL_SUBPARTS, Practice.START_OF_A_SEQUENCE):
                 item = next(decode_with(text, practice, table))
                 assert (item.length, item.code_point) == first_by_the_wording(text, table), text
-
-
-# Streams
-
-
-@pytest.mark.parametrize("practice", [p for p in Practice if p is not Practice.FIRST_ERROR])
-def test_endless_text_is_read_only_as_needed(practice: Practice) -> None:
-    taken = count()
-    endless = (unit for unit in cycle(b"\xf0\x80\x80A\xe1\x80\xf4\x80\x80\x80\xc3\xa9\xf8\x80\x80") if next(taken) >= 0)
-    covered = 0
-    for item in islice(decode_with(endless, practice), 500):
-        covered += item.length
-    assert covered <= next(taken) <= covered + 5
 
 
 # Chunks

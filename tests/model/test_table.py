@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import ast
 import pickle
-from pathlib import Path
 
 import pytest
 from support.cases import cases
 from support.oracle import CESU_8_ROWS, refusal
 
-import utf8fpga.model
 from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable, Range, Row, TableError, decode, encode_units
 
 pytestmark = pytest.mark.smoke
@@ -130,13 +127,6 @@ def test_tables_compare_and_hash_by_value() -> None:
 
 def test_table_is_short_in_a_signature() -> None:
     assert repr(TABLE_3_7) == "EncodingTable(name='UTF-8', unit_width=8)"
-
-
-def test_byte_ranges_occur_only_in_the_module_forms() -> None:
-    """Numbers from 80 to FF hexadecimal occur only in docstrings; the history is in a folder of its own."""
-    for path in Path(utf8fpga.model.__path__[0]).glob("*.py"):
-        numbers = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
-        assert not [n for n in numbers if isinstance(n, int) and 0x80 <= n <= 0xFF], path.name
 
 
 # Bit distributions.
