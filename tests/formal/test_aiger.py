@@ -11,8 +11,7 @@ from amaranth.hdl import ClockDomain, Elaboratable, Module, Mux, Signal
 from amaranth.lib import memory
 
 from utf8fpga.formal.abc import hold_each, hunt
-from utf8fpga.formal.aiger import Aig, GateList, Start, aig_of
-from utf8fpga.hdl.toolchain import ToolError
+from utf8fpga.formal.aiger import Aig, aig_of
 
 
 class Registers(Elaboratable):
@@ -69,30 +68,3 @@ def test_whether_a_cycle_leads_to_the_initial_values(kept: int, possible: bool) 
     aig = graph(kept)
     reached = hunt(replace(aig, outputs=[1]).given(aig.becomes_initial), 0, 1).proved is False
     assert reached == possible
-
-
-def test_a_kept_graph_has_the_starts_that_are_asked_for() -> None:
-    design = Registers(7)
-    text = str(rtlil.convert(design, name="top", ports=[design.clk, design.rst, design.wrong], emit_src=False))
-    assert [bool(aig_of(text, free=free).starts) for free in (False, True, False)] == [False, True, False]
-
-
-def test_an_answer_for_few_cycles_is_none_for_more() -> None:
-    # Three registers in a row, behind an input.
-    aig = Aig(1, [2, 4, 6], [8], [], {}, {}, b"")
-    assert [hold_each(aig, {0: cycles})[0].proved for cycles in (1, 3, 4, 3)] == [True, True, False, True]
-    assert [hunt(aig, 0, cycles).proved for cycles in (3, 4)] == [None, False]
-
-
-def test_an_unknown_initial_value_is_an_error() -> None:
-    aig = graph()
-    first = aig.starts[0]
-    unknown = replace(aig, starts=[Start(first.input, first.latch, None), *aig.starts[1:]])
-    with pytest.raises(ToolError, match=r"^yosys left 1 registers without an initial value$"):
-        _ = unknown.initial
-
-
-def test_a_condition_of_many_literals_does_not_exhaust_the_stack_of_an_engine() -> None:
-    many = 60_000
-    aig = GateList.blank(many, 1).graph([0], [1], {}, {}).given([2 * n for n in range(1, many + 1)])
-    assert hunt(aig, 0, 1).frames == [[1] * many]

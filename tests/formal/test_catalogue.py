@@ -18,14 +18,12 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from support.benches import run_benches
 from support.command import utf8fpga
-from support.decoders import words
 from support.faulty_cores import FaultyCore, PortFault, valid_is_deasserted_while_waiting
 from support.tiers import tiered
 
 from utf8fpga.formal import runner
 from utf8fpga.formal.abc import decide
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
-from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.netlist import FAMILIES, equal_netlist, equal_verilog
 from utf8fpga.formal.properties import JUDGES, Property, cover_targets
 from utf8fpga.formal.reference_dfa import Reference
@@ -37,7 +35,6 @@ from utf8fpga.hdl.payloads import Kind
 from utf8fpga.hdl.toolchain import run_yosys
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, decode
 from utf8fpga.model.forms import RFC_2279
-from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_sequences
 
 SERIAL = [name for name in CONFIGURATIONS if name.startswith("serial")]
@@ -77,19 +74,6 @@ def test_a_chain_is_proved_only_if_each_of_its_stages_is(
     monkeypatch.setattr(runner, "_prove", lambda _, question: [question.result("induction", next(of_stages))])
     (result,) = of_chain(core, Question(Configuration.of(core.parameters), Property.STEADY, 1))
     assert not result.proved
-
-
-def test_the_independence_of_a_chain_is_that_of_its_last_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, of_chain = list[type[Any]](), runner._prove.dispatch(Chain)
-    core = DecoderParameters(lanes=2).build()
-
-    def independent(stage: Any, question: Question) -> list[Any]:
-        asked.append(type(stage))
-        return [question.result("structure", True)]
-
-    monkeypatch.setattr(runner, "_prove", independent)
-    of_chain(core, Question(Configuration.of(core.parameters), Property.INDEPENDENCE, 1))
-    assert asked == [type([*core.stages.values()][-1])]
 
 
 def test_covers_are_every_cause_and_every_state() -> None:
@@ -315,30 +299,6 @@ def test_the_smallest_parallel_decoder_is_proved_without_halves(wanted: Property
     assert decide({"whole": (aig, aig.output_bits["bad"][0])})["whole"].proved
 
 
-@pytest.mark.parametrize(
-    ("beats", "null_beats"),
-    [
-        ([(1, {"symbols": [0x41], "keep": 1, "last": 1}), (1, {"symbols": [0x42], "keep": 0})], [False, True]),
-        ([(1, {"symbols": [0x41], "keep": 1}), (0, {"symbols": [0x42], "keep": 1})], [False]),
-    ],
-    ids=["a null beat", "no valid beat"],
-)
-def test_the_last_text_of_a_trace_has_no_unit_of(
-    beats: list[tuple[int, Any]], null_beats: list[bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Counterexample, "_replay", lambda *_: None)  # The trace is made up.
-    configuration = CONFIGURATIONS["serial-area"]
-    shape = configuration.build().input.payload.shape()
-    idle = {f"see_{name}": 0 for name in ("reset", "out_valid", "out_ready", "out_payload")}
-    cycles = [
-        idle | {"see_in_valid": valid, "see_in_ready": 1, "see_in_payload": shape.const(beat).as_bits()}
-        for valid, beat in beats
-    ]
-    # The cycle after the trace, in which a monitor raises its bit, is left out.
-    found = Counterexample.of(configuration, Property.STEADY, [*cycles, cycles[0]])
-    assert (found.texts, found.null_beats) == ([(0x41,)], null_beats)
-
-
 # The command.
 
 
@@ -395,11 +355,6 @@ def test_unknown_names_are_rejected(arguments: list[str], message: str) -> None:
     assert (done.returncode, done.stderr.decode().startswith(f"utf8fpga: {message}")) == (2, True)
 
 
-def test_no_decoder_is_proved_twice() -> None:
-    calls = [configuration.call for configuration in CONFIGURATIONS.values()]
-    assert len(calls) == len(set(calls))
-
-
 def test_the_list_has_every_name() -> None:
     done = utf8fpga("prove", "--list")
     assert done.returncode == 0
@@ -415,7 +370,3 @@ def test_a_pattern_selects_configurations_once(monkeypatch: pytest.MonkeyPatch) 
     names = ["serial-area", "serial-[as]????", "serial-speed"]
     assert utf8fpga("prove", *names, "--property", "independence").returncode == 0
     assert chosen == ["serial-area", "serial-speed"]
-
-
-def test_a_simulation_is_the_same_decoder() -> None:
-    assert Simulation(CONFIGURATIONS["serial-speed-kind"].build()).run([b"\xc2A"]).texts == [words(b"\xc2A")]

@@ -8,18 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import pytest
 from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from support.benches import run_benches
 
-from utf8fpga.formal.decoder_reference import reference_of
 from utf8fpga.formal.reference import FiniteReference
-from utf8fpga.hdl import decoder_core
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import CoreParameters
-from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.golden import FiniteGolden, Symbol
 
 LANES = 3
@@ -50,23 +46,6 @@ class Escapes:
 
     def setstate(self, state: bool) -> None:
         self._escaped = state
-
-
-class Counts(Escapes):
-    """It returns the number of symbols so far, so that it has too many states."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def process(self, symbols: Iterable[int], final: bool = False) -> list[Symbol]:
-        self._count += len(list(symbols))
-        return []
-
-    def getstate(self) -> int:
-        return self._count
-
-    def setstate(self, state: int) -> None:
-        self._count = state
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,22 +100,3 @@ def test_the_reference_has_the_events_of_the_golden_function() -> None:
         expected += [None] * ends
     assert len(set(expected)) == 5
     assert followed(beats) == expected
-
-
-def test_too_many_states_are_rejected() -> None:
-    core = Dummy(DummyParameters(kind=Counts))
-    with pytest.raises(
-        InvalidArgumentError, match=r"^the proofs have no reference for dummy: its states are too many$"
-    ):
-        FiniteReference(core, core.parameters)
-
-
-def test_wide_symbols_are_rejected() -> None:
-    core = Dummy(DummyParameters(), bits=9)
-    with pytest.raises(InvalidArgumentError, match=r"^the proofs have no reference for dummy: "):
-        FiniteReference(core, core.parameters)
-
-
-def test_a_decoder_has_a_reference_of_its_own() -> None:
-    reference = reference_of(decoder_core())
-    assert "TRUNCATED" in reference.covers

@@ -30,7 +30,6 @@ from utf8fpga.hdl import (
 from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.hdl.verilog.header import header as header_lines
-from utf8fpga.model import decode
 from utf8fpga.sim import Simulation
 
 DECODERS = [
@@ -166,23 +165,6 @@ def test_the_combinational_paths_are_the_documented_ones(parameters: CoreParamet
     lines = re.findall(r"^//   (.+) -> (.+)$", verilog, re.MULTILINE)
     assert {output: inputs for inputs, outputs in lines for output in outputs.split(", ")} == paths
     assert ("// Combinational paths from input ports to output ports: none.\n" in verilog) == (not paths)
-
-
-BYTES = re.compile(r"\b([C-F][0-9A-F])(?:\.\.([C-F][0-9A-F]))?\b")
-
-
-def test_the_causes_of_single_bytes_are_the_documented_ones() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "verilog-reference.md").read_text(encoding="utf-8")
-    row = next(line for line in page.splitlines() if "`--kind`" in line and line.startswith("| 3 to 1"))
-    documented = {
-        int(number): [range(int(first, 16), int(last or first, 16) + 1) for first, last in BYTES.findall(text)]
-        for number, text in re.findall(r"(\d): ([^;|]*)", row)
-    }
-    assert len(documented) == 8
-    bytes_of = {kind: {byte for span in spans for byte in span} for kind, spans in documented.items()}
-    for byte in (*range(0xC0, 0xC2), *range(0xF5, 0x100)):
-        (item,) = decode(bytes([byte]))
-        assert [kind for kind, found in bytes_of.items() if byte in found] == [item.error]
 
 
 def test_the_instantiation_template_is_valid_with_all_ports(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from concurrent.futures import BrokenExecutor, Executor, Future, wait
+from concurrent.futures import BrokenExecutor, Future, wait
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,6 @@ from support.calls import call_or_use_tool, fail, meet, say, where
 from support.processes import LIMIT_SECONDS, is_running, started, wait_until
 from support.tiers import tiered
 
-from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
-from utf8fpga.formal.report import Result
-from utf8fpga.formal.runner import prove_all
 from utf8fpga.hdl.jobs import job_executor
 from utf8fpga.hdl.toolchain import ToolError
 
@@ -96,43 +93,6 @@ def test_messages_of_workers_are_printed(caplog: pytest.LogCaptureFixture, capfd
     with caplog.at_level(logging.INFO, "utf8fpga"):
         results(say, ("a tool compiles itself",))
     assert capfd.readouterr().err == "utf8fpga: a tool compiles itself\n"
-
-
-# Proofs.
-
-
-class ByHand(Executor):
-    """An executor whose calls the test ends."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[Future[Any], Configuration, str]] = []
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        self.calls.append((Future(), *args[:2]))
-        if len(self.calls) == 3:
-            self.end(2)
-        return self.calls[-1][0]
-
-    def end(self, number: int) -> None:
-        future, configuration, wanted = self.calls[number]
-        future.set_result([Result(configuration.name, wanted, "", 0, 0, True)])
-
-
-def test_results_of_proofs_are_in_order_and_not_delayed() -> None:
-    """The third proof ends first, then the first one."""
-    executor, counts, found = ByHand(), list[int](), list[str]()
-
-    def done(count: int) -> None:
-        counts.append(count)
-        if count == 1:
-            executor.end(0)
-
-    for result in prove_all([CONFIGURATIONS["serial-area"]], ["steady", "stall", "latency"], executor, done=done):
-        found.append(result.wanted)
-        if result.wanted == "steady":
-            assert counts == [1, 2]
-            executor.end(1)
-    assert (found, counts) == (["steady", "stall", "latency"], [1, 2, 3])
 
 
 # Ends.

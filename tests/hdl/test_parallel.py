@@ -337,18 +337,6 @@ def test_a_packer_has_room_for_all_beats_of_a_window_without_a_buffer(lanes: int
     assert capacity - 3 <= accepted <= capacity
 
 
-@pytest.mark.parametrize("share", [0.5, 0.95])
-@pytest.mark.parametrize(("lanes", "least"), [(2, 0.98), (4, 0.98), pytest.param(8, 0.94, marks=pytest.mark.slow)])
-def test_a_consumer_that_pauses_rarely_waits_for_the_input(lanes: int, least: float, share: float) -> None:
-    """If it is ready in a share of the cycles, at random, it has a beat in most of them."""
-    rng, beats, skipped = random.Random(1), 2000, 200
-    pauses = [rng.random() >= share for _ in range(round(2 * beats / share))]
-    decoder = decoder_core(lanes=lanes)
-    accepted = Simulation(decoder).run([b"A" * lanes * beats], output_pauses=pauses).accepted
-    ready = pauses[accepted[skipped] : accepted[-1]].count(False)
-    assert least < (len(accepted) - skipped) / ready <= 1.02
-
-
 def test_decoder_picks_the_architecture() -> None:
     assert type(decoder_core()) is SerialDecoder
     assert type(decoder_core(packed=True)) is SerialDecoder

@@ -112,23 +112,3 @@ def test_a_memory_that_is_written_in_each_cycle_has_no_write_enable_after_synthe
         ("WRE", True),
     ]
     assert all(each["parameters"]["WCKMUX"] == "WCK" and len(each["connections"]["DO"]) == 4 for each in found)
-
-
-@pytest.mark.build
-def test_the_setting_of_such_a_memory_is_in_the_bitstream(tmp_path: Path) -> None:
-    finish, files = after_synthesis("ecp5")
-    for name, text in {"top.v": MEMORIES, **files}.items():
-        (tmp_path / name).write_text(text)
-    script = f"read_verilog top.v; synth_ecp5 -top top; {finish}write_json top.json"
-    place = ["--85k", "--package", "CABGA756", "--json", "top.json", "--textcfg", "top.cfg"]
-    steps = {"yosys": ["-p", script], "nextpnr-ecp5": [*place, "--lpf-allow-unconstrained"]}
-    steps |= {"ecppack": ["top.cfg", "top.bit"], "ecpunpack": ["top.bit", "back.cfg"]}
-    for tool, arguments in steps.items():
-        run_tool(tool, arguments, directory=tmp_path)
-    # The value WRE, of the other memory, is the default, which has no bits.
-    assert re.findall(r"WREMUX (.*)", (tmp_path / "back.cfg").read_text()) == ["1"]
-
-
-@pytest.mark.parametrize("family", ["ice40", "nexus"])
-def test_other_families_need_nothing_after_synthesis(family: str) -> None:
-    assert after_synthesis(family) == ("", {})

@@ -7,16 +7,13 @@ import os
 import re
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Module, Signal
-from amaranth.lib import data, stream
 from support.processes import run
 
 from utf8fpga.hdl import AxiStreamCore, axi_verilog, decoder_core
-from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 
 
@@ -85,10 +82,3 @@ def test_the_module_has_its_own_clock_domain_within_a_larger_design() -> None:
         elif "connect \\CLK" in line:
             clocks.setdefault(module, set()).add(line.split()[2])
     assert clocks == {r"\top": {r"\clk"}, r"\top.decoder.core": {r"\axi_clk"}}
-
-
-def test_a_symbol_may_have_no_other_fields_than_those_of_the_ports() -> None:
-    layout = beat_layout(data.StructLayout({"code_point": 21, "error": 1, "announced": 3}), 1)
-    core = SimpleNamespace(lanes=1, input=decoder_core().input, output=stream.Interface(stream.Signature(layout)))
-    with pytest.raises(ValueError, match=r"^AXI4-Stream ports have .* for each symbol, but none for announced$"):
-        AxiStreamCore(core)

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from support.engines import requires_compiler
@@ -22,9 +20,7 @@ from utf8fpga.cli.check import SCHEMA_VERSION
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.model import Practice
 from utf8fpga.sim.causes import check_foreign_core
-from utf8fpga.sim.foreign import ERROR, Outcome
 from utf8fpga.sim.foreign_bench import foreign_testbench
-from utf8fpga.sim.judgement import Output, Run
 from utf8fpga.sim.report import Defect, Finding
 
 SCHEMA = json.loads(files("utf8fpga.cli").joinpath("check.schema.json").read_text(encoding="utf-8"))
@@ -124,36 +120,6 @@ def test_core_may_conform_to_another_practice() -> None:
     report = report_of("strobe", Practice.EACH_UNIT)
     assert report.conforms_to is Practice.MAXIMAL_SUBPARTS
     assert {each.defect for each in report.defects} <= {Defect.MARKS, Defect.END}
-
-
-def validated(ports: Sequence[str], words: list[int], ends: list[int], texts: Sequence[bytes]) -> tuple[Output, Run]:
-    """A run of a validator with these outputs, for texts of which those with a byte from 80 on are ill-formed."""
-    described: Any = SimpleNamespace(kind="validator", output=dict.fromkeys(ports, ""))
-    output, outcome = Output(described), Outcome(array("Q", words), array("Q", ends), "", 0)
-    return output, output.run(texts, [array("Q", [max(text) >= 0x80]) for text in texts], outcome)
-
-
-@pytest.mark.parametrize(
-    ("ports", "words", "ends", "judged"),
-    [
-        (["error", "last"], [0, ERROR], [1, 2], (True, True)),
-        (["error", "last"], [0], [1], (False, False)),
-        (["error", "last"], [ERROR], [1], (True, False)),
-        (["error"], [0, ERROR], [], (True, True)),
-        (["error"], [0, 0], [], (False, False)),
-    ],
-)
-def test_verdicts_without_the_ends_of_texts_are_judged_together(
-    ports: list[str], words: list[int], ends: list[int], judged: tuple[bool, bool]
-) -> None:
-    output, run = validated(ports, words, ends, [b"A", b"\xff"])
-    assert output.judge(run) == judged
-
-
-def test_a_validator_without_a_verdict_does_not_accept() -> None:
-    for words, is_accepted in (([], False), ([0], True), ([ERROR], False)):
-        output, run = validated(["error", "last"], words, [1] * len(words), [b"\xff"])
-        assert output.accepts(run, []) is is_accepted
 
 
 def test_schema_has_every_defect_and_practice() -> None:
