@@ -31,8 +31,3 @@ def test_each_word_is_output_after_the_stated_number_of_cycles(cycles: int) -> N
 
         run_benches(delay, bench)
         assert found[cycles:] == words[:-cycles]
-
-
-def test_neighbouring_memories_start_at_different_rows() -> None:
-    starts = [DelayMemory(8, 7, number).pointer.init for number in range(7)]
-    assert starts == [0, 1, 2, 3, 4, 5, 0]

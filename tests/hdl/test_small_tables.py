@@ -183,12 +183,6 @@ PARALLEL = {(3, 4): FULL, (65, 5): FULL, (57, 4): FULL, (69, 4): FULL, (7, 5): {
 """The same for tables for which both decoders can be made."""
 
 
-def test_some_of_these_tables_add_a_base_to_the_payload() -> None:
-    for tables in (SERIAL, PARALLEL):
-        bases = [any(pattern.base for pattern in drawn_table(*which).patterns.values()) for which in tables]
-        assert {True, False} == set(bases)
-
-
 @pytest.mark.parametrize("which", [*SERIAL, *PARALLEL], ids=str)
 def test_every_end_of_every_sequence_of_a_drawn_table(which: tuple[int, int]) -> None:
     seed, width = which

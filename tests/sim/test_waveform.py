@@ -87,16 +87,6 @@ def test_streams_are_before_components(parameters: dict[str, Any], scopes: list[
     assert list(dict.fromkeys(scope[1] for scope, _, _ in found if len(scope) > 1)) == scopes
 
 
-def test_stages_are_in_order_and_lanes_of_a_signal_are_next_to_each_other(tmp_path: Path) -> None:
-    found = list(declared(recorded(tmp_path, [TEXT], lanes=17, packed=False)))
-    scopes = dict.fromkeys(scope[2] for scope, _, _ in found if scope[1:2] == ("window",) and len(scope) > 2)
-    stages = ["features", "pairs", "thirds", "ends"]
-    assert [scope for scope in scopes if scope in stages] == stages
-    names = [name for scope, name, _ in found if scope == ("decoder", "window", "features")]
-    first = names.index("unit_0")
-    assert names[first : first + 4] == ["unit_0", "unit_1", "unit_2", "unit_3"]
-
-
 @pytest.mark.parametrize("parameters", [parameters for parameters, _ in COMPONENTS.values()], ids=COMPONENTS)
 def test_each_net_has_one_name_without_a_suffix(parameters: dict[str, Any], tmp_path: Path) -> None:
     found = list(declared(recorded(tmp_path, [TEXT], **parameters)))
