@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -148,9 +147,7 @@ def _bench_software(as_json: bool, checkout: str | None) -> None:
         check_pages(Path(checkout))
     texts = {name: demo_text(name) for name in TEXTS}
     speeds = measure_speed({name: text * -(-_SOFTWARE_BYTES // len(text)) for name, text in texts.items()})
-    tools = {"python": platform.python_version(), "numpy": metadata.version("numpy")}
-    if find_spec("numba"):
-        tools["numba"] = metadata.version("numba")
+    tools = {"python": platform.python_version(), **{name: metadata.version(name) for name in ("numpy", "numba")}}
     figures: dict[str, Any] = {"command": "utf8fpga bench --software --record .", "processor": processor()}
     figures |= {"tools": tools, "software": [speed._asdict() for speed in speeds]}
     if checkout:

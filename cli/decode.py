@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
 
 import click
 
 from utf8fpga.cli.options import FILE, from_hex, hex_option, one_of, output_option, practice_option
 from utf8fpga.cli.output import (
     CommandError,
-    beginning,
     file_size,
-    has_numpy,
     is_standard_output,
     progress,
     read_chunks,
@@ -22,13 +19,9 @@ from utf8fpga.cli.output import (
     writing,
 )
 from utf8fpga.cli.show import PlainOutput, Tally, decoder_of, item_table
-from utf8fpga.model import TABLE_3_7, Composition, EncodingTable, Practice
+from utf8fpga.model import Composition, EncodingTable, Practice
 from utf8fpga.model.encodings import ENCODINGS
 from utf8fpga.model.render import counted
-
-if TYPE_CHECKING:
-    from utf8fpga.cli.bulk import ArrayOutput
-
 
 _FORMS = {
     name: each.form
@@ -97,14 +90,7 @@ def _decode(
     bar = nullcontext(lambda _: None) if is_typed else progress("decoding", size, rate=True)
     with writing(output) as out, bar as done:
         chunks = read_chunks(file) if digits is None else iter([from_hex(digits)])
-        is_long = size is None or size > _SHORT
-        # Nothing is read after the first error where only that counts.
-        if size is None and practice is not Practice.FIRST_ERROR:
-            is_long, chunks = beginning(chunks, _SHORT)
-        if table is TABLE_3_7:
-            decoded = output_for(form, practice, is_long=is_long)
-        else:
-            decoded = PlainOutput(form, practice, table)
+        decoded = PlainOutput(form, practice, table)
         read = 0
         for chunk in chunks:
             out.writelines(decoded.pieces(chunk))
@@ -116,16 +102,3 @@ def _decode(
         if form == "summary":
             out.write("".join(f"{line}\n" for line in decoded.tally.lines()).encode())
     return decoded.tally
-
-
-def output_for(form: str, practice: Practice, *, is_long: bool) -> PlainOutput | ArrayOutput:
-    """The array decoder if NumPy is installed and the text is long enough to outweigh the time to load it."""
-    if is_long and has_numpy():
-        from utf8fpga.cli.bulk import ArrayOutput
-
-        return ArrayOutput(form, practice)
-    return PlainOutput(form, practice)
-
-
-_SHORT = 1 << 17
-"""The number of bytes that the plain decoder decodes in about the time needed to load NumPy."""

@@ -43,7 +43,7 @@ class _PracticeParameters(DecoderParameters):
         return IncrementalDecoder(self.practice)
 
     def bulk_golden(self) -> BulkGolden | None:
-        """A decoder of arrays, for maximal subparts."""
+        """A decoder of many packets at once, for maximal subparts."""
         return super().bulk_golden() if self.practice is Practice.MAXIMAL_SUBPARTS else None
 
 

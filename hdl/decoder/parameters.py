@@ -141,8 +141,8 @@ class DecoderParameters(TableParameters):
         return IncrementalDecoder(table=self.table)
 
     def bulk_golden(self) -> BulkGolden | None:
-        """A decoder of arrays, for tables of bytes."""
-        from utf8fpga.model.arrays import PacketDecoder
+        """A decoder of many packets at once, for tables of bytes."""
+        from utf8fpga.model.packets import PacketDecoder
 
         try:
             return PacketDecoder(self.table, causes=self.kind)

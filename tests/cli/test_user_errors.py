@@ -21,7 +21,6 @@ from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.cli import process
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import CESU_8, DFA
-from utf8fpga.model.arrays import ArrayDecoder, decode_array
 from utf8fpga.model.render import render
 
 CHECKOUT = Path(__file__).parents[2]
@@ -115,8 +114,7 @@ COMPOSED = "an EncodingTable is required, not the composition CESU-8, whose tabl
 TABLES_ONLY = {
     "DFA.of": DFA.of,
     "Decoder": model.Decoder,
-    "ArrayDecoder": ArrayDecoder,
-    "decode_array": lambda table: decode_array(b"A", table),
+    "validate": lambda table: model.validate(b"A", table),
     "render": render,
     "serial": lambda table: hdl.decoder_core(table, optimize="speed"),
     "parallel": lambda table: hdl.decoder_core(table, lanes=4, packed=False),

@@ -10,19 +10,19 @@ from itertools import pairwise, product
 from random import Random
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from support import oracle
 from support.oracle import items_of, plain, refusal
 from support.processes import run
 
 from utf8fpga.model import Decoder, EncodingTable, Item, TableError, decode
-from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279, TABLE_3_7, UTF_16, UTF_32
-from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
+from utf8fpga.model.forms import CESU_8, GENERALISED_UTF_8, RFC_2279, TABLE_3_7, UTF_16, UTF_32
 
-np = pytest.importorskip("numpy", reason="requires the extra 'arrays'")
+np = pytest.importorskip("numpy", reason="requires the extra 'fast'")
+pytest.importorskip("numba", reason="requires the extra 'fast'")
 
-from utf8fpga.model.arrays import ArrayDecoder, IncrementalArrayDecoder, ItemArrays, decode_array, measure_speed  # noqa: E402  (not before numpy is known to be there)
+from utf8fpga.model.arrays import ArrayDecoder, ItemArrays, decode_array, measure_speed  # noqa: E402  (not before numba is known to be there)
 
 NARROW = EncodingTable.parse("narrow", "0..0  0\n1..2  1  2..3", source="made up: units of two bits", unit_width=2)
 SHARED_LEADS = EncodingTable.parse(
@@ -98,19 +98,6 @@ def test_all_sequences_in_one_text_and_its_prefixes(table: EncodingTable) -> Non
                     check(decode_array(text_of(table, part), table), list(decode(part, table)))
 
 
-@pytest.mark.parametrize("name", ["compiled_loop", "decode_units"])
-@by_table
-def test_all_sequences_by_the_loop_compiled_and_not(
-    table: EncodingTable, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("numba", reason="requires the extra 'fast'")
-    from utf8fpga.model import array_loop
-
-    monkeypatch.setattr("utf8fpga.model.arrays.COMPILED", 0)
-    monkeypatch.setattr("utf8fpga.model.arrays._compiled_loop", lambda: getattr(array_loop, name))
-    test_all_sequences_in_one_text_and_its_prefixes(table)
-
-
 TEXTS = {
     "table_3_8": bytes.fromhex("C0 AF E0 80 BF F0 81 82 41"),
     "table_3_9": bytes.fromhex("ED A0 80 ED BF BF ED AF 41"),
@@ -133,61 +120,13 @@ def test_any_text_in_any_table_in_any_chunks(data: st.DataObject, table: Encodin
     check(arrays.decode(text_of(table, ()), final=True), decoder.decode(b"", final=True))
 
 
-@pytest.mark.parametrize("shift", range(1, 5))
-@pytest.mark.parametrize("end", ["F1 80 80", "80"])
-def test_sequences_across_block_boundaries(shift: int, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    block = 64
-    monkeypatch.setattr("utf8fpga.model.arrays.BLOCK", block)
-    text = b"A" * (block - shift) + bytes.fromhex("F1 80 80 80") + b"\xe1" * (block - 3) + bytes.fromhex(end)
-    assert plain(decode_array(text)) == items_of(text)
-
-
-# Practices.
-
-by_practice = pytest.mark.parametrize("practice", Practice)
-
-
-def check_practice(units: bytes | list[int], edges: list[int], practice: Practice, table: EncodingTable) -> None:
-    """Check that the items equal those of the plain decoder after each chunk."""
-    arrays, decoder = IncrementalArrayDecoder(practice, table), IncrementalDecoder(practice, table)
-    for first, after in pairwise(edges):
-        check(arrays.decode(text_of(table, units[first:after])), decoder.decode(units[first:after]))
-    check(arrays.decode(text_of(table, ()), final=True), decoder.decode(b"", final=True))
-    check(arrays.decode(text_of(table, units), final=True), decoder.decode(units, final=True))
-
-
-@given(st.data(), st.sampled_from(Practice), st.sampled_from([TABLE_3_7, UTF_16, RFC_2279, LATE_CAUSE, NARROW]))
-def test_any_chunks_with_any_practice(data: st.DataObject, practice: Practice, table: EncodingTable) -> None:
-    assume(practice is not Practice.MALFORMED_SEQUENCE or table.unit_width == 8)
-    units = data.draw(st.lists(st.sampled_from(units_near(table)) | st.integers(0, (1 << table.unit_width) - 1)))
-    cuts = data.draw(st.lists(st.integers(0, len(units))))
-    check_practice(units, [0, *sorted(cuts), len(units)], practice, table)
-
-
-@by_practice
-@pytest.mark.parametrize("unit", [b"\x80", b"\xff", b"\xe2\x82", b"\xf8\x80", b"\xed\xa0\x80A"], ids=bytes.hex)
-def test_long_runs_of_marks(practice: Practice, unit: bytes) -> None:
-    """The length of the merged mark exceeds the 8 bits that are sufficient for a maximal subpart."""
-    text = b"\xfdA" + unit * 700
-    decoder = IncrementalArrayDecoder(practice)
-    expected = list(decode_with(text, practice))
-    check(decoder.decode(text, final=True), expected)
-    found = [item for first in range(0, len(text), 11) for item in decoder.decode(text[first : first + 11])]
-    assert [*found, *decoder.decode(b"", final=True)] == expected
-
-
 def test_arrays_have_the_documented_types_and_own_their_data() -> None:
-    for practice in Practice:
-        decoder = IncrementalArrayDecoder(practice)
-        merges = practice in (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
-        for text in (b"", b"A", b"A\xff\xffA", b"\xff"):
-            items = decoder.decode(text, final=True)
-            columns = (items.offsets, items.lengths, items.code_points, items.errors)
-            lengths = "int64" if merges else "uint8"
-            assert [column.dtype.name for column in columns] == ["int64", lengths, "uint32", "uint8"], (practice, text)
-            assert {len(column) for column in columns} == {len(items)}
-            if practice is Practice.MAXIMAL_SUBPARTS:
-                assert all(column.flags.owndata for column in columns)
+    for text in (b"", b"A", b"A\xff\xffA", b"\xff"):
+        items = decode_array(text)
+        columns = (items.offsets, items.lengths, items.code_points, items.errors)
+        assert [column.dtype.name for column in columns] == ["int64", "uint8", "uint32", "uint8"], text
+        assert {len(column) for column in columns} == {len(items)}
+        assert all(column.flags.owndata for column in columns)
 
 
 # Arguments.
@@ -270,6 +209,11 @@ def test_tables_outside_the_limits_are_rejected(table: EncodingTable, message: s
     assert refusal(TableError, decode_array, b"", table) == message
 
 
+def test_a_composition_is_rejected() -> None:
+    message = "an EncodingTable is required, not the composition CESU-8, whose tables are UTF-16 and CESU-8 code units"
+    assert refusal(TypeError, ArrayDecoder, CESU_8) == refusal(TypeError, decode_array, b"A", CESU_8) == message
+
+
 # Memory and speed.
 
 
@@ -283,12 +227,13 @@ def test_speed(capsys: pytest.CaptureFixture[str]) -> None:
         print(*["", *speeds], sep="\n")
     assert [(speed.text, speed.bytes) for speed in speeds] == [(name, len(text)) for name, text in texts.items()]
     assert all(speed.arrays > 20 * speed.plain for speed in speeds)
+    assert speeds[1].arrays > speeds[1].handler
 
 
-WITHOUT_NUMPY = """
+WITHOUT = """
 import sys
 
-sys.modules["numpy"] = None
+sys.modules[sys.argv[1]] = None
 from utf8fpga.model import decode
 print(*decode(b"A"))
 try:
@@ -298,6 +243,7 @@ except ModuleNotFoundError as error:
 """
 
 
-def test_import_without_numpy_names_the_extra() -> None:
-    done = run([sys.executable, "-I", "-c", WITHOUT_NUMPY], capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("0+1 U+0041\nnumpy is not installed: pip install 'utf8fpga[arrays]'\n", "")
+@pytest.mark.parametrize("name", ["numba", "numpy"])
+def test_import_without_numba_names_the_extra(name: str) -> None:
+    done = run([sys.executable, "-I", "-c", WITHOUT, name], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == (f"0+1 U+0041\n{name} is not installed: pip install 'utf8fpga[fast]'\n", "")

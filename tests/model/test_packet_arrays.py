@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 pytest.importorskip("numpy", reason="requires the extra 'arrays'")
 
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, IncrementalDecoder, Item, Practice, TableError
-from utf8fpga.model.arrays import PacketDecoder
 from utf8fpga.model.forms import UTF_16
+from utf8fpga.model.packets import PacketDecoder
 
 
 def supports(table: object) -> bool:

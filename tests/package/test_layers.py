@@ -77,12 +77,12 @@ def test_model_needs_only_the_standard_library() -> None:
     known = {*sys.stdlib_module_names, "utf8fpga"}
     sources = [path for path in SOURCES if relative(path).startswith("model/")]
     outside = {(path.name, module.split(".")[0]) for path in sources for module in imported_modules(path)}
-    # NumPy and Numba are optional, so no other module of the model may import the arrays, and these only the loop.
-    optional = {("arrays.py", "numpy"), ("array_loop.py", "numpy"), ("array_loop.py", "numba")}
+    # NumPy and Numba are optional, so no other module of the model may import these two.
+    optional = {("arrays.py", "numpy"), ("arrays.py", "numba"), ("packets.py", "numpy")}
     assert {(name, module) for name, module in outside if module not in known} == optional
-    users = {path.name for path in sources if "utf8fpga.model.arrays" in imported_modules(path)}
-    users |= {path.name for path in sources if "utf8fpga.model.array_loop" in imported_modules(path)}
-    assert users <= {"arrays.py"}
+    assert not [
+        path for path in sources if {"utf8fpga.model.arrays", "utf8fpga.model.packets"} & imported_modules(path)
+    ]
 
 
 @pytest.mark.parametrize("folder", [folder for folder in MAY_IMPORT if folder != "model"])
