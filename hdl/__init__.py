@@ -27,6 +27,7 @@ from utf8fpga.hdl.encoder.parameters import EncoderParameters
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
+from utf8fpga.hdl.sanitizer import Sanitizer, SanitizerParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.hdl.validator.parameters import MAX_TAP_LANES, ValidatorParameters
@@ -58,6 +59,8 @@ __all__ = [
     "ParallelDecoder",
     "Remover",
     "RemoverParameters",
+    "Sanitizer",
+    "SanitizerParameters",
     "SerialDecoder",
     "Transcoder",
     "TranscoderParameters",

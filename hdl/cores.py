@@ -12,6 +12,7 @@ from utf8fpga.hdl.decoder.parameters import DecoderParameters, Word
 from utf8fpga.hdl.encoder.parameters import EncoderParameters
 from utf8fpga.hdl.payloads import OutputUnit
 from utf8fpga.hdl.remover import RemoverParameters
+from utf8fpga.hdl.sanitizer import SanitizerParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.hdl.validator.parameters import ValidatorParameters
 from utf8fpga.model import InvalidArgumentError, ValidatorReport
@@ -19,7 +20,14 @@ from utf8fpga.model import InvalidArgumentError, ValidatorReport
 CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
     {
         kind.core: kind
-        for kind in (DecoderParameters, EncoderParameters, TranscoderParameters, ValidatorParameters, RemoverParameters)
+        for kind in (
+            DecoderParameters,
+            EncoderParameters,
+            TranscoderParameters,
+            SanitizerParameters,
+            ValidatorParameters,
+            RemoverParameters,
+        )
     }
 )
 """The class of the parameters of each kind of core, by name; the first is the default."""
@@ -28,8 +36,8 @@ CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
 OutputSymbol: TypeAlias = Word | OutputUnit | ValidatorReport | int
 """An output symbol in a simulation.
 
-A decoder has a `Word`, an encoder and a transcoder have an `OutputUnit`, a validator has a `ValidatorReport`, a
-remover a number.
+A decoder has a `Word`; an encoder, a transcoder and a sanitizer have an `OutputUnit`; a validator has a
+`ValidatorReport`, a remover a number.
 """
 
 

@@ -166,7 +166,7 @@ class Window(wiring.Component):
             classes = [lanes.pop(f"class_{n}_{which}") for which in range(len(self.control.trail_classes(n)))]
             if len(classes) < len(leads):
                 # The last class has all other trailing units.
-                classes.append(~classes[0] if classes else Const(-1, self.lanes))
+                classes.append(~classes[0] if classes else lanes["trail"])
             allowed = [lanes.before(f"lead_{n}_{which}", lead) for which, lead in enumerate(leads)]
             pairs = any_of(lead & trail for lead, trail in zip(allowed, classes, strict=True))
             _add_place(lanes, 1, n, any_of(leads))

@@ -30,6 +30,7 @@ from utf8fpga.model.history.differences import compare_documents, comparison_tex
 from utf8fpga.model.history.rules import Answer, BrownRule, Conversion, brown, hopwood, table_3_1b
 from utf8fpga.model.partition import Subsequence, partition
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
+from utf8fpga.model.sanitizer import sanitize
 from utf8fpga.model.table import (
     BitPattern,
     Composition,
@@ -90,6 +91,7 @@ __all__ = [
     "hopwood",
     "is_well_formed",
     "partition",
+    "sanitize",
     "spell",
     "table_3_1b",
     "validate",

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         errors,
         is_well_formed,
         partition,
+        sanitize,
         validate,
     )
 
@@ -87,6 +88,7 @@ __all__ = [
     "errors",
     "is_well_formed",
     "partition",
+    "sanitize",
     "validate",
 ]
 

@@ -332,7 +332,8 @@ unknown configuration 'serial-are'; did you mean serial-area or serial-area-kind
     bench --device hx9k | \
 Invalid value for '--device': 'hx9k' is not one of 'hx8k', 'up5k', 'ecp5-85k', 'ecp5-85k-8'; did you mean hx8k?
     generate encodr --lanes 2 | \
-there is no core 'encodr' (known: decoder, encoder, transcoder, validator, remover); did you mean encoder or decoder?
+there is no core 'encodr' (known: decoder, encoder, transcoder, sanitizer, validator, remover); \
+did you mean encoder or decoder?
     generate transcoder --to utf16-le | \
 Invalid value for '--to': 'utf16-le' is not one of 'utf-8', 'utf-16-le', 'utf-16-be'; did you mean utf-16-le or \
 utf-16-be?

@@ -44,7 +44,7 @@ def test_every_command_rejects_invalid_options_with_the_same_message(command: st
 
 
 def test_name_of_the_core_is_the_first_argument() -> None:
-    assert list(CORES) == ["decoder", "encoder", "transcoder", "validator", "remover"]
+    assert list(CORES) == ["decoder", "encoder", "transcoder", "sanitizer", "validator", "remover"]
     plain, named = (utf8fpga("generate", *name, "--optimize", "area") for name in ([], ["decoder"]))
     assert plain.stdout == named.stdout != b""
     assert utf8fpga("generate", "compressor").returncode == 2

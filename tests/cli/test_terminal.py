@@ -67,6 +67,7 @@ def test_text_that_is_typed_needs_no_file() -> None:
 OTHER_CORES = """
     units      | transcoder --to utf-16-le --hex 'F0 9F 98 80 41' | 4 41 0041
     wide units | --table utf-16 --hex '3D D8 00 DE'               | 0 D83D DE00 U+1F600
+    same place | sanitizer --lanes 2 --hex 'E2 82 C3 A9'         | 1 82 3F
     report     | validator --hex 'C3 A9 FF'                       | 0 C3 A9 FF invalid byte at 2
     symbols    | remover --lanes 1 --hex 07                       | 0 07 07
 """

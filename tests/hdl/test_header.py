@@ -22,6 +22,7 @@ from utf8fpga.hdl import (
     DecoderParameters,
     EncoderParameters,
     RemoverParameters,
+    SanitizerParameters,
     TranscoderParameters,
     ValidatorParameters,
     axi_verilog,
@@ -95,6 +96,7 @@ RATES: list[CoreParameters] = [
     DecoderParameters(),
     ValidatorParameters(lanes=2),
     RemoverParameters(lanes=2),
+    SanitizerParameters(lanes=2),
     TranscoderParameters(),
     TranscoderParameters(to="utf-16-le"),
     EncoderParameters(),
@@ -102,7 +104,7 @@ RATES: list[CoreParameters] = [
     TranscoderParameters(lanes=2),
     TranscoderParameters(from_="utf-16-be"),
 ]
-RATES_IN_EVERY_RUN = 6
+RATES_IN_EVERY_RUN = 7
 
 
 def test_the_rates_are_of_each_kind_of_core() -> None:

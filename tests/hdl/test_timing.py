@@ -20,6 +20,7 @@ from utf8fpga.hdl import (
     DecoderParameters,
     EncoderParameters,
     RemoverParameters,
+    SanitizerParameters,
     TranscoderParameters,
     ValidatorParameters,
 )
@@ -241,6 +242,7 @@ EVERY_RUN: list[tuple[CoreParameters, Cycles]] = [
     (EncoderParameters(lanes=2), Cycles(0, 0, 17)),
     (TranscoderParameters(to="utf-16-le", optimize="area"), Cycles(drain=1)),
     (TranscoderParameters(to="utf-8", optimize="speed"), Cycles(13, 1, 14)),
+    *((SanitizerParameters(lanes=lanes, optimize=optimize), Cycles()) for lanes in (1, 4) for optimize in OPTIMIZE),
     (ValidatorParameters(), Cycles(stall=1)),
     (RemoverParameters(lanes=1), Cycles(drain=1)),
     (RemoverParameters(lanes=3), Cycles(1, 0, 10)),

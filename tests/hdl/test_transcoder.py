@@ -108,7 +108,7 @@ def test_a_beat_is_accepted_in_each_cycle(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "ahead"), [("8-8", 2), ("8-8-pipelined", 9)])
-def test_a_sanitizer_with_one_lane_takes_a_byte_in_three_cycles_of_the_worst_input(name: str, ahead: int) -> None:
+def test_utf_8_to_utf_8_with_one_lane_takes_a_byte_in_three_cycles_of_the_worst_input(name: str, ahead: int) -> None:
     accepted = simulation_of(TranscoderParameters(**CHOICES[name])).run([b"\xff" * 100]).accepted
     assert accepted[-1] - accepted[0] <= 3 * 99
     assert accepted[-1] - accepted[0] >= 3 * (99 - ahead)

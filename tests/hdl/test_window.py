@@ -16,7 +16,7 @@ from utf8fpga.hdl.window import STEPS, Window
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable
 from utf8fpga.model.dfa import DFA, REJECT, START
 
-FORMS = ("UTF-8", "UTF-16", "UTF-8 of RFC 2279", "CESU-8 code units")
+FORMS = ("UTF-8", "UTF-16", "UTF-8 of RFC 2279", "generalised UTF-8")
 
 
 def roles(table: EncodingTable, units: Sequence[int]) -> Iterator[dict[str, int]]:

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The sanitizer: the same units in the same places, with `?` for each unit of an ill-formed subsequence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+
+from utf8fpga.hdl.beats import is_effective, stage_ports
+from utf8fpga.hdl.core import TableParameters, option
+from utf8fpga.hdl.decoder.parameters import MAX_LANES, OPTIMIZE, OPTIMIZE_HELP
+from utf8fpga.hdl.fifo import CreditFifo
+from utf8fpga.hdl.payloads import OutputUnit, unit_layout
+from utf8fpga.hdl.window import Window, any_of
+from utf8fpga.model import GENERALISED_UTF_8, RFC_2279, TABLE_3_7, UTF_16, EncodingTable, spell
+from utf8fpga.model.encoder import CodeUnit
+from utf8fpga.model.render import counted
+from utf8fpga.model.sanitizer import QUESTION_MARK, GoldenSanitizer
+
+_TABLES = tuple(table.name for table in (TABLE_3_7, UTF_16, RFC_2279, GENERALISED_UTF_8))
+
+REPLACEMENTS = ("question-mark", "none")
+"""What each unit of an ill-formed subsequence becomes."""
+
+_FEW = 16
+"""Upper bound on the lanes whose window reaches the clock without registers behind the third units."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SanitizerParameters(TableParameters):
+    """The parameters of a sanitizer.
+
+    Attributes:
+        table: the encoding form; default: UTF-8.
+        lanes: code units per beat, 1 to 256; default: 1.
+        optimize: ``speed`` (default), or ``area``, a window without registers.
+        replace_with: what each unit of an ill-formed subsequence becomes: ``question-mark`` (default), U+003F, or
+            ``none``: it remains as it is. The error flag is set in both cases.
+
+    Raises:
+        InvalidArgumentError: a value is out of its range.
+        TypeError: `table` is not an `EncodingTable`.
+
+    >>> SanitizerParameters(lanes=8, replace_with="none").arguments()
+    ['--lanes', '8', '--replace-with', 'none']
+    """
+
+    core: ClassVar[str] = "sanitizer"
+
+    table: EncodingTable = option(TABLE_3_7, "The encoding form.", choices=_TABLES)
+    lanes: int = option(1, "Code units per beat.", range=(1, MAX_LANES))
+    optimize: str = option("speed", OPTIMIZE_HELP, choices=OPTIMIZE)
+    replace_with: str = option(
+        "question-mark",
+        "What each unit of an ill-formed subsequence becomes: ? (U+003F), or none: it remains as it is.",
+        choices=REPLACEMENTS,
+        named=True,
+    )
+
+    output_noun = "code unit"
+
+    def build(self) -> Sanitizer:
+        """The circuit.
+
+        Raises:
+            TableError: the window does not support the table.
+        """
+        return Sanitizer(self)
+
+    @property
+    def replacement(self) -> int | None:
+        """The unit in place of each ill-formed one; None: it remains as it is."""
+        return QUESTION_MARK if self.replace_with == "question-mark" else None
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        """The steps of the window with registers behind them."""
+        if self.optimize == "area":
+            return ()
+        return ("features", "pairs", "ends") if self.lanes <= _FEW else ("features", "pairs", "thirds", "ends")
+
+    def golden(self) -> GoldenSanitizer:
+        """The golden sanitizer."""
+        return GoldenSanitizer(self.table, self.replacement)
+
+    def comparable(self, symbol: CodeUnit) -> OutputUnit:
+        """The unit and its flag."""
+        return OutputUnit(symbol.value, symbol.error)
+
+    def observed(self, fields: Mapping[str, int]) -> OutputUnit:
+        """The unit and its flag."""
+        return OutputUnit(fields["unit"], bool(fields["error"]))
+
+    def as_bytes(self, symbols: Iterable[CodeUnit]) -> bytes:
+        """The units, each with its low byte first."""
+        size = -(-self.table.unit_width // 8)
+        return b"".join(symbol.value.to_bytes(size, "little") for symbol in symbols)
+
+    def label(self, symbol: OutputUnit) -> str:
+        """The unit in hexadecimal."""
+        return spell([symbol.value], self.table.unit_width)
+
+    def description(self) -> list[str]:
+        """The table and the sizes."""
+        units = counted(self.lanes, "code unit")
+        return [
+            f"{self.table.name} sanitizer, {units} per cycle in the same places of the packet.",
+            f"Generated from: {self.table.source}.",
+        ]
+
+    def notes(self) -> list[str]:
+        """What becomes of ill-formed text."""
+        becomes = "becomes ? (U+003F) and" if self.replacement else "remains as it is, and"
+        return [f"Each unit of an ill-formed subsequence {becomes} has an error flag; all others are unchanged."]
+
+
+class Sanitizer(wiring.Component):
+    """Units in, the same units out in the same lanes of the same beats, with an error flag for each ill-formed one.
+
+    A unit is ill-formed unless it belongs to a well-formed sequence of its packet. The length never changes, so there
+    is no packer, and the core never stalls by itself.
+
+    Throughput: a beat per cycle, or what the consumer accepts.
+
+    Latency: `latency` cycles. A beat with units of a sequence that needs more waits for the next beats, until the
+    sequence is complete or ill-formed.
+
+    Structure: a `Window`; the beats whose last units later ones may still complete; a `CreditFifo`.
+
+    Args:
+        parameters: the parameters that it is built from.
+
+    Ports:
+        input: stream of `beat_layout`, with code units.
+        output: stream of `beat_layout`, with `unit_layout`.
+
+    Raises:
+        TableError: the window does not support the table.
+    """
+
+    packed = True
+    reset_cycles = 0
+
+    def __init__(self, parameters: SanitizerParameters) -> None:
+        self.parameters, self.lanes = parameters, parameters.lanes
+        self.width = width = parameters.table.unit_width
+        super().__init__(stage_ports(width, unit_layout(width), self.lanes))
+        self.window = Window(parameters.table, self.lanes, parameters.cuts)
+        self.waiting_beats = -(-self.window.reach // self.lanes)
+        self.fifo = CreditFifo(self.lanes * (width + 2) + 1, width + 2)
+        self.latency = self.window.latency + self.waiting_beats + 2
+        self.stall_cycles = 3
+        self.drain_cycles = self.fifo.depth - 1
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.window, m.submodules.fifo = self.window, self.fifo
+        self._accept(m)
+        beat, leaves = self._wait(m)
+        self._store(m, beat, leaves)
+        self._output(m)
+        return m
+
+    def _accept(self, m: Module) -> None:
+        source, window, fifo = self.input, self.window, self.fifo
+        accepted = Signal()
+        m.d.comb += [
+            source.ready.eq(fifo.ready),
+            accepted.eq(is_effective(source) & fifo.ready),
+            fifo.accepted.eq(accepted),
+            window.in_units.eq(Value.cast(source.payload.symbols)),
+            window.in_keep.eq(source.payload.keep),
+            window.in_last.eq(source.payload.last),
+            window.in_valid.eq(accepted),
+        ]
+
+    def _ends(self) -> list[Value]:
+        """By number, the units that complete a sequence of more than so many units."""
+        window = self.window
+        several = Cat(
+            window.control.is_longer(window.units.word_select(lane, self.width)) for lane in range(self.lanes)
+        )
+        longer = [getattr(window, f"longer_{bound}") for bound in window.bounds]
+        return [window.completed, *(window.completed & more for more in (several, *longer))]
+
+    def _wait(self, m: Module) -> tuple[dict[str, Value], Value]:
+        """The beats whose units may be part of a sequence that later units complete.
+
+        Returns:
+            The values of the oldest beat, and whether it leaves in this cycle.
+        """
+        window, lanes = self.window, self.lanes
+        ends = self._ends()
+        well_formed = any_of(end[number:] for number, end in enumerate(ends[:lanes]))
+        beat = {"units": window.units, "keep": window.keep, "last": window.last, "well_formed": well_formed}
+        valid, moves = window.valid, window.valid
+        for beats in range(self.waiting_beats):
+            suffix = "_before" * (beats + 1)
+            old = {name: Signal(len(value), name=name + suffix, reset_less=True) for name, value in beat.items()}
+            with m.If(moves):
+                m.d.sync += [old[name].eq(value) for name, value in beat.items()]
+            old_valid = Signal(name="valid" + suffix)
+            old_moves = window.valid | ~self._is_open(m, beats, suffix)
+            with m.If(moves):
+                m.d.sync += old_valid.eq(valid)
+            with m.Elif(old_moves):
+                m.d.sync += old_valid.eq(0)
+            # The newest beat completes sequences whose units are at these distances from it.
+            completed = Cat(
+                any_of(end[lane] for lane, end in enumerate(ends[distance : distance + lanes]))
+                for distance in range(beats * lanes + lanes, beats * lanes, -1)
+            )
+            late = completed & window.valid.replicate(lanes)
+            beat = {**old, "well_formed": old["well_formed"] | late}
+            valid, moves = old_valid, old_moves
+        return beat, valid & moves
+
+    def _is_open(self, m: Module, beats: int, suffix: str) -> Value:
+        """Whether a waiting beat, with so many newer ones, has units of a sequence that needs more: so it waits on."""
+        window = self.window
+        is_open = Signal(name="is_open" + suffix, reset_less=True)
+        opens = window.is_open[-1] & ~window.last
+        if beats:
+            numbers = range(beats * self.lanes + 1, window.reach + 1)
+            opens &= any_of(getattr(window, f"number_{number}")[-1] for number in numbers)
+        with m.If(window.valid):
+            m.d.sync += is_open.eq(opens)
+        return is_open
+
+    def _store(self, m: Module, beat: dict[str, Value], leaves: Value) -> None:
+        """The entry of the FIFO, and a register in front of it."""
+        stored = Signal()
+        m.d.sync += stored.eq(leaves)
+        error = beat["keep"] & ~beat["well_formed"]
+        values = {"units": beat["units"], "error": error, "keep": beat["keep"], "last": beat["last"]}
+        entry = {name: Signal(len(value), name=f"entry_{name}", reset_less=True) for name, value in values.items()}
+        m.d.sync += [entry[name].eq(value) for name, value in values.items()]
+        # Behind the register, since the error of the last lanes has several look-up tables in front of it.
+        bits: list[Value] = []
+        for lane in range(self.lanes):
+            unit, is_error = entry["units"].word_select(lane, self.width), entry["error"][lane]
+            if self.parameters.replacement is not None:
+                unit = Mux(is_error, self.parameters.replacement, unit)
+            bits += [unit, is_error, entry["keep"][lane]]
+        m.d.comb += [self.fifo.entry.eq(Cat(*bits, entry["last"])), self.fifo.stored.eq(stored)]
+
+    def _output(self, m: Module) -> None:
+        fifo, output = self.fifo, self.output
+        m.d.comb += [
+            output.valid.eq(fifo.output_valid),
+            fifo.output_ready.eq(output.ready),
+            output.payload.last.eq(fifo.output[-1]),
+        ]
+        for lane in range(self.lanes):
+            unit = fifo.output.word_select(lane, self.width + 2)
+            m.d.comb += [
+                output.payload.symbols[lane].unit.eq(unit[: self.width]),
+                output.payload.symbols[lane].error.eq(unit[self.width]),
+                output.payload.keep[lane].eq(unit[self.width + 1]),
+            ]

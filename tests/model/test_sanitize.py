@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The golden sanitizer: what CPython's decoder gives with as many `?` as the error has bytes."""
+
+from __future__ import annotations
+
+import codecs
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from utf8fpga.model import TABLE_3_7, UTF_16, UTF_32, EncodingTable, sanitize
+from utf8fpga.model.sanitizer import QUESTION_MARK, GoldenSanitizer
+from utf8fpga.sim.strategies import any_text
+
+
+def question_marks(error: UnicodeError) -> tuple[str, int]:
+    """The error handler: as many `?` as the error has bytes."""
+    assert isinstance(error, UnicodeDecodeError)
+    return "?" * (error.end - error.start), error.end
+
+
+codecs.register_error("utf8fpga.question-marks", question_marks)
+
+BOUNDS = sorted({bound for row in TABLE_3_7.rows for each in row.units for bound in (each.first, each.last)})
+"""The bounds of all ranges of Table 3-7."""
+
+
+def expected(data: bytes) -> bytes:
+    return data.decode("utf-8", "utf8fpga.question-marks").encode()
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_all_sequences_of_boundary_bytes_are_those_of_cpython(length: int) -> None:
+    for units in product([*BOUNDS, 0xC1, 0xF5, 0xFF], repeat=length):
+        assert sanitize(units) == expected(bytes(units))
+
+
+@given(data=any_text())
+def test_any_text_is_that_of_cpython_and_keeps_its_length(data: tuple[int, ...]) -> None:
+    found = sanitize(data)
+    assert found == expected(bytes(data))
+    assert len(found) == len(data)
+
+
+@given(units=any_text(UTF_16))
+def test_utf_16_has_question_marks_for_lone_surrogates(units: tuple[int, ...]) -> None:
+    found = GoldenSanitizer(UTF_16).process(units, final=True)
+    data = b"".join(unit.to_bytes(2, "little") for unit in units)
+    text = data.decode("utf-16-le", "surrogatepass").encode("utf-16-le", "replace")
+    assert b"".join(unit.value.to_bytes(2, "little") for unit in found) == text
+
+
+@given(data=any_text(), sizes=st.lists(st.integers(0, 5), min_size=1))
+def test_parts_of_a_text_give_the_same_units(data: tuple[int, ...], sizes: list[int]) -> None:
+    sanitizer, found, start = GoldenSanitizer(), [], 0
+    for size in sizes:
+        found += sanitizer.process(data[start : start + size])
+        start += size
+    found += sanitizer.process(data[start:], final=True)
+    assert found == GoldenSanitizer().process(data, final=True)
+
+
+@given(data=any_text())
+def test_without_replacement_units_remain_and_the_flags_are_the_same(data: tuple[int, ...]) -> None:
+    found = GoldenSanitizer(TABLE_3_7, None).process(data, final=True)
+    replaced = GoldenSanitizer().process(data, final=True)
+    assert [unit.value for unit in found] == list(data)
+    assert [unit.error for unit in found] == [unit.error for unit in replaced]
+    assert all(unit.value == QUESTION_MARK for unit in replaced if unit.error)
+
+
+@pytest.mark.parametrize(
+    ("data", "table", "error", "message"),
+    [
+        ("text", TABLE_3_7, TypeError, "code units must be an iterable of integers such as bytes, not str"),
+        (7, TABLE_3_7, TypeError, "code units must be an iterable of integers such as bytes, not int"),
+        ([0x141], TABLE_3_7, ValueError, "code unit 0x141 at offset 0 is not an integer in 0..0xff"),
+        (b"", UTF_32, ValueError, "UTF-32 has code units of 32 bits, not bytes: use GoldenSanitizer"),
+        (b"", "UTF-7", TypeError, "an EncodingTable is required, not str"),
+    ],
+)
+def test_messages(data: object, table: EncodingTable, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        sanitize(data, table)  # type: ignore[arg-type]  # the point of the test
