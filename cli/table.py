@@ -16,9 +16,8 @@ from utf8fpga.model.render import FORMATS, columns, render
 @click.argument("name", default=next(iter(TABLES)), shell_complete=completion(lambda: TABLES))
 @click.option("--format", "form", type=Word(list(FORMATS)), default="text", show_default=True)
 @click.option("--list", "names", is_flag=True, help="List the names.")
-@click.option("--documents", is_flag=True, help="Compare the older documents' rules with Table 3-7.")
 @output_option
-def table(name: str, form: str, names: bool, documents: bool, output: str) -> None:
+def table(name: str, form: str, names: bool, output: str) -> None:
     """Write an encoding table and its minimal DFA as text, as JSON, or as a drawing.
 
     NAME is the name of the encoding form, as --list shows it; default: utf-8 (Table 3-7).
@@ -28,11 +27,6 @@ def table(name: str, form: str, names: bool, documents: bool, output: str) -> No
         reject_others("--list", "names", "output")
         rows = [[each, found.name, found.source] for each, found in TABLES.items()]
         text = "\n".join(columns(rows, ["name", "encoding form", "source"])) + "\n"
-    elif documents:
-        reject_others("--documents", "documents", "output")
-        from utf8fpga.model.history.differences import comparison_text
-
-        text = "\n".join(comparison_text()) + "\n"
     elif composition := {encoding_word(each): whole for each, whole in COMPOSITIONS.items()}.get(word):
         parts = " and ".join(encoding_word(part.name) for part in (composition.form, composition.unit_table))
         raise CommandError(f"{name} is a composition and has no table of its own: its tables are {parts}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Decoder, Item
 from utf8fpga.model.dfa import DFA, REJECT, START, State, UnitClass
+from utf8fpga.model.documents import Answer, BrownRule, Conversion, brown, hopwood, table_3_1b
 from utf8fpga.model.encoder import encode, encode_units
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError, UserError
@@ -26,8 +27,6 @@ from utf8fpga.model.forms import (
     UTF_16,
     UTF_32,
 )
-from utf8fpga.model.history.differences import compare_documents, comparison_text
-from utf8fpga.model.history.rules import Answer, BrownRule, Conversion, brown, hopwood, table_3_1b
 from utf8fpga.model.partition import Subsequence, partition
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 from utf8fpga.model.sanitizer import sanitize
@@ -81,8 +80,6 @@ __all__ = [
     "ValidatorReport",
     "brown",
     "cause",
-    "compare_documents",
-    "comparison_text",
     "decode",
     "decode_with",
     "encode",

@@ -127,7 +127,6 @@ MARKERS = {
     "fusesoc": "slow",
     "python examples/litex/soc.py": "slow",
     "SIM=verilator LANES=1 python examples/cocotb/run.py": "build",
-    "utf8fpga table --documents": "slow",
     "utf8fpga talk": "slow",
     "utf8fpga prove --list": "",
 }

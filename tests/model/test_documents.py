@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rules of the older documents compared with their texts, and their differences from Table 3-7."""
+"""The rules of the older documents compared with their texts."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from functools import lru_cache
 from itertools import product
 
 import pytest
@@ -13,12 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.oracle import BOUNDARY, refusal
 
-from utf8fpga.model.history import differences
-from utf8fpga.model.history.differences import RULES, Difference, Direction, Rule, compare
-from utf8fpga.model.history.rules import TABLE_3_1B, Answer, BrownRule, Conversion, brown, hopwood, table_3_1b
-
-TABLE, BROWN, HOPWOOD, _, IRREGULAR, _ = RULES
-NAMES = ["table_3_1b", "brown", "hopwood", "strict", "irregular", "both"]
+from utf8fpga.model.documents import TABLE_3_1B, Answer, BrownRule, Conversion, brown, hopwood, table_3_1b
 
 short_texts = st.lists(st.one_of(st.sampled_from(BOUNDARY + b"\xaf\xb0\xbe"), st.integers(0, 255)), max_size=9).map(
     bytes
@@ -186,106 +179,10 @@ def test_hopwoods_converter_on_any_text(text: bytes, strict: bool, irregular: bo
     assert found == expected_conversion(text, strict, irregular)
 
 
-# The differences, known from the documents themselves
-
-
-def right_answer(text: bytes) -> Answer:
-    """The answer of CPython: whether its decoder rejects the text, and whether only because of its end."""
-    try:
-        text.decode()
-    except UnicodeDecodeError as error:
-        return Answer.TRUNCATED if error.reason == "unexpected end of data" else Answer.INVALID
-    return Answer.VALID
-
-
-@pytest.mark.smoke
-@pytest.mark.parametrize("length", [0, 1, 2, 3])
-def test_table_3_7_matches_cpython(length: int) -> None:
-    for units in product(BOUNDARY, repeat=length):
-        assert differences.table_3_7(bytes(units)) is right_answer(bytes(units))
-
-
-@lru_cache
-def counts(rule: Rule, direction: Direction) -> tuple[int, ...]:
-    found = compare(rule, 4).in_direction(direction)
-    return found.counts if found else (0, 0, 0, 0)
-
-
-def difference(rule: Rule, direction: Direction, longest: int = 4) -> Difference:
-    found = compare(rule, longest).in_direction(direction)
-    assert found
-    return found
-
-
-PLANE_1 = (0x10000, 0x1FFFF)
-WITNESSES = {
-    "table_3_1b rejects one plane": (TABLE, Direction.CONDEMNED, "\U00010000".encode(), [PLANE_1], []),
-    "table_3_1b accepts ill-formed texts": (
-        *(TABLE, Direction.LET_THROUGH, b"\x80", []),
-        ["UNEXPECTED_CONTINUATION", "SURROGATE", "TRUNCATED", "INCOMPLETE"],
-    ),
-    "brown": (
-        *(BROWN, Direction.CONDEMNED, b"\xef\xbf\xbe"),
-        *([(0xFFFE, 0xFFFF), PLANE_1, (0x101000, 0x10FFFF)], []),
-    ),
-    "hopwood": (HOPWOOD, Direction.CALLED_TRUNCATED, b"\xc0", None, None),
-}
-"""By case the first text, the code points that are rejected, and the causes of what is accepted."""
-
-
-@pytest.mark.parametrize(("rule", "direction", "witness", "spans", "causes"), WITNESSES.values(), ids=WITNESSES)
-def test_first_text_code_points_and_causes(
-    rule: Rule, direction: Direction, witness: bytes, spans: list[tuple[int, int]] | None, causes: list[str] | None
-) -> None:
-    found = difference(rule, direction)
-    assert found.witness == witness
-    assert spans is None or [(span.first, span.last) for span in found.code_points] == spans
-    assert causes is None or [cause.name for cause in found.causes] == causes
-    if causes:
-        assert sum(found.causes.values()) == sum(found.counts)
-
-
-@pytest.mark.slow
-def test_hopwoods_converter_irregular_accepts_all_surrogate_pairs() -> None:
-    found = difference(IRREGULAR, Direction.LET_THROUGH, 6)
-    assert found.counts == (0, 0, 0, 0, 0, 1024 * 1024)
-    assert found.witness == b"\xed\xa0\x80\xed\xb0\x80"
-
-
-# The enumeration itself
-
-
-@pytest.mark.parametrize("rule", RULES, ids=NAMES)
-def test_all_texts_of_one_and_two_bytes(rule: Rule) -> None:
-    """Compared with CPython, without classes of bytes."""
-    found: Counter[tuple[Direction, int]] = Counter()
-    for length in (1, 2):
-        for units in product(range(256), repeat=length):
-            says, right = rule.answer(bytes(units)), right_answer(bytes(units))
-            if says is not right:
-                found[Direction.of(says, right), length] += 1
-    for direction in Direction:
-        assert (found[direction, 1], found[direction, 2]) == counts(rule, direction)[:2]
-
-
-def test_comparison_text() -> None:
-    lines = differences.comparison_text()
-    assert lines[:7] == [
-        "Against Table 3-7, all sequences of 1 to 4 bytes, each as a whole text.",
-        "",
-        'Table 3.1b (Davis 2000, "UTF-8 and Non-Shortest Form (R2)")',
-        f"  {TABLE.note}",
-        "  rejected though well-formed: 65,536 (65,536 of 4)",
-        "    first: F0 90 80 80",
-        "    scalar values: U+10000..U+1FFFF: 65,536",
-    ]
-    assert "  accepted though ill-formed: 115 (115 of 1)" in differences.comparison_text(1)
-    assert differences.comparison_text(1).count("  no difference") == 1  # Brown's, of a single byte
-    assert all(f"{rule.name} ({rule.source})" in lines for rule in RULES)
+# Arguments
 
 
 def test_invalid_arguments_are_rejected() -> None:
-    assert refusal(ValueError, differences.compare_documents, 0) == "sequences of up to 0 bytes: at least 1 is needed"
     for rule in (table_3_1b, brown, hopwood):
         assert refusal(TypeError, rule, "text") == "the text must be bytes-like, not str"
         assert refusal(TypeError, rule, 3) == "the text must be bytes-like, not int"

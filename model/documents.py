@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The rules of the documents before Table 3-7, each as published, including its errors.
 
-The rules are not used for decoding; `utf8fpga.model.history.differences` computes where they differ from Table 3-7.
+The rules are not used for decoding. The partition of L2/07-351 is `partition`, the practice of L2/08-150 a `Practice`.
 """
 
 from __future__ import annotations
