@@ -158,7 +158,7 @@ class _WholeTextDecoder:
         is_open = not final and bool(items) and items[-1].error is ErrorKind.INCOMPLETE
         end = items.pop().offset if is_open else len(text)
         self._open, self._offset = text[end:], first + end
-        return [new_item((first + offset, *rest)) for offset, *rest in items]
+        return [new_item((first + offset, length, point, error)) for offset, length, point, error in items]
 
 
 class PlainOutput:
