@@ -30,8 +30,10 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(new_core / "core.py", package / "hdl" / "pass_through.py")
     registry = package / "hdl" / "cores.py"
     text = registry.read_text(encoding="utf-8")
-    assert text.count("(DecoderParameters, ") == 1
-    text = text.replace("(DecoderParameters, ", "(DecoderParameters, PassThroughParameters, ")
+    assert text.count("            DecoderParameters,\n") == 1
+    text = text.replace(
+        "            DecoderParameters,\n", "            DecoderParameters,\n            PassThroughParameters,\n"
+    )
     first = "from utf8fpga.model import"
     line = "from utf8fpga.hdl.pass_through import PassThroughParameters\n"
     registry.write_text(text.replace(first, line + first, 1), encoding="utf-8")
