@@ -19,9 +19,9 @@ from amaranth.hdl import Cat, Const, Signal, Value
 
 from utf8fpga.hdl.commented import commented, spelled_units
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
-from utf8fpga.hdl.minimise import Function
+from utf8fpga.hdl.minimise import Function, Word, minimised_word
 from utf8fpga.hdl.pipeline import Pipeline, loaded
-from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, TableError
+from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, ErrorKind, TableError, cause, spell
 
 
 def any_of(values: Iterable[Value]) -> Value:
@@ -132,6 +132,27 @@ class WindowControl:
     def is_longer(self) -> Function:
         """Of a unit that completes a sequence: the sequence has several units."""
         return self.serial.of_unit(self.serial.trails, self.serial.singles)
+
+    @cached_property
+    def kind_of_unit(self) -> Word:
+        """The cause of an error that a unit has by itself: it starts no sequence, or is a lead, and the next unit is a
+        trailing one that the lead does not allow.
+
+        Raises:
+            TableError: the cause depends on the next unit.
+        """
+        serial = self.serial
+        kinds = {unit: cause(self.table, [unit], None) for unit in serial.units - serial.allowed[0]}
+        for lead, state in serial.leads.items():
+            found = {cause(self.table, [lead], trail) for trail in serial.trails - serial.allowed[state]}
+            if len(found) > 1:
+                raise TableError(
+                    f"{self.table.name}: the cause of an error after {spell([lead], self.table.unit_width)} depends on "
+                    f"the trailing unit: {', '.join(sorted(kind.name for kind in found))}"
+                )
+            if found:
+                kinds[lead] = found.pop()
+        return minimised_word(kinds, max(ErrorKind).bit_length(), self.table.unit_width)
 
     def trail_classes(self, length: int) -> tuple[Function, ...]:
         """For each class: a trailing unit is in it. No function for a last class of all other trailing units."""

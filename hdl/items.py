@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Items of whole beats: the window, and the beat that waits until the next one is known."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.decoder.window_logic import Source
+from utf8fpga.hdl.payloads import Kind
+from utf8fpga.hdl.window import Window, any_of
+from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
+
+
+class Items(wiring.Component):
+    """Beats of code units in, beats of items out. An item is in the lane of its last unit.
+
+    Whether a unit is the last one of an item depends on the next unit. So a beat waits for the next one, unless its
+    packet ends or its last unit leaves no sequence open. Every beat is output once, in order, also one without an item,
+    whose units are all of one sequence.
+
+    Throughput: a beat per cycle; it never pauses. Latency: `latency` cycles from the beat that determines the items,
+    which is the beat itself or the next one. A reset discards the beats inside, and the next beat begins a packet.
+
+    What no one reads of the outputs vanishes in synthesis.
+
+    Args:
+        table: the encoding form.
+        lanes: units per beat.
+        cuts: the register stages of the `Window`.
+
+    Ports:
+        units, keep, last, valid: a beat, the unit of lane 0 in the low bits. Null beats must not be valid.
+        leaves: there is a beat at the output.
+        ends: its packet ends.
+        present: the lane has a unit.
+        items: the lane has an item.
+        errors: the item is ill-formed.
+        words: the code point of the item, or U+FFFD.
+        kinds: the cause of the error; defined only where `errors` is 1.
+        backs: the units of the ill-formed item in front of its last one; defined only where `errors` is 1.
+
+    Raises:
+        TableError: see `WindowControl.of`.
+    """
+
+    def __init__(self, table: EncodingTable, lanes: int, cuts: Collection[str]) -> None:
+        self.table, self.lanes, self.window = table, lanes, Window(table, lanes, cuts)
+        self.bits = self.window.control.serial.code_point_bits
+        self.latency = self.window.latency + 2
+        flags = ("present", "items", "errors")
+        super().__init__(
+            {
+                "units": In(table.unit_width * lanes),
+                "keep": In(lanes),
+                "last": In(1),
+                "valid": In(1),
+                "leaves": Out(1),
+                "ends": Out(1),
+                **dict.fromkeys(flags, Out(lanes)),
+                "words": Out(data.ArrayLayout(self.bits, lanes)),
+                "kinds": Out(data.ArrayLayout(Kind, lanes)),
+                "backs": Out(data.ArrayLayout((table.longest - 2).bit_length(), lanes)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.window = w = self.window
+        m.d.comb += [getattr(w, f"in_{name}").eq(getattr(self, name)) for name in ("units", "keep", "last", "valid")]
+        held = self._hold(m)
+        waiting, leaves = Signal(name="waiting"), Signal(name="is_leaving")
+        m.d.sync += [
+            waiting.eq(w.valid | (waiting & ~held["settled"])),
+            leaves.eq(waiting & (w.valid | held["settled"])),
+        ]
+        goes_on = self._goes_on()
+        outputs = {
+            "ends": held["last"],
+            "present": held["keep"],
+            "items": held["items"] & ~goes_on,
+            "errors": held["errors"] & ~goes_on,
+            "words": held["words"],
+            "kinds": self._kinds(held),
+            "backs": held["backs"],
+        }
+        for name, value in outputs.items():
+            register = Signal(len(value), name=f"out_{name}", reset_less=True)
+            m.d.sync += register.eq(value)
+            m.d.comb += Value.cast(getattr(self, name)).eq(register)
+        m.d.comb += self.leaves.eq(leaves)
+        return m
+
+    def _hold(self, m: Module) -> dict[str, Signal]:
+        """Registers for what the window finds of a beat, which hold it until the next beat is there."""
+        w, lanes = self.window, range(self.lanes)
+        control, serial = w.control, w.control.serial
+        unit = [w.units.word_select(lane, self.table.unit_width) for lane in lanes]
+        items = w.keep & ~Cat(w.continued[1:], Const(0, 1))
+        found = {
+            "last": w.last,
+            "settled": w.last | ~w.is_open[-1],
+            "keep": w.keep,
+            "items": items,
+            "errors": items & ~w.completed,
+            "words": Cat(self._word(lane) for lane in lanes),
+            "backs": Cat(self._back(lane) for lane in lanes),
+            "is_open": w.is_open,
+            "trail": w.keep & Cat(serial.is_trail(each) for each in unit),
+            "kind": Cat(control.kind_of_unit(each) for each in unit),
+        }
+        held = {name: Signal(len(value), name=f"held_{name}", reset_less=True) for name, value in found.items()}
+        with m.If(w.valid):
+            m.d.sync += [held[name].eq(value) for name, value in found.items()]
+        return held
+
+    def _goes_on(self) -> Value:
+        """The last lane learns from the next beat whether that continues its sequence."""
+        return Cat(Const(0, self.lanes - 1), self.window.continued[0] & self.window.valid)
+
+    def _next_unit(self, held: dict[str, Signal]) -> tuple[Value, Value]:
+        """Whether the packet has a unit after the last lane, and whether that is a trailing one."""
+        w = self.window
+        is_trail = w.control.serial.is_trail(w.units[: self.table.unit_width])
+        return w.valid & w.keep[0] & ~held["last"], is_trail
+
+    def _kinds(self, held: dict[str, Signal]) -> Value:
+        """The cause of an error in each lane.
+
+        A trailing unit breaks an open sequence only where the unit before it is a lead that does not allow it.
+        """
+        next_keep, next_trail = self._next_unit(held)
+        keep, trail = Cat(held["keep"], next_keep), Cat(held["trail"], next_trail)
+        kinds = []
+        for lane in range(self.lanes):
+            broken = Mux(keep[lane + 1], Kind.TRUNCATED, Kind.INCOMPLETE)
+            by_itself = ~held["is_open"][lane] | (keep[lane + 1] & trail[lane + 1])
+            kinds.append(Mux(by_itself, held["kind"].word_select(lane, 3), broken))
+        return Cat(kinds)
+
+    def _back(self, lane: int) -> Value:
+        """The units of an ill-formed item in front of its last one."""
+        bits = range(self.backs.shape().elem_shape)
+        numbers = range(2, self.table.longest)
+        return Cat(
+            any_of(getattr(self.window, f"number_{number}")[lane] for number in numbers if number - 1 >> bit & 1)
+            for bit in bits
+        )
+
+    def _word(self, lane: int) -> Value:
+        """The code point of a complete sequence, or U+FFFD."""
+        w = self.window
+        completed, bits = w.completed[lane], []
+        for bit in range(self.bits):
+            value = any_of(self._part(source, lane) for source in w.control.sources(bit))
+            bits.append(value | ~completed if REPLACEMENT_CHARACTER >> bit & 1 else value & completed)
+        return Cat(bits)
+
+    def _part(self, source: Source, lane: int) -> Value:
+        """A bit of a unit, if the sequence has as many units as the source is for."""
+        w, width = self.window, self.table.unit_width
+        units = Cat(w.units_before, w.units)
+        part = source.value(units.word_select(lane + w.reach - source.back, width))
+        for bound, more in ((source.above, True), (source.up_to, False)):
+            if 0 < bound < self.table.longest:
+                longer = (
+                    w.control.is_longer(w.units.word_select(lane, width))
+                    if bound == 1
+                    else getattr(w, f"longer_{bound}")[lane]
+                )
+                part &= longer if more else ~longer
+        return part
