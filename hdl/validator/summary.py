@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The summary of a beat: what it counts, and its first error."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.items import Items
+from utf8fpga.hdl.payloads import Kind
+
+COUNTS = ("errors", "units", "code_points")
+
+
+def group_layout(lanes: int, back_bits: int) -> data.StructLayout:
+    """A group of neighbouring lanes, as many as a power of two.
+
+    Fields:
+        errors: ill-formed items that end in these lanes.
+        units: code units in them.
+        code_points: items that end in them, well-formed or not.
+        any_error: `errors` is not 0.
+        place: the lane in which the first ill-formed item ends, counted from the first lane of the group.
+        back: the units of that item in front of its last one.
+        kind: the cause of its error.
+    """
+    place_bits = (lanes - 1).bit_length()
+    counts = dict.fromkeys(COUNTS, place_bits + 1)
+    return data.StructLayout({**counts, "any_error": 1, "place": place_bits, "back": back_bits, "kind": Kind})
+
+
+class BeatSummary(wiring.Component):
+    """A tree over the lanes of a beat, in which each group of lanes is the sum of two smaller ones.
+
+    Counts are added. The first error is that of the left group, if that has one.
+
+    Throughput: a beat per cycle. Latency: `latency` cycles, one for each level of the tree. A reset discards the beats
+    inside.
+
+    Args:
+        items: the items of the beats.
+
+    Ports:
+        present, items, errors, kinds, backs, ends, leaves: a beat, as `Items` has it.
+        group: all lanes of the beat.
+        last: the packet ends with the beat.
+        valid: there is a beat.
+    """
+
+    def __init__(self, items: Items) -> None:
+        self.lanes, self._back_bits = items.lanes, items.backs.shape().elem_shape
+        self.levels = (items.lanes - 1).bit_length()
+        self.latency = max(0, self.levels - 1)
+        inputs = ("present", "items", "errors", "kinds", "backs", "ends", "leaves")
+        super().__init__(
+            {
+                **{name: In(items.signature.members[name].shape) for name in inputs},
+                "group": Out(group_layout(1 << self.levels, self._back_bits)),
+                "last": Out(1),
+                "valid": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        groups: list[data.View] = []
+        for lane in range(self.lanes):
+            group = Signal(group_layout(1, self._back_bits), name=f"lane_{lane}")
+            groups.append(group)
+            m.d.comb += [
+                group.errors.eq(self.errors[lane]),
+                group.units.eq(self.present[lane]),
+                group.code_points.eq(self.items[lane]),
+                group.any_error.eq(self.errors[lane]),
+                group.back.eq(self.backs[lane]),
+                group.kind.eq(self.kinds[lane]),
+            ]
+        valid, last = self.leaves, self.ends
+        for level in range(1, self.levels + 1):
+            pairs = [groups[lane : lane + 2] for lane in range(0, len(groups), 2)]
+            groups = [self._joined(m, pair, level, number) for number, pair in enumerate(pairs)]
+            if level > 1:
+                valid, last = self._registers(m, valid, last, level)
+        m.d.comb += [self.group.eq(groups[0]), self.valid.eq(valid), self.last.eq(last)]
+        return m
+
+    def _registers(self, m: Module, valid: Value, last: Value, level: int) -> tuple[Signal, Signal]:
+        """The flags of a beat, behind a level."""
+        valid_after = Signal(name=f"valid_{level}")
+        last_after = Signal(name=f"last_{level}", reset_less=True)
+        m.d.sync += [valid_after.eq(valid), last_after.eq(last)]
+        return valid_after, last_after
+
+    def _joined(self, m: Module, pair: list[data.View], level: int, number: int) -> data.View:
+        """The group of two neighbouring ones, or of one at the right edge."""
+        domain = m.d.comb if level == 1 else m.d.sync
+        group = Signal(group_layout(1 << level, self._back_bits), name=f"group_{1 << level}_{number}", reset_less=True)
+        left = pair[0]
+        if len(pair) == 1:
+            domain += [group[name].eq(left[name]) for name, _ in group.shape()]
+            return group
+        right = pair[1]
+        domain += [group[name].eq(left[name] + right[name]) for name in COUNTS]
+        domain += [
+            group.any_error.eq(left.any_error | right.any_error),
+            group.place.eq(Mux(left.any_error, left.place, Cat(right.place, Const(1, 1)))),
+            group.back.eq(Mux(left.any_error, left.back, right.back)),
+            group.kind.eq(Mux(left.any_error, left.kind, right.kind)),
+        ]
+        return group

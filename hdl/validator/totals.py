@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The totals of a packet, and its report."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.commented import commented
+from utf8fpga.hdl.payloads import Kind
+from utf8fpga.hdl.validator.report import report_layout
+from utf8fpga.model.validator import COUNTER_WIDTH
+
+
+class Number(NamedTuple):
+    """A number in two halves, so that no carry runs through all bits in one cycle.
+
+    Attributes:
+        low: the lower half.
+        high: the upper half, a cycle later.
+        over: with `high`: the number needs more bits than both halves have.
+    """
+
+    low: Value
+    high: Value
+    over: Value
+
+
+class PacketTotals(wiring.Component):
+    """Adds up the beats of a packet, keeps its first error, and outputs the report when it ends.
+
+    In the report a number that does not fit is all ones.
+
+    Throughput: a beat per cycle, and a report per cycle. Latency: `latency` cycles from the last beat of a packet to
+    its report. A reset discards the packet and the reports inside, and the next beat begins a packet.
+
+    Args:
+        group: the layout of the port `group`.
+
+    Ports:
+        group, last, valid: a beat, as `BeatSummary` has it.
+        report: the report.
+        report_valid: the report is valid in this cycle.
+    """
+
+    latency = 6
+
+    def __init__(self, group: data.StructLayout) -> None:
+        self._distance_bits = max(group["units"].width, group["back"].width) + 1
+        # No beat adds or subtracts more than the lower half of a number.
+        self._half = max(COUNTER_WIDTH // 2, self._distance_bits)
+        report = {"report": Out(report_layout()), "report_valid": Out(1)}
+        super().__init__({"group": In(group), "last": In(1), "valid": In(1), **report})
+
+    def elaborate(self, platform: object) -> Module:
+        self._m = m = Module()
+        starts = commented(Signal(init=1), "The next beat is the first one of its packet.")
+        with m.If(self.valid):
+            m.d.sync += starts.eq(self.last)
+        # Bit k is of k cycles ago: a beat, the first one of a packet, the last one of a packet.
+        valids = Signal(4)
+        firsts = Signal(5, reset_less=True)
+        ends = Signal(self.latency)
+        valid, first = Cat(self.valid, valids), Cat(self.valid & starts, firsts)
+        m.d.sync += [valids.eq(valid), firsts.eq(first), ends.eq(Cat(self.valid & self.last, ends))]
+        m.d.comb += self.report_valid.eq(ends[-1])
+
+        # A number in the name of a delayed value is that of cycles after the beat.
+        group = self.group
+        after = commented(Signal(len(group.units), reset_less=True), "Units after the place of the first error.")
+        m.d.sync += after.eq(group.units - group.place)
+        error_2, units_2 = self._delayed("error", group.any_error, 2), self._delayed("units", group.units, 2)
+        errors_3, code_points_3 = (self._delayed(name, group[name], 3) for name in ("errors", "code_points"))
+        units = self._total("units", units_2, valid[2:], first[2:], COUNTER_WIDTH + 1)
+        totals = {
+            "errors": self._total("errors", errors_3, valid[3:], first[3:], COUNTER_WIDTH),
+            "code_points": self._total("code_points", code_points_3, valid[3:], first[3:], COUNTER_WIDTH),
+        }
+
+        ill_formed = commented(Signal(reset_less=True), "There was an error in this packet.")
+        with m.If(valid[2]):
+            m.d.sync += ill_formed.eq(error_2 | (ill_formed & ~first[2]))
+        loads = commented(Signal(reset_less=True), "The beat has the first error of its packet.")
+        clears = commented(Signal(reset_less=True), "It is the first beat of a packet and has no error.")
+        m.d.sync += [loads.eq(valid[2] & error_2 & (first[2] | ~ill_formed)), clears.eq(first[2] & ~error_2)]
+        distance = Signal(self._distance_bits, reset_less=True)
+        m.d.sync += distance.eq(after + self._delayed("back", group.back, 1))
+        totals["offset"] = self._offset(units, self._delayed("distance", distance, 1), loads, clears)
+        beat_kind = self._delayed("beat_kind", group.kind, 3)
+        kind = Signal(Kind, reset_less=True)
+        with m.If(clears):
+            m.d.sync += kind.eq(Kind.NONE)
+        with m.Elif(loads):
+            m.d.sync += kind.eq(beat_kind)
+
+        # The units were there a cycle earlier, and have a bit more.
+        high = self._delayed("high", units.high, 1)
+        over = self._delayed("over", units.over | units.high[-1], 1)
+        totals["units"] = Number(self._delayed("low", units.low, 1), high[:-1], over)
+        # The initial value is that of the set: an ECP5's flip-flop has one value for both.
+        all_ones = (1 << COUNTER_WIDTH) - 1
+        report = Signal(report_layout(), name="packet_report", init=dict.fromkeys(totals, all_ones), reset_less=True)
+        m.d.sync += [
+            report.well_formed.eq(self._delayed("well_formed", ~ill_formed, 2)),
+            report.kind.eq(self._delayed("first_kind", kind, 1)),
+        ]
+        for name, total in totals.items():
+            number = Cat(self._delayed(f"low_{name}", total.low, 1), total.high)
+            m.d.sync += report[name].eq(Mux(total.over, all_ones, number))
+        m.d.comb += self.report.eq(report)
+        return m
+
+    def _total(self, name: str, amount: Value, valid: Value, first: Value, width: int) -> Number:
+        """The sum of an amount over the beats of a packet, with the current one.
+
+        Args:
+            valid, first: in bit 0 of the beat that has this amount, in bit k of that of k cycles before.
+            width: the bits of the number.
+        """
+        m = self._m
+        low = Signal(self._half + 1, name=f"{name}_low", reset_less=True)
+        high = Signal(width - self._half + 1, name=f"{name}_high", reset_less=True)
+        with m.If(first[0]):
+            m.d.sync += low.eq(amount)
+        with m.Elif(valid[0]):
+            m.d.sync += low.eq(low[:-1] + amount)
+        with m.If(first[1]):
+            m.d.sync += high.eq(0)
+        with m.Elif(valid[1]):
+            m.d.sync += high.eq(high[:-1] + low[-1])
+        was_over, over = Signal(name=f"{name}_was_over", reset_less=True), Signal(name=f"{name}_over")
+        m.d.comb += over.eq(high[-1] | (was_over & ~first[2]))
+        m.d.sync += was_over.eq(over)
+        return Number(low[:-1], high[:-1], over)
+
+    def _offset(self, units: Number, distance: Value, loads: Value, clears: Value) -> Number:
+        """The offset of the first error of a packet: the units up to the end of its beat, less a distance.
+
+        Args:
+            distance, loads, clears: with `units.low`.
+        """
+        m = self._m
+        low = Signal(self._half + 1, name="offset_low", reset_less=True)
+        high = Signal(COUNTER_WIDTH - self._half + 1, name="offset_high", reset_less=True)
+        over = Signal(name="offset_over", reset_less=True)
+        with m.If(clears):
+            m.d.sync += low.eq(0)
+        with m.Elif(loads):
+            m.d.sync += low.eq(units.low - distance)
+        clears_high, loads_high = self._delayed("clears", clears, 1), self._delayed("loads", loads, 1)
+        with m.If(clears_high):
+            m.d.sync += [high.eq(0), over.eq(0)]
+        with m.Elif(loads_high):
+            m.d.sync += [high.eq(units.high - low[-1]), over.eq(units.over)]
+        return Number(low[:-1], high[:-1], over | high[-1])
+
+    def _delayed(self, name: str, value: Value, cycles: int) -> Value:
+        """A value some cycles later."""
+        for cycle in range(1, cycles + 1):
+            register = Signal(Value.cast(value).shape(), name=f"{name}_after_{cycle}", reset_less=True)
+            self._m.d.sync += register.eq(value)
+            value = register
+        return value
