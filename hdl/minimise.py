@@ -3,8 +3,6 @@
 
 For all other inputs the value is a don't-care. A decoder has many of these: a unit that cannot occur in a state, or a
 state in which the value is not used. The fewer inputs a function depends on, the fewer look-up tables it needs.
-
-A function of more inputs than a look-up table has can be decomposed into a network of such tables.
 """
 
 from __future__ import annotations
@@ -13,13 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations
 from operator import or_
 
 from amaranth.hdl import Cat, Const, Value
-
-LUT_INPUTS = 4
-"""Inputs of a look-up table."""
 
 Cube = tuple[int, int]
 """A product term as (care, value): it holds where ``input & care == value``."""
@@ -124,168 +118,9 @@ def minimised_word(values: Mapping[int, int], bits: int, width: int) -> Word:
     return Word(minimised({word: value >> bit & 1 for word, value in values.items()}, width) for bit in range(bits))
 
 
-@dataclass(frozen=True)
-class Gate:
-    """A look-up table of a network.
-
-    Attributes:
-        function: its function of them, the first one as bit 0.
-    """
-
-    inputs: tuple[int, ...]
-    function: Function
-
-
-@dataclass(frozen=True)
-class Network:
-    """A function as a network of gates. The signals are the bits of the input word, and after them the inner gates.
-
-    Attributes:
-        inner: the inner gates, each of which depends only on signals with lower numbers than its own.
-    """
-
-    width: int
-    inner: tuple[Gate, ...]
-    last: Gate
-
-    def compute(self, word: int) -> int:
-        """The function's value for an input word, in software."""
-        signals = [word >> bit & 1 for bit in range(self.width)]
-        for gate in (*self.inner, self.last):
-            signals.append(gate.function.compute(_packed([signals[number] for number in gate.inputs])))
-        return signals[-1]
-
-
-_MOST_INNER = 3
-
-
-def decompose(on: Iterable[int], off: Iterable[int], width: int, *, last: int = LUT_INPUTS) -> Network:
-    """A network for a function that is 1 on `on` and 0 on `off`, with the fewest inner gates that are found.
-
-    If `_MOST_INNER` do not suffice there is none, and the last gate has as many inputs as the function needs.
-
-    The method is that of Ashenhurst and Curtis: an inner gate takes the place of a few signals if the function needs
-    only one bit of them. Some of them may be signals that the function depends on in addition (a decomposition that is
-    not disjoint).
-
-    Args:
-        on: inputs for which the result must be 1.
-        off: inputs for which the result must be 0; for all others it may be either.
-        last: upper bound on the inputs of the last gate, for which the caller may have other inputs.
-
-    Raises:
-        ValueError: an input is in both sets.
-
-    >>> network = decompose(on=[0b11111], off=range(0b11111), width=5)
-    >>> [gate.inputs for gate in (*network.inner, network.last)]
-    [(0, 1, 2, 3), (4, 5)]
-    """
-    whole = minimise(on, off, width)
-    start = _Partial(tuple(range(width)), frozenset(on), frozenset(off)).reduced()
-    for count in range(_MOST_INNER + 1):
-        found = _decomposed(start, width, count, last)
-        if found is not None:
-            inner, rest = found
-            return Network(width, tuple(inner), Gate(rest.signals, rest.function))
-    return Network(width, (), Gate(tuple(range(width)), whole))
-
-
-@dataclass(frozen=True)
-class _Partial:
-    """What is left of a function to be decomposed.
-
-    Attributes:
-        signals: the numbers of the signals that it depends on; bit k of an input is the signal number k of these.
-    """
-
-    signals: tuple[int, ...]
-    on: frozenset[int]
-    off: frozenset[int]
-
-    @property
-    def function(self) -> Function:
-        return minimise(self.on, self.off, len(self.signals))
-
-    def reduced(self) -> _Partial:
-        """The same without signals that are not needed."""
-        support = self.function.support
-        return self.of([place for place in range(len(self.signals)) if support >> place & 1])
-
-    def of(self, places: Sequence[int]) -> _Partial:
-        """The same as a function of a part of the signals, given by their places."""
-        on, off = (frozenset(_selected(word, places) for word in side) for side in (self.on, self.off))
-        return _Partial(tuple(self.signals[place] for place in places), on, off)
-
-
-def _decomposed(rest: _Partial, new: int, count: int, last: int) -> tuple[list[Gate], _Partial] | None:
-    """At most `count` inner gates, the first of which is signal `new`, and a function of `last` signals at most."""
-    excess = len(rest.signals) - last
-    if excess <= 0:
-        return [], rest
-    if excess > count * (LUT_INPUTS - 1):
-        return None
-    places = range(len(rest.signals))
-    size = min(LUT_INPUTS, len(rest.signals))
-    for shared_size in range(size - 1):
-        for inner in combinations(places, size):
-            for shared in combinations(inner, shared_size):
-                outer = [place for place in places if place not in inner or place in shared]
-                gate = _inner_gate(rest, inner, shared, outer)
-                if gate is None:
-                    continue
-                values = {word: gate.compute(_selected(word, inner)) for word in rest.on | rest.off}
-                top = len(outer)
-                on, off = (
-                    frozenset(_selected(word, outer) | values[word] << top for word in side)
-                    for side in (rest.on, rest.off)
-                )
-                signals = (*(rest.signals[place] for place in outer), new)
-                found = _decomposed(_Partial(signals, on, off).reduced(), new + 1, count - 1, last)
-                if found is not None:
-                    gates, last_part = found
-                    return [Gate(tuple(rest.signals[place] for place in inner), gate), *gates], last_part
-    return None
-
-
-def _inner_gate(rest: _Partial, inner: Sequence[int], shared: Sequence[int], outer: Sequence[int]) -> Function | None:
-    """A function of the signals at the places `inner`, with which the whole one depends only on it and on `outer`.
-
-    Two words of `inner` that agree in `shared` and lead to different values of the whole must have different values of
-    this function. So it exists if the graph of these pairs has two colours.
-    """
-    by_word: dict[int, tuple[set[int], set[int]]] = {}
-    for side, words in enumerate((rest.off, rest.on)):
-        for word in words:
-            by_word.setdefault(_selected(word, inner), (set(), set()))[side].add(_selected(word, outer))
-    colours: dict[int, int] = {}
-    for start in sorted(by_word):
-        if start in colours:
-            continue
-        colours[start] = 0
-        pending = [start]
-        while pending:
-            word = pending.pop()
-            off, on = by_word[word]
-            for other, (other_off, other_on) in by_word.items():
-                # Words that differ in `shared` differ in `outer`, too.
-                if off.isdisjoint(other_on) and on.isdisjoint(other_off):
-                    continue
-                if other not in colours:
-                    colours[other] = 1 - colours[word]
-                    pending.append(other)
-                elif colours[other] == colours[word]:
-                    return None
-    return minimised(colours, len(inner))
-
-
-def _packed(bits: Sequence[int]) -> int:
-    """The word of bits, the first one as bit 0."""
-    return sum(bit << place for place, bit in enumerate(bits))
-
-
 def _selected(word: int, places: Sequence[int]) -> int:
     """The word of the bits of another word at some places."""
-    return _packed([word >> place & 1 for place in places])
+    return sum((word >> place & 1) << number for number, place in enumerate(places))
 
 
 def _table(inputs: Iterable[int]) -> int:

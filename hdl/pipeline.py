@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Values of a pipeline with the stage in which each is known, and the registers that delay them.
 
-The window of a decoder, the packer and the validator are written in it.
+The window of a decoder and the packer are written in it.
 """
 
 from __future__ import annotations
@@ -75,8 +75,6 @@ class Pipeline:
         value: Value,
         stage: int,
         *,
-        clear: Staged | None = None,
-        preset: Staged | None = None,
         resets: bool = False,
         init: int = 0,
         comment: str = "",
@@ -84,20 +82,13 @@ class Pipeline:
         """The register of a value that is known in `stage`; it holds the value one stage later.
 
         Args:
-            clear: if it is 1, the register becomes 0. It resets the register, which needs no look-up table.
-            preset: if it is 1, all bits of the register become 1. It sets the register.
-            init: its initial value, without `preset`.
+            init: its initial value.
             comment: what it means, for the Verilog.
         """
-        # With a set, its initial value is that of the set, without which ECP5 has no set.
-        full = (1 << len(value)) - 1
         number = f"_{stage + 1}" if self._numbered else ""
-        held = Signal(len(value), name=name + number, reset_less=not resets, init=full if preset else init)
+        held = Signal(len(value), name=name + number, reset_less=not resets, init=init)
         commented(held, comment)
         self.add(held.eq(value))
-        control = clear or preset
-        if control and control is not ZERO:
-            self.add(held.eq(held.init), enable=self.at(control, stage))
         self.registers.append(Staged(held, stage + 1, name))
         return self.registers[-1]
 
@@ -106,15 +97,13 @@ class Pipeline:
         name: str,
         function: Callable[..., Value],
         *inputs: Staged,
-        clear: Staged | None = None,
-        preset: Staged | None = None,
         earliest: int = 0,
         comment: str = "",
     ) -> Staged:
         """The register of a function of some values: one stage after the latest of them, but not before `earliest`."""
-        stage = max(latest([*inputs, clear or preset or ZERO]), earliest - 1)
+        stage = max(latest(inputs), earliest - 1)
         value = function(*(self.at(each, stage) for each in inputs))
-        return self.register(name, value, stage, clear=clear, preset=preset, comment=comment)
+        return self.register(name, value, stage, comment=comment)
 
     def at(self, value: Staged, stage: int) -> Value:
         """A value in its stage or in a later one."""
