@@ -64,25 +64,26 @@ class BeatSummary(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        groups: list[data.View] = []
-        for lane in range(self.lanes):
-            group = Signal(group_layout(1, self._back_bits), name=f"lane_{lane}")
-            groups.append(group)
-            m.d.comb += [
-                group.errors.eq(self.errors[lane]),
-                group.units.eq(self.present[lane]),
-                group.code_points.eq(self.items[lane]),
-                group.any_error.eq(self.errors[lane]),
-                group.back.eq(self.backs[lane]),
-                group.kind.eq(self.kinds[lane]),
-            ]
+        groups: list[dict[str, Value]] = [
+            {
+                "errors": self.errors[lane],
+                "units": self.present[lane],
+                "code_points": self.items[lane],
+                "any_error": self.errors[lane],
+                "place": Const(0, 0),
+                "back": self.backs[lane],
+                "kind": Value.cast(self.kinds[lane]),
+            }
+            for lane in range(self.lanes)
+        ]
         valid, last = self.leaves, self.ends
         for level in range(1, self.levels + 1):
             pairs = [groups[lane : lane + 2] for lane in range(0, len(groups), 2)]
             groups = [self._joined(m, pair, level, number) for number, pair in enumerate(pairs)]
             if level > 1:
                 valid, last = self._registers(m, valid, last, level)
-        m.d.comb += [self.group.eq(groups[0]), self.valid.eq(valid), self.last.eq(last)]
+        m.d.comb += [Value.cast(self.group[name]).eq(value) for name, value in groups[0].items()]
+        m.d.comb += [self.valid.eq(valid), self.last.eq(last)]
         return m
 
     def _registers(self, m: Module, valid: Value, last: Value, level: int) -> tuple[Signal, Signal]:
@@ -92,20 +93,18 @@ class BeatSummary(wiring.Component):
         m.d.sync += [valid_after.eq(valid), last_after.eq(last)]
         return valid_after, last_after
 
-    def _joined(self, m: Module, pair: list[data.View], level: int, number: int) -> data.View:
+    def _joined(self, m: Module, pair: list[dict[str, Value]], level: int, number: int) -> dict[str, Value]:
         """The group of two neighbouring ones, or of one at the right edge."""
+        layout = group_layout(1 << level, self._back_bits)
+        group = Signal(layout, name=f"group_{1 << level}_{number}", reset_less=True)
+        joined = left = pair[0]
+        if len(pair) > 1:
+            right = pair[1]
+            joined = {name: left[name] + right[name] for name in COUNTS}
+            joined["any_error"] = left["any_error"] | right["any_error"]
+            joined["place"] = Mux(left["any_error"], left["place"], Cat(right["place"], Const(1, 1)))
+            joined |= {name: Mux(left["any_error"], left[name], right[name]) for name in ("back", "kind")}
+        fields = {str(name): Value.cast(group[name]) for name, _ in layout}
         domain = m.d.comb if level == 1 else m.d.sync
-        group = Signal(group_layout(1 << level, self._back_bits), name=f"group_{1 << level}_{number}", reset_less=True)
-        left = pair[0]
-        if len(pair) == 1:
-            domain += [group[name].eq(left[name]) for name, _ in group.shape()]
-            return group
-        right = pair[1]
-        domain += [group[name].eq(left[name] + right[name]) for name in COUNTS]
-        domain += [
-            group.any_error.eq(left.any_error | right.any_error),
-            group.place.eq(Mux(left.any_error, left.place, Cat(right.place, Const(1, 1)))),
-            group.back.eq(Mux(left.any_error, left.back, right.back)),
-            group.kind.eq(Mux(left.any_error, left.kind, right.kind)),
-        ]
-        return group
+        domain += [fields[name].eq(value) for name, value in joined.items()]
+        return fields
