@@ -14,7 +14,6 @@ from utf8fpga.bench.sweep import Figure, Point
 from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
-    ValidatorParameters,
 )
 from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
@@ -68,7 +67,6 @@ CORES_MEASURED: tuple[Scaling, ...] = (
     *_points("hx8k", TranscoderParameters(to="utf-16-le", optimize="area")),
     *_points(
         "ecp5-85k",
-        *(ValidatorParameters(lanes=lanes) for lanes in (1, 4, 16, 64)),
         *(TranscoderParameters(to="utf-16-le", lanes=lanes) for lanes in (1, 4, 16)),
         *(TranscoderParameters(lanes=lanes) for lanes in (1, 16)),
         *(TranscoderParameters(to=to, optimize="area") for to in ("utf-8", "utf-16-le")),

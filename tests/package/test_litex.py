@@ -45,9 +45,9 @@ def test_widths_of_the_endpoints(lanes: int, platform: Any, tmp_path: Path) -> N
 
 
 def test_fields_of_items_are_user_bits(platform: Any, tmp_path: Path) -> None:
-    # The error flag, three bits for the cause, three for the length.
+    # The error flag, and three bits for the cause.
     decoder = Utf8Decoder(platform, lanes=2, kind=True, directory=tmp_path)
-    assert len(decoder.source.user) == 2 * (1 + 3 + 3)
+    assert len(decoder.source.user) == 2 * (1 + 3)
 
 
 def test_wrong_arguments_write_nothing(platform: Any, tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ def never_ends(m: Module, outer: Any, inner: Any) -> None:
 
 FAULTS: dict[str, tuple[PortFault, Callable[[bytes], bool], str]] = {
     "symbols lost": (word_is_lost, lambda text: len(text) == 2, ""),
-    "stuck": (stuck, lambda text: text == b"B", "no beat was transferred for"),
+    "stuck": (stuck, lambda text: text[-1:] == b"B" and len(text) <= 3, "no beat was transferred for"),
     "ends everywhere": (ends_everywhere, lambda text: text[:1] == b"B" and len(text) == 3, ""),
     "never ends": (never_ends, lambda text: text == b"B", "no beat was transferred for"),
 }
