@@ -196,8 +196,8 @@ def test_a_difference_after_many_beats_has_no_replay() -> None:
     found = compare_bulk(with_port_fault(wrong_after_many), [b"@" * 200_000])
     assert (found.replay, found.no_replay) == ((), DEPENDS_ON_EARLIER)
     assert str(found).splitlines()[1:3] == [
-        "  model:     Word(code_point=64, error=False)",
-        "  simulated: Word(code_point=65, error=False)",
+        "  model:     U+0040",
+        "  simulated: U+0041",
     ]
 
 
