@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options of the test run, its tier, and the description of the machine in its report.
+"""The tier of a test run, the check that it tests the checkout, and the description of the machine in its report.
 
 Without ``-m``, a run has the tests of the tier ``smoke``, or of the files and tests that the command line names those
 of ``smoke`` and ``full``.
-
-The longer tiers are too slow for every run. ``--sample SEED --budget SECONDS`` runs those of the selected tests that
-start within that time, in an order that the seed determines. With a commit's hash as the seed, each commit runs
-different tests.
 """
 
 from __future__ import annotations
@@ -16,8 +12,6 @@ import os
 import platform
 import shutil
 import sys
-import time
-from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -58,21 +52,11 @@ _PACKAGES = (
 )
 """The packages whose versions are in the report."""
 
-_started = pytest.StashKey[float]()
 _volume = pytest.StashKey[Volume]()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("sampling")
-    group.addoption("--sample", metavar="SEED", help="run the tests in an order that SEED determines")
-    group.addoption(
-        "--budget", metavar="SECONDS", type=float, help="skip the tests that have not begun after so many seconds"
-    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     _check_that_the_checkout_is_tested()
-    config.stash[_started] = time.monotonic()
     if not config.option.markexpr:
         is_chosen = config.args_source is pytest.Config.ArgsSource.ARGS
         config.option.markexpr = f"not ({' or '.join(LONGER)})" if is_chosen else SMOKE
@@ -91,22 +75,13 @@ def _check_that_the_checkout_is_tested() -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     assign_tiers(items)
-    seed = config.getoption("--sample")
-    if seed is not None:
-        items.sort(key=lambda item: sha256(f"{seed} {item.nodeid}".encode()).digest())
 
 
 def pytest_collection_finish() -> None:
     # The collector need not visit what exists now, which no test deletes.
     gc.freeze()
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    budget = item.config.getoption("--budget")
-    if budget is not None and time.monotonic() - item.config.stash[_started] > budget:
-        pytest.skip(f"the sample's {budget:g} s are over")
 
 
 @pytest.hookimpl(optionalhook=True)

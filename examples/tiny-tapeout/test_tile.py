@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -51,7 +52,10 @@ def passes(folder: Path) -> bool:
             pytest.skip(f"{program} is not installed")
     if not importlib.util.find_spec("cocotb"):
         pytest.skip("cocotb is not installed: pip install 'utf8fpga[cocotb]'")
-    return subprocess.run(["make", "-C", folder / "test"], capture_output=True).returncode == 0
+    # The Makefile starts the tools of cocotb by their names.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(["make", "-C", folder / "test"], env=os.environ | {"PATH": path}, capture_output=True)
+    return done.returncode == 0
 
 
 def test_its_test_passes(tile: Path) -> None:

@@ -47,7 +47,7 @@ LONGEST = [("serial-speed-kind", "power-up")]
 
 
 def mark_of(name: str, wanted: str) -> pytest.MarkDecorator:
-    """One decoder is proved in every run; of the rest, with the marker `proof`, CI runs a sample."""
+    """One decoder is proved in every run; the rest have the marker `proof`."""
     if name == "serial-area" and wanted not in ("netlist-ice40", "cover"):
         return pytest.mark.smoke
     return pytest.mark.exhaustive if name in LONG or (name, wanted) in LONGEST else pytest.mark.proof

@@ -40,7 +40,7 @@ CHOSEN = [
     *product(("parallel-8",), ("equivalence", "latency")),
     *((f"parallel-{name}", "equivalence") for name in ("4-kind", "4-area", "4-kind-rfc-2279")),
 ]
-"""Proved with the marker `proof`, of which CI runs a sample; `utf8fpga prove` proves all configurations."""
+"""Proved with the marker `proof`; `utf8fpga prove` proves all configurations."""
 
 
 @pytest.mark.smoke

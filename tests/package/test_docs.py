@@ -73,8 +73,6 @@ bash .ci/run
 pytest -n auto
 pytest examples
 pytest -n auto -m full
-# .ci/run runs it, with values
-pytest -m "slow or build or proof" --sample SEED --budget SECONDS
 # it runs until it is interrupted; test_talk.py runs it
 utf8fpga boards run icebreaker
 # it requires a board; test_build.py replaces the programmer
@@ -444,7 +442,7 @@ def options_of(command: str) -> set[str]:
 
 
 OF_EXAMPLES = {"--datagrams", "--policy", "--words"}
-OF_OTHER_PROGRAMS = {"--sample", "--budget", "--keep-going", "--nthreads", *pytest_plugin.OPTIONS}
+OF_OTHER_PROGRAMS = {"--keep-going", "--nthreads", *pytest_plugin.OPTIONS}
 """Options of pytest and of its plugin here, of sphinx-build and of Dask's workers."""
 
 
