@@ -73,6 +73,8 @@ bash .ci/run
 pytest -n auto
 pytest examples
 pytest -n auto -m full
+# the longer tests, with one of their markers
+pytest -m MARKER
 # it runs until it is interrupted; test_talk.py runs it
 utf8fpga boards run icebreaker
 # it requires a board; test_build.py replaces the programmer
