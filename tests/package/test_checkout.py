@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.processes import run
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -25,22 +26,21 @@ def copy(tmp_path: Path) -> Path:
     return copy
 
 
-def run_with(copy: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+def run_with(copy: Path) -> Any:
+    return run(
         [sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider", "tests/model/test_table.py"],
         cwd=CHECKOUT,
         env=os.environ | {"PYTHONPATH": str(copy.parent)},
         capture_output=True,
         text=True,
-        check=False,
     )
 
 
 @pytest.mark.smoke
 def test_a_run_that_imports_another_copy_of_the_package_stops(copy: Path) -> None:
-    run = run_with(copy)
-    assert run.returncode == pytest.ExitCode.USAGE_ERROR
-    assert f"utf8fpga is imported from {copy}, not from {CHECKOUT}: pip install -e '.[test]'" in run.stderr
+    done = run_with(copy)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert f"utf8fpga is imported from {copy}, not from {CHECKOUT}: pip install -e '.[test]'" in done.stderr
 
 
 @pytest.mark.smoke
@@ -48,6 +48,6 @@ def test_a_module_that_ends_python_fails_the_run(copy: Path) -> None:
     module = copy / "model" / "decoder.py"
     start = "from __future__ import annotations\n"
     module.write_text(module.read_text(encoding="utf-8").replace(start, f"{start}raise SystemExit\n", 1), "utf-8")
-    run = run_with(copy)
-    assert run.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "a module of the checkout ends Python when it is imported: SystemExit()" in run.stdout + run.stderr
+    done = run_with(copy)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "a module of the checkout ends Python when it is imported: SystemExit()" in done.stdout + done.stderr
