@@ -1,166 +1,169 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The figures in the README and the docs: their points, and their tables."""
+"""The cores whose figures are recorded, and the tables of figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from typing import Any, NamedTuple
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from utf8fpga.bench.cache import Cache
-from utf8fpga.bench.design import Design, measured_core
-from utf8fpga.bench.jobs import DEVICES, FORMAT, Area, Device, Speed, tool_versions
-from utf8fpga.bench.sweep import Figure, Point
+from utf8fpga.bench.design import Design
+from utf8fpga.bench.measure import DEVICES, Device, Figure, Point
 from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
+    SanitizerParameters,
+    TranscoderParameters,
+    ValidatorParameters,
+    command_words,
 )
 from utf8fpga.hdl.remover import RemoverParameters
-from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.model.render import markdown
 
-SETTINGS: tuple[tuple[str, DecoderParameters], ...] = (
-    ("smallest", DecoderParameters(optimize="area")),
-    ("pipelined", DecoderParameters()),
+ON_README: tuple[tuple[str, CoreParameters], ...] = (
+    ("hx8k", DecoderParameters(optimize="area")),
+    ("hx8k", DecoderParameters()),
+    ("ecp5-85k", DecoderParameters(lanes=4, packed=False)),
+    ("ecp5-85k", DecoderParameters(lanes=64, packed=False)),
+    ("ecp5-85k", DecoderParameters(lanes=4)),
+    ("ecp5-85k", DecoderParameters(lanes=16)),
 )
-"""The settings of the serial decoder in the table of figures, with their titles."""
+"""The figures in the README: the names of the devices, and the cores."""
 
-
-class Scaling(NamedTuple):
-    """A point of the figures over the number of lanes.
-
-    Attributes:
-        device: the name of the device.
-        parameters: the parameters of the core.
-        seeds: the number of seeds.
-    """
-
-    device: str
-    parameters: CoreParameters
-    seeds: int
-
-
-def _points(device: str, *cores: CoreParameters, seeds: int = 5) -> tuple[Scaling, ...]:
-    """Points on a device with so many seeds; fewer for wide cores, whose place and route takes long."""
-    lanes = [getattr(each, "lanes", 1) for each in cores]
-    most = [seeds if number < 64 else min(3, seeds) if number < 256 else 1 for number in lanes]
-    return tuple(Scaling(device, *point) for point in zip(cores, most, strict=True))
-
-
-def _sparse(*lanes: int) -> list[CoreParameters]:
-    return [DecoderParameters(lanes=each, packed=False) for each in lanes]
-
-
-def _packed(*lanes: int) -> list[CoreParameters]:
-    return [DecoderParameters(lanes=each) for each in lanes]
-
-
-SCALING: tuple[Scaling, ...] = (
-    *_points("hx8k", DecoderParameters()),
-    *_points("ecp5-85k", DecoderParameters(), *_sparse(64, 4, 16), *_packed(16, 32, 2, 4, 8)),
-    *_points("ecp5-85k", *_packed(64), seeds=1),
-    *_points("ecp5-85k-8", DecoderParameters(), *_sparse(64), *_packed(4, 16)),
+ON_PAGE: tuple[tuple[str, CoreParameters], ...] = (
+    *ON_README,
+    ("ecp5-85k", DecoderParameters(lanes=64)),
+    ("ecp5-85k", TranscoderParameters(to="utf-16-le", lanes=4)),
+    ("ecp5-85k", TranscoderParameters(to="utf-16-le", lanes=16)),
+    ("ecp5-85k", ValidatorParameters(lanes=16)),
+    ("ecp5-85k", RemoverParameters(lanes=16)),
+    ("ecp5-85k", SanitizerParameters(lanes=16)),
 )
-"""The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
+"""The figures on the page."""
 
-CORES_MEASURED: tuple[Scaling, ...] = (
-    *_points("hx8k", TranscoderParameters(to="utf-16-le", optimize="area")),
-    *_points(
-        "ecp5-85k",
-        *(TranscoderParameters(to="utf-16-le", lanes=lanes) for lanes in (1, 4, 16)),
-        *(TranscoderParameters(lanes=lanes) for lanes in (1, 16)),
-        *(TranscoderParameters(to=to, optimize="area") for to in ("utf-8", "utf-16-le")),
-        *(RemoverParameters(lanes=lanes) for lanes in (16, 64)),
-    ),
-    *_points("ecp5-85k", TranscoderParameters(to="utf-16-le", lanes=64), seeds=1),
+RECORDED: tuple[tuple[str, CoreParameters], ...] = (
+    *ON_PAGE,
+    ("up5k", DecoderParameters(optimize="area")),
+    ("up5k", DecoderParameters()),
+    ("hx8k", TranscoderParameters(to="utf-16-le", optimize="area")),
+    ("ecp5-85k", DecoderParameters(optimize="area")),
+    ("ecp5-85k", DecoderParameters()),
+    ("ecp5-85k", DecoderParameters(lanes=16, packed=False)),
+    ("ecp5-85k", DecoderParameters(lanes=32)),
+    ("ecp5-85k", TranscoderParameters(to="utf-16-le")),
+    ("ecp5-85k", TranscoderParameters(to="utf-16-le", lanes=64)),
+    ("ecp5-85k", TranscoderParameters()),
+    ("ecp5-85k", TranscoderParameters(lanes=16)),
+    *(("ecp5-85k", ValidatorParameters(lanes=lanes)) for lanes in (1, 64, 256)),
+    ("ecp5-85k", RemoverParameters(lanes=64)),
+    *(("ecp5-85k", SanitizerParameters(lanes=lanes)) for lanes in (1, 64)),
+    ("ecp5-85k-8", DecoderParameters(lanes=64, packed=False)),
+    ("ecp5-85k-8", DecoderParameters(lanes=16)),
 )
-"""The points of the other cores that `utf8fpga bench --record` measures."""
+"""All figures that `utf8fpga bench --record` measures."""
 
-COMMAND = "utf8fpga bench --record ."
-"""The command that writes the figures into a checkout."""
+SEEDS, SEEDS_WIDE, WIDE = 5, 3, 64
+"""The number of seeds for recorded figures, and that for cores with so many lanes, which take long."""
 
-
-def setting_points(devices: Sequence[Device], seeds: Sequence[int], cache: Cache | None = None) -> list[Point]:
-    """The points of all `SETTINGS` on each of the devices."""
-    cores = [measured_core(parameters, title, cache=cache) for title, parameters in SETTINGS]
-    return [Point(core, device, tuple(seeds)) for core in cores for device in devices]
+Row = Mapping[str, Any]
+"""A figure for JSON, for a line of the CSV file and for the tables."""
 
 
-def scaling_points(rows: Iterable[Scaling] = SCALING, cache: Cache | None = None) -> list[Point]:
-    """The points of `SCALING` or `CORES_MEASURED`."""
-    cores: dict[CoreParameters, Design] = {}
+def recorded_points(cores: Mapping[CoreParameters, Design]) -> list[Point]:
+    """The points of `RECORDED`."""
+    points = [Point(cores[parameters], DEVICES[device], SEEDS) for device, parameters in RECORDED]
+    return [replace(point, seeds=SEEDS_WIDE) if (point.core.lanes or 1) >= WIDE else point for point in points]
+
+
+def selected(rows: Iterable[Row], points: Sequence[tuple[str, CoreParameters]]) -> list[Row]:
+    """The rows of some of the points of `RECORDED`, in their order."""
+    by_point = {(row["device"], row["core"]): row for row in rows}
+    wanted = [(device, " ".join(command_words(parameters))) for device, parameters in points]
+    return [by_point[point] for point in wanted if point in by_point]
+
+
+def row_of(figure: Figure) -> Row:
+    """A figure as a row; unknown values are None."""
+    core = figure.point.core
+    rate = figure.gigabytes_per_second
+    return {
+        "title": core.title,
+        "device": figure.point.device.name,
+        "lanes": core.lanes,
+        "cells": figure.cells,
+        "luts": figure.luts,
+        "flip_flops": figure.flip_flops,
+        "latency": core.latency,
+        "usable_mhz": figure.usable_mhz,
+        "fabric_mhz": figure.fabric_mhz,
+        "seeds": figure.point.seeds,
+        "fabric_mhz_by_seed": list(figure.by_seed),
+        "bytes_per_clock": core.bytes_per_clock,
+        "gigabytes_per_second": None if rate is None else round(rate, 5),
+        "core": core.core,
+        "tools": figure.tools,
+        "digest": core.digest,
+    }
+
+
+def figure_of(row: Row, point: Point) -> Figure:
+    """The figure of a point from a row of the CSV file."""
+    by_seed = tuple(float(mhz) for mhz in row["fabric_mhz_by_seed"].split())
+    return Figure(point, int(row["cells"]), int(row["luts"]), int(row["flip_flops"]), by_seed, row["tools"])
+
+
+def is_current(row: Row, point: Point, tools: str) -> bool:
+    """Whether a row of the CSV file is of the same circuit, device, seeds and tools as a point."""
+    wanted = {"digest": point.core.digest, "device": point.device.name, "seeds": str(point.seeds), "tools": tools}
+    return all(row[name] == value for name, value in wanted.items())
+
+
+def csv_text(rows: Sequence[Row]) -> str:
+    """Rows as a CSV file; an unknown value is empty."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+    writer.writeheader()
     for row in rows:
-        if row.parameters not in cores:
-            cores[row.parameters] = measured_core(row.parameters, cache=cache)
-    return [Point(cores[row.parameters], DEVICES[row.device], tuple(range(1, row.seeds + 1))) for row in rows]
+        writer.writerow({**row, "fabric_mhz_by_seed": " ".join(map(str, row["fabric_mhz_by_seed"]))})
+    return file.getvalue()
 
 
-def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:
-    """Figures as a dictionary for JSON, with command, versions of the tools, and limits of the clock networks."""
-    devices = {figure.point.device.name: figure.point.device for figure in figures}
-    limits = {name: asdict(device.limit) for name, device in devices.items()}
-    rows = [figure.as_dict() for figure in figures]
-    tools = tool_versions(devices.values())
-    return {"command": command, "format": FORMAT, "tools": tools, "clock_limits": limits, "figures": rows}
+def read_csv(text: str) -> list[Row]:
+    """The rows of a CSV file; all values are texts."""
+    return list(csv.DictReader(io.StringIO(text)))
 
 
-def kept_figure(point: Point, recorded: Iterable[dict[str, Any]]) -> Figure | None:
-    """The figure of a point from earlier results; None unless the circuit, the seeds and the tools are the same.
-
-    Args:
-        point: the point.
-        recorded: results of `figures_as_dict`.
-    """
-    tools = tool_versions([point.device])
-    for figures in recorded:
-        if figures.get("format", 1) != FORMAT or not tools.items() <= figures["tools"].items():
-            continue
-        for row in figures["figures"]:
-            if row["design"] == point.core.design and row["device"] == point.device.name and row["error"] is None:
-                speed = row["speed"] | {"by_seed": {int(seed): mhz for seed, mhz in row["speed"]["by_seed"].items()}}
-                if tuple(speed["by_seed"]) == point.seeds:
-                    return Figure(point, Area(**row["area"]), Speed(**speed), None)
-    return None
+_HEADING = ("core", "device", "cells", "flip-flops", "latency", "MHz (fabric)", "seeds", "GB/s")
 
 
-def figures_table(figures: dict[str, Any]) -> str:
-    """The figures of `setting_points` as a Markdown table with one line per setting."""
-    heading = ["setting", "latency"]
-    for name in dict.fromkeys(row["device"] for row in figures["figures"]):
-        heading += [f"{DEVICES[name].title}, cells", "MHz (fabric)"]
-    lines: dict[str, list[str]] = {}
-    for row in figures["figures"]:
-        cells = lines.setdefault(row["title"], [row["title"], f"{row['latency']}"])
-        cells += [_number(_of(row, "area", "cells")), _usable_and_fabric(row)]
-    table = markdown(heading, lines.values(), left=(0, 1))
-    return _with_note(table, figures, "those of the fabric in parentheses; one byte per cycle, so MHz are also MB/s")
-
-
-def points_table(figures: dict[str, Any]) -> str:
-    """Figures of any points as a Markdown table with one line per point."""
-    heading = ["device", "core", "lanes", "words", "latency", "cells", "LUT4", "flip-flops", "LUT4 per lane"]
-    heading += ["MHz", "fabric MHz (lowest..highest)", "GB/s"]
-    lines = []
-    for row in figures["figures"]:
-        lanes, luts = row["lanes"], _of(row, "area", "luts")
+def figures_table(rows: Iterable[Row]) -> str:
+    """Figures as a Markdown table; the values may be those of a CSV file."""
+    lines, versions = [], {}
+    for row in rows:
+        usable, fabric = float(row["usable_mhz"]), float(row["fabric_mhz"])
         rate = row["gigabytes_per_second"]
+        counts = [str(row[name] or "-") for name in ("cells", "flip_flops", "latency")]
         lines.append(
             [
-                DEVICES[row["device"]].title,
                 row["title"],
-                _number(lanes),
-                {True: "packed", False: "sparse", None: "-"}[row["packed"]],
-                _number(row["latency"]),
-                _number(_of(row, "area", "cells")),
-                _number(luts),
-                _number(_of(row, "area", "flip_flops")),
-                _number(luts / lanes if luts and lanes else None),
-                _number(row["usable_mhz"]),
-                _clocks(row["speed"]),
-                "-" if rate is None else f"{rate:.2f}",
+                DEVICES[row["device"]].title,
+                *counts,
+                f"{usable:.0f} ({fabric:.0f})",
+                str(row["seeds"]),
+                f"{float(rate):.2f}" if rate not in (None, "") else "-",
             ]
         )
-    return _with_note(markdown(heading, lines, left=(0, 1, 3)), figures, "GB/s on the worst input")
+        versions |= dict.fromkeys(row["tools"].split(", "))
+    note = f"MHz: usable, and in parentheses that of the fabric, the median of the seeds. {', '.join(versions)}."
+    return f"{markdown(_HEADING, lines, left=(0, 1))}\n\n{note}"
+
+
+def limits_table(devices: Iterable[Device] = DEVICES.values()) -> str:
+    """The limits of the devices' clock networks, as a Markdown table."""
+    rows = [[device.title, f"{device.limit_mhz:g}", device.document] for device in devices]
+    return markdown(["device", "clock network, MHz", "source"], rows, left=(0, 2))
 
 
 SOFTWARE = {
@@ -171,79 +174,12 @@ SOFTWARE = {
 }
 """The software decoders of `bench --software`: the names of their speeds, and their titles."""
 
-SUMMARY = (
-    ("serial, smallest", "hx8k", {"title": "smallest"}),
-    ("serial, fastest", "hx8k", {"title": "pipelined"}),
-    ("parallel, 4 lanes, sparse", "ecp5-85k", {"title": "parallel, 4 lanes, sparse"}),
-    ("parallel, 64 lanes, sparse", "ecp5-85k", {"lanes": 64, "packed": False}),
-    ("parallel, 64 lanes, sparse", "ecp5-85k-8", {"lanes": 64, "packed": False}),
-    ("parallel, 16 lanes, packed", "ecp5-85k", {"lanes": 16, "packed": True}),
-)
-"""The rows of `summary_table`: a title, the device, and the values that select the figure."""
 
-
-def summary_table(figures: dict[str, Any], scaling: dict[str, Any]) -> str:
-    """Selected figures of `setting_points` and `scaling_points` as a Markdown table."""
-    heading = ["decoder", "device", "logic cells", "flip-flops", "MHz (fabric)", "GB/s", "latency, cycles"]
-    lines = []
-    for title, device, selection in SUMMARY:
-        every = [*figures["figures"], *scaling["figures"]]
-        row = next(row for row in every if row["device"] == device and selection.items() <= row.items())
-        area = [_number(_of(row, "area", part)) for part in ("cells", "flip_flops")]
-        rate = f"{row['gigabytes_per_second']:.2f}"
-        lines.append([title, DEVICES[device].title, *area, _usable_and_fabric(row), rate, f"{row['latency']}"])
-    table = markdown(heading, lines, left=(0, 1))
-    return _with_note(table, scaling, "those of the fabric in parentheses; GB/s on the worst input")
-
-
-def _with_note(table: str, figures: dict[str, Any], remark: str) -> str:
-    counts = sorted({len(row["speed"]["by_seed"]) for row in figures["figures"] if row["speed"]})
-    seeds = "1 seed" if counts == [1] else f"{' or '.join(map(str, counts)) or 'no'} seeds"
-    tools = ", ".join(f"{tool} {number}" for tool, number in figures["tools"].items())
-    devices = dict.fromkeys(DEVICES[row["device"]] for row in figures["figures"])
-    unchecked = ", ".join(device.title for device in devices if not device.limit.is_checked)
-    limit = f"MHz at most those of the clock network{f' (not checked: {unchecked})' if unchecked else ''}"
-    note = f"Median of {seeds}; {limit}; {remark}. {tools}; written by `{figures['command']}`."
-    failed = [
-        f"- {row['title']} on {row['device']} failed: {row['error']}" for row in figures["figures"] if row["error"]
-    ]
-    return "\n".join([table, "", note, *([""] if failed else []), *failed])
-
-
-def _of(row: dict[str, Any], part: str, what: str) -> Any:
-    return row[part] and row[part][what]
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0f}"
-
-
-def _usable_and_fabric(row: dict[str, Any]) -> str:
-    return "-" if row["speed"] is None else f"{row['usable_mhz']:.0f} ({row['speed']['mhz']:.0f})"
-
-
-def _clocks(speed: dict[str, Any] | None) -> str:
-    if speed is None:
-        return "-"
-    clocks: Iterable[float] = speed["by_seed"].values()
-    return f"{speed['mhz']:.0f} ({min(clocks):.0f}..{max(clocks):.0f})"
-
-
-def limits_table() -> str:
-    """The limits of the devices' clock networks, as a Markdown table."""
-    rows = []
-    for device in DEVICES.values():
-        limit = device.limit
-        source = limit.document if limit.is_checked else f"{limit.document}; from memory, not checked"
-        rows.append([device.title, f"{limit.mhz:g}", source])
-    return markdown(["device", "clock network, MHz", "source"], rows, left=(0, 2))
-
-
-def software_table(figures: dict[str, Any]) -> str:
+def software_table(figures: Mapping[str, Any]) -> str:
     """The throughput of the software decoders, as a Markdown table with processor, texts and versions.
 
     Args:
-        figures: those of the command `bench --software`: `command`, `processor`, `tools` and `software`.
+        figures: those of the command `bench --software`: `processor`, `tools` and `software`.
     """
     rows = [
         [row["text"], f"{row['bytes'] / 1e6:.1f}", *(f"{row[name] / 1e9:.3f}" for name in SOFTWARE)]
@@ -251,6 +187,4 @@ def software_table(figures: dict[str, Any]) -> str:
     ]
     table = markdown(["text", "MB", *(f"{title}, GB/s" for title in SOFTWARE.values())], rows, left=(0,))
     tools = ", ".join(f"{name} {version}" for name, version in figures["tools"].items())
-    runs = "best of five runs, of `decode` one"
-    note = f"One core of {figures['processor']}, {tools}; {runs}; written by `{figures['command']}`."
-    return f"{table}\n\n{note}"
+    return f"{table}\n\nOne core of {figures['processor']}, {tools}; best of five runs, of `decode` one."

@@ -12,7 +12,7 @@ import shlex
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from itertools import chain, combinations
@@ -321,26 +321,3 @@ def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Ca
             return
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)
-
-
-@contextmanager
-def job_progress(what: str) -> Iterator[Callable[[int, int, Sequence[str]], None]]:
-    """Like `progress`, for concurrent jobs; the function takes the jobs done, their total, and those running."""
-
-    def columns(rich: ModuleType) -> list[ProgressColumn]:
-        texts = [rich.TextColumn("{task.description}"), rich.TextColumn("{task.fields[running]}", markup=False)]
-        numbers = [rich.BarColumn(bar_width=20), rich.MofNCompleteColumn(), rich.TimeElapsedColumn()]
-        return [rich.SpinnerColumn(), texts[0], *numbers, texts[1]]
-
-    with _displayed(columns) as bar:
-        if bar is None:
-            yield lambda _done, _total, _running: None
-            return
-        task = bar.add_task(what, total=None, running="")
-
-        def show(done: int, total: int, running: Sequence[str]) -> None:
-            text = " ".join([*running[:1], *([f"(+{len(running) - 1})"] if running[1:] else [])])
-            # The columns before it need 52 characters.
-            bar.update(task, completed=done, total=total, running=text[: max(0, bar.console.width - 52)])
-
-        yield show

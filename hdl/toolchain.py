@@ -16,6 +16,8 @@ import subprocess
 import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from utf8fpga.hdl.tool_cache import compiled_form, is_yowasp
@@ -177,7 +179,9 @@ def stop_tools() -> None:
 
 
 def present_version(tool: str) -> str:
-    """The version that a tool reports, such as ``0.11.1``; cached for each installed program.
+    """The whole version of a tool, cached for each installed program.
+
+    Of a tool of YoWASP it is that of its package, such as ``0.70.0.0.post1259``: several builds report one version.
 
     Raises:
         ToolError: it is not installed or does not run.
@@ -188,7 +192,10 @@ def present_version(tool: str) -> str:
 
 @functools.cache
 def _version(tool: str, path: str, changed: int) -> str:
-    del path, changed  # They identify the program in the cache.
+    del changed  # It identifies the program in the cache.
+    if is_yowasp(path):
+        with suppress(PackageNotFoundError):  # Of a package with several tools, or of another Python.
+            return version(Path(path).stem)
     return version_in(run_tool(tool, ["--version"], directory=Path.cwd()))
 
 

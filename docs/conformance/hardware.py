@@ -85,12 +85,11 @@ def answers(name: str, core: dict[str, Any], files: list[Path]) -> dict[str, Any
     title = name if "wrapper" in core else report["module"]
     given = [each for path in paths for each in ("--against", path)]
     devices = [each for device in DEVICES for each in ("--device", device)]
-    figures = json.loads(_run(*program, "bench", *given, "--ports", str(measured), *devices, "--json"))
+    rows = json.loads(_run(*program, "bench", *given, "--ports", str(measured), *devices, "--json"))
     return {
         "digest": digest_of(name, core),
-        "tools": figures["tools"],
         "check": {key: report[key] for key in KEPT},
-        "figures": [row for row in figures["figures"] if row["title"] == title],
+        "figures": [row for row in rows if row["title"] == title],
     }
 
 
@@ -122,13 +121,13 @@ def summary(cores: dict[str, Any], results: dict[str, Any]) -> str:
                 core["language"],
                 verdict(found["check"]),
                 _cycles(found["check"]),
-                str(first["area"]["cells"]),
+                str(first["cells"]),
                 *(str(round(row["usable_mhz"])) for row in (first, second)),
             ]
         )
     heading = ["core", "language", "verdict", "cycles per byte", "cells", "MHz, iCE40 HX8K", "MHz, ECP5"]
-    tools = {tool: version for found in results.values() for tool, version in found["tools"].items()}
-    versions = ", ".join(f"{tool} {version}" for tool, version in sorted(tools.items()))
+    tools = {tool for found in results.values() for row in found["figures"] for tool in row["tools"].split(", ")}
+    versions = ", ".join(sorted(tools))
     remark = (
         "*Cycles per byte* are those on the best and on the worst input, with a host that waits for each answer; cells"
         f" are those of an iCE40. {versions}; written by `python docs/conformance/hardware.py sources`."

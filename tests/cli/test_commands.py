@@ -341,7 +341,6 @@ utf-16-be?
     simulate text --json -o - | --json and -o - both write to standard output: leave out one of them
     simulate text --vcd - | --vcd '-' is standard output, to which the result is written: name a file
     simulate text -o out --vcd ./out | -o and --vcd are the same file './out': specify two files
-    bench --plot - --cache cache | --plot - is standard output, to which the figures are written: name a file
     simulate --lanes 2 --hex 41 --gaps 01 | \
 --gaps 01 is for cores that accept gaps: leave it out
     simulate remover --lanes 1 --hex 41 --gaps 01 | --gaps 01 is for several lanes: with one lane, use --null-beats

@@ -7,8 +7,8 @@ import pickle
 
 import pytest
 
-from utf8fpga.bench.cache import CacheError
 from utf8fpga.bench.design import CoreError
+from utf8fpga.bench.measure import CacheError
 from utf8fpga.bench.plot import PlotError
 from utf8fpga.boards.build import BuildError
 from utf8fpga.cli.output import CommandError

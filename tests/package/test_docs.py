@@ -358,7 +358,7 @@ def run_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list
 def test_shell_blocks_run(block: Block, run_lines: Callable[[list[str]], Ran]) -> None:
     folder = run_lines(lines_of(block)).folder
     # The files that the commands and their comments name.
-    names = re.findall(r"(?:^|\s)(?:-o|--vcd|--plot)\s+(\S+)", block.text)
+    names = re.findall(r"(?:^|\s)(?:-o|--vcd)\s+(\S+)", block.text)
     names += re.findall(r"#\s*(build/[\w.-]+)", block.text)
     assert not [name for name in names if not (folder / name).stat().st_size]
 

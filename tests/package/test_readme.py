@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,156 +16,99 @@ from support.builds import Built
 
 from utf8fpga.bench import tables
 from utf8fpga.bench.design import measured_core
-from utf8fpga.bench.digest import logic_digest
-from utf8fpga.bench.jobs import DEVICES, tool_versions
+from utf8fpga.bench.measure import DEVICES, Cache, Figure, Point, measure, tool_versions
 from utf8fpga.bench.plot import drawn_digest
-from utf8fpga.bench.sweep import Point, sweep
 from utf8fpga.cli import record
-from utf8fpga.hdl import DecoderParameters, axi_rtlil
-from utf8fpga.hdl.toolchain import ToolError
+from utf8fpga.hdl import command_words
 from utf8fpga.model import TABLE_3_7, ErrorKind, decode
 from utf8fpga.model.render import render
 
 CHECKOUT = Path(__file__).parents[2]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 PERFORMANCE = (CHECKOUT / record.PERFORMANCE_FILE).read_text(encoding="utf-8")
-FIGURES: dict[str, Any] = json.loads((CHECKOUT / record.FIGURES_FILE).read_text(encoding="utf-8"))
-OVER_LANES: dict[str, Any] = json.loads((CHECKOUT / record.SCALING_FILE).read_text(encoding="utf-8"))
-CORES: dict[str, Any] = json.loads((CHECKOUT / record.CORES_FILE).read_text(encoding="utf-8"))
+ROWS = tables.read_csv((CHECKOUT / record.FIGURES_FILE).read_text(encoding="utf-8"))
 SOFTWARE: dict[str, Any] = json.loads((CHECKOUT / record.SOFTWARE_FILE).read_text(encoding="utf-8"))
-BY_NAME = {(row["title"], row["device"]): row for row in FIGURES["figures"]}
+BY_POINT = {(row["device"], row["core"]): row for row in ROWS}
 
 CLOCK_NETWORK_MHZ = {"hx8k": 275, "up5k": 185, "ecp5-85k": 257, "ecp5-85k-8": 370}
 """The data sheets' limits; those of the ECP5 are from memory."""
 
-RECORDED = [
-    pytest.param(OVER_LANES, tables.SCALING, id="decoders"),
-    pytest.param(CORES, tables.CORES_MEASURED, id="cores"),
-]
+SMALL, FAST, WIDE = ("hx8k", "--optimize area"), ("hx8k", ""), ("ecp5-85k", "--lanes 64 --sparse")
 
-LIMITS = {
-    ("smallest", "hx8k"): (68, 130),
-    ("pipelined", "hx8k"): (100, 220),
-    ("pipelined", "ecp5-85k"): (100, 250),
-}
-"""For each setting and device an upper bound on the logic cells and a lower bound on MHz."""
-
-
-def difference_of_tools() -> str | None:
-    """The reason why new figures may differ from the recorded ones; None if the tools are the same."""
-    try:
-        found = tool_versions(DEVICES.values())
-    except ToolError as error:
-        return str(error)
-    recorded = FIGURES["tools"]
-    return None if found == recorded else f"the figures are of {recorded}, installed is {found}"
-
-
-@pytest.fixture
-def same_tools() -> None:
-    if reason := difference_of_tools():
-        pytest.skip(reason)
+LIMITS = {SMALL: (68, 130), FAST: (100, 220), WIDE: (6000, 235)}
+"""For points an upper bound on the logic cells and a lower bound on MHz."""
 
 
 @pytest.mark.smoke
 def test_readme_and_docs_show_the_recorded_figures() -> None:
-    assert record.with_block(README, "summary", tables.summary_table(FIGURES, OVER_LANES)) == README
-    assert record.with_block(PERFORMANCE, "limits", tables.limits_table()) == PERFORMANCE
+    pages = {record.README_FILE: README, record.PERFORMANCE_FILE: PERFORMANCE}
+    for (page, name), block in record.figure_blocks(ROWS).items():
+        assert record.with_block(pages[page], name, block) == pages[page], f"run {COMMAND}"
     assert record.with_block(PERFORMANCE, "software", tables.software_table(SOFTWARE)) == PERFORMANCE
-    assert record.with_block(PERFORMANCE, "figures", tables.figures_table(FIGURES)) == PERFORMANCE
-    assert record.with_block(PERFORMANCE, "scaling", record.scaling_block(OVER_LANES)) == PERFORMANCE
-    assert record.with_block(PERFORMANCE, "cores", record.scaling_block(CORES, record.CORES_PLOT_FILE)) == PERFORMANCE
 
 
-def test_all_settings_are_recorded_on_all_devices() -> None:
-    assert set(BY_NAME) == {(setting, device) for setting, _ in tables.SETTINGS for device in DEVICES}
-    assert all(len(row["speed"]["by_seed"]) == 5 for row in FIGURES["figures"])
-
-
-@pytest.mark.parametrize(("figures", "points"), RECORDED)
-def test_all_points_over_lanes_are_recorded(figures: dict[str, Any], points: Sequence[tables.Scaling]) -> None:
-    recorded = [
-        (row["device"], row["lanes"], len(row["speed"]["by_seed"]) if row["speed"] else 0) for row in figures["figures"]
-    ]
-    assert recorded == [(row.device, row.parameters.lanes, row.seeds) for row in points]
-    assert not any(row["error"] for row in [*FIGURES["figures"], *figures["figures"]])
+COMMAND = "utf8fpga bench --record ."
 
 
 @pytest.mark.smoke
-def test_throughput_is_computed_from_the_usable_clock() -> None:
-    """The smaller of the fabric's median frequency and the limit of the clock network."""
-    for row in filter(lambda row: row["speed"], [*FIGURES["figures"], *OVER_LANES["figures"], *CORES["figures"]]):
-        clocks = sorted(row["speed"]["by_seed"].values())
-        assert row["speed"]["mhz"] == clocks[len(clocks) // 2], "an odd number of seeds"
-        assert row["usable_mhz"] == min(clocks[len(clocks) // 2], CLOCK_NETWORK_MHZ[row["device"]])
-        assert row["gigabytes_per_second"] == pytest.approx(row["bytes_per_clock"] * row["usable_mhz"] / 1000)
-        # A sanitizer with one lane makes three bytes of one that is ill-formed.
-        sanitized = 1 / 3 if row["lanes"] == 1 else 1
-        each = {"utf-8 to utf-8": sanitized}
-        assert row["bytes_per_clock"] == pytest.approx(each.get(row["series"], 1) * row["lanes"])
+def test_figures_follow_from_the_clocks_of_the_seeds() -> None:
+    """The usable clock is the smaller of the fabric's median and the limit of the clock network."""
+    for row in ROWS:
+        clocks = sorted(map(float, row["fabric_mhz_by_seed"].split()))
+        assert (len(clocks), len(clocks) % 2) == (int(row["seeds"]), 1)
+        median = clocks[len(clocks) // 2]
+        assert float(row["fabric_mhz"]) == median
+        assert float(row["usable_mhz"]) == min(median, CLOCK_NETWORK_MHZ[row["device"]])
+        rate = float(row["bytes_per_clock"]) * min(median, CLOCK_NETWORK_MHZ[row["device"]]) / 1000
+        assert float(row["gigabytes_per_second"]) == pytest.approx(rate, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("figures", "plot"), [(OVER_LANES, record.PLOT_FILE), (CORES, record.CORES_PLOT_FILE)], ids=["decoders", "cores"]
-)
-def test_the_plot_is_of_the_recorded_figures(figures: dict[str, Any], plot: Path) -> None:
+def test_the_plot_is_of_the_recorded_figures() -> None:
     # The bytes may differ, since the last digits of coordinates depend on the processor.
-    digest = drawn_digest(figures, SOFTWARE)
-    described = f"<dc:description>{digest}</dc:description>"
-    assert described in (CHECKOUT / plot).read_text(encoding="utf-8"), f"run {figures['command']}"
+    described = f"<dc:description>{drawn_digest(ROWS)}</dc:description>"
+    assert described in (CHECKOUT / record.PLOT_FILE).read_text(encoding="utf-8"), f"run {COMMAND}"
 
 
-@pytest.mark.smoke
-@pytest.mark.usefixtures("same_tools")
-@pytest.mark.parametrize(("setting", "parameters"), tables.SETTINGS, ids=[title for title, _ in tables.SETTINGS])
-def test_figures_are_of_the_current_design(setting: str, parameters: DecoderParameters) -> None:
-    recorded = {BY_NAME[setting, device]["design"] for device in DEVICES}
-    assert recorded == {logic_digest(axi_rtlil(parameters.build()))}, (
-        f"the design has changed: run {FIGURES['command']}"
-    )
+def point_of(device: str, parameters: Any, seeds: int) -> Point:
+    return Point(measured_core(parameters), DEVICES[device], seeds)
 
 
-def scaling_cases() -> Iterator[Any]:
-    """For each core the figures, its parameters and the numbers of its rows."""
-    for figures, points in ((OVER_LANES, tables.SCALING), (CORES, tables.CORES_MEASURED)):
-        for parameters in dict.fromkeys(point.parameters for point in points):
-            numbers = [number for number, point in enumerate(points) if point.parameters == parameters]
-            # Wide decoders take seconds each and have the same components as the others.
-            marks = [pytest.mark.build] if parameters.lanes >= 8 else []
-            yield pytest.param(figures, parameters, numbers, id=parameters.name, marks=marks)
+def recorded_cases() -> list[Any]:
+    """The recorded points; wide circuits take seconds each."""
+    cases = []
+    for device, parameters in tables.RECORDED:
+        marks = [pytest.mark.build] if getattr(parameters, "lanes", 1) >= 8 else []
+        words = " ".join(command_words(parameters))
+        cases.append(pytest.param(device, words, parameters, id=f"{device} {words}", marks=marks))
+    return cases
 
 
-@pytest.mark.usefixtures("same_tools")
-@pytest.mark.parametrize(("figures", "parameters", "numbers"), list(scaling_cases()))
-def test_figures_over_lanes_are_current(figures: dict[str, Any], parameters: Any, numbers: list[int]) -> None:
-    rows = [figures["figures"][number] for number in numbers]
-    recorded = {(row["design"], row["series"], row["latency"]) for row in rows}
-    core = parameters.build()
-    latency = getattr(core, "tap", core).latency
-    assert recorded == {(logic_digest(axi_rtlil(parameters.build())), rows[0]["series"], latency)}, (
-        f"the design has changed: run {figures['command']}"
-    )
-    assert figures is CORES or rows[0]["series"] == parameters.series
+@pytest.mark.parametrize(("device", "words", "parameters"), recorded_cases())
+def test_figures_are_of_the_current_circuit(device: str, words: str, parameters: Any) -> None:
+    row = BY_POINT.get((device, words))
+    if row is None or not row["digest"]:
+        pytest.skip(f"not measured yet: run {COMMAND}")
+    assert row["digest"] == measured_core(parameters).digest, f"the circuit has changed: run {COMMAND}"
 
 
-@pytest.mark.parametrize(("name", "limits"), LIMITS.items(), ids=lambda value: str(value))
-def test_figures_meet_their_limits(name: tuple[str, str], limits: tuple[int, int]) -> None:
-    row = BY_NAME[name]
-    assert row["area"]["cells"] <= limits[0]
-    assert row["speed"]["mhz"] >= limits[1]
+@pytest.mark.parametrize(("point", "limits"), LIMITS.items(), ids=lambda value: str(value))
+def test_figures_meet_their_limits(point: tuple[str, str], limits: tuple[int, int]) -> None:
+    assert int(BY_POINT[point]["cells"]) <= limits[0]
+    assert float(BY_POINT[point]["usable_mhz"]) >= limits[1]
 
 
 @pytest.mark.build
-@pytest.mark.usefixtures("same_tools")
-@pytest.mark.parametrize("name", LIMITS, ids=" on ".join)
-def test_repeated_measurement_gives_the_recorded_figures(name: tuple[str, str]) -> None:
-    setting, device = name
-    core = measured_core(dict(tables.SETTINGS)[setting], setting)
+@pytest.mark.parametrize("number", range(2))
+def test_repeated_measurement_gives_the_recorded_figures(number: int, tmp_path: Path) -> None:
+    device, parameters = tables.RECORDED[number]
+    row = BY_POINT[device, " ".join(command_words(parameters))]
+    if (present := tool_versions(DEVICES[device])) != row["tools"]:
+        pytest.skip(f"the figures are of {row['tools']}, installed is {present}")
     with ThreadPoolExecutor(2) as threads:
-        [figure] = sweep([Point(core, DEVICES[device], (1, 2, 3))], threads)
-    again, row = figure.as_dict(), BY_NAME[name]
-    assert again["area"] == row["area"]
-    assert again["speed"]["by_seed"].items() <= row["speed"]["by_seed"].items()
+        [figure] = measure([point_of(device, parameters, 2)], threads, Cache(tmp_path))
+    assert isinstance(figure, Figure)
+    assert [str(figure.cells), str(figure.flip_flops)] == [row["cells"], row["flip_flops"]]
+    assert list(figure.by_seed) == [float(mhz) for mhz in row["fabric_mhz_by_seed"].split()[:2]]
 
 
 def test_the_tutorial_shows_the_report_of_the_build(shared_build: Callable[[str], Built]) -> None:
@@ -187,11 +130,9 @@ LOGIC_CELLS_OF_ECP5_85F = 83640
 
 @pytest.mark.smoke
 def test_the_claim_and_the_comparison_of_the_readme_have_the_recorded_figures() -> None:
-    small = BY_NAME["smallest", "hx8k"]
-    sparse = (row for row in OVER_LANES["figures"] if not row["packed"])
-    (wide,) = (row for row in sparse if (row["device"], row["lanes"]) == ("ecp5-85k", 64))
-    rates = [f"{row['gigabytes_per_second']:.2f}" for row in (small, wide)]
-    cells = [row["area"]["cells"] for row in (small, wide)]
+    small, wide = BY_POINT[SMALL], BY_POINT[WIDE]
+    rates = [f"{float(row['gigabytes_per_second']):.2f}" for row in (small, wide)]
+    cells = [int(row["cells"]) for row in (small, wide)]
     share = f"{cells[1] / LOGIC_CELLS_OF_ECP5_85F:.0%}".replace("%", " %")
     claim = " ".join(README.split("\n\n")[1].split())
     assert f"{rates[1]} GB/s in {share} of an ECP5-85F" in claim
@@ -206,16 +147,13 @@ def test_the_claim_and_the_comparison_of_the_readme_have_the_recorded_figures() 
     assert [row[4] for row in rows if row[0].startswith("CPython")] == expected
 
 
-def test_recorded_software_is_in_the_docs_and_in_the_plots(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="requires the extra 'plots'")
+def test_software_is_recorded_in_the_docs(tmp_path: Path) -> None:
     for name in ("README.md", "docs", "bench/results"):
         (shutil.copytree if (CHECKOUT / name).is_dir() else shutil.copy)(CHECKOUT / name, tmp_path / name)
     figures = SOFTWARE | {"processor": "another processor"}
     record.record_software(figures, tmp_path)
     assert json.loads((tmp_path / record.SOFTWARE_FILE).read_text(encoding="utf-8")) == figures
     assert tables.software_table(figures) in (tmp_path / record.PERFORMANCE_FILE).read_text(encoding="utf-8")
-    for drawn, plot in ((OVER_LANES, record.PLOT_FILE), (CORES, record.CORES_PLOT_FILE)):
-        assert drawn_digest(drawn, figures) in (tmp_path / plot).read_text(encoding="utf-8")
 
 
 def test_drawing_in_the_docs_is_current() -> None:

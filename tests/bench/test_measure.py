@@ -1,0 +1,460 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Measurements with stand-ins for the tools: jobs, their cache, figures, tables, the plot and the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from support.command import COMMAND, utf8fpga
+from support.oracle import refusal
+from support.processes import LIMIT_SECONDS, is_running, run, started, wait_until
+from support.programs import write_program
+from support.tiers import tiered
+
+from utf8fpga.bench import measure as measuring
+from utf8fpga.bench import tables
+from utf8fpga.bench.design import Design, circuit_digest
+from utf8fpga.bench.measure import (
+    DEVICES,
+    Cache,
+    CacheError,
+    Figure,
+    Point,
+    Routing,
+    Synthesis,
+    job_count,
+    measure,
+    tool_versions,
+)
+from utf8fpga.bench.plot import PlotError, drawn_digest, lanes_plot, plotted_lines
+from utf8fpga.hdl import DecoderParameters, axi_rtlil
+from utf8fpga.hdl.toolchain import ToolFailedError
+
+HX8K, UP5K, ECP5, ECP5_8 = DEVICES.values()
+
+VERILOG = "module counter(input clk, input up, output reg q);\nalways @(posedge clk) q <= q ^ up;\nendmodule\n"
+COUNTER = Design("counter", (("core.v", VERILOG),), "counter", "clk", (("up", 1),), (("q", 1),), bytes_per_clock=0.5)
+POINT = Point(COUNTER, HX8K, 3)
+
+# Stand-ins for the tools, which record their calls. They start hundreds of times and import little.
+_START = """
+import os, sys
+if "--version" in sys.argv:
+    print("{tool} {version}"); sys.exit()
+def log(what):
+    with open({log!r}, "a") as file: file.write(what + "\\n")
+"""
+_YOSYS = """
+if "write_json ports.json" in sys.argv[-1]:
+    ports = '"%s": {{"direction": "%s", "bits": [0]}}'
+    ports = ", ".join(ports % each for each in (("clk", "input"), ("up", "input"), ("q", "output")))
+    with open("ports.json", "w") as file:
+        file.write('{{"modules": {{"counter": {{"attributes": {{"top": "1"}}, "ports": {{%s}}}}}}}}' % ports)
+    sys.exit()
+log("yosys")
+number = sum(len(open(name).read()) for name in os.listdir() if name.endswith((".v", ".il")))
+with open("netlist.json", "w") as file:
+    file.write('{{"modules": {{"m": {{"attributes": {{"top": "1"}}, "n": %d, "cells": '
+               '{{"a": {{"type": "SB_LUT4"}}, "b": {{"type": "SB_LUT4"}}, "c": {{"type": "SB_DFFE"}}%s}}}}}}}}'
+               % (number, ', "d": {{"type": "SB_CARRY"}}' if {carry} and "-nocarry" not in sys.argv[-1] else ""))
+"""
+_NEXTPNR = """
+with open("netlist.json") as file: has_carry = "SB_CARRY" in file.read()
+if "--pack-only" in sys.argv:
+    log("pack"); print("Info: ICESTORM_LC:    %d/ 7680" % (18 if has_carry else 17))
+else:
+    log("route"); {body}
+    reached = {{"1": 250.25, "2": 312.5, "3": 284.0}}.get(sys.argv[sys.argv.index("--seed") + 1], 200)
+    if has_carry: reached += 5
+    print("Info: Max frequency for clock 'clk': 999.75 MHz (PASS at 400.00 MHz)")
+    print("Info: Routing..")
+    print("Info: Max frequency for clock 'clk': %s MHz (FAIL at 400.00 MHz)" % reached)
+"""
+
+
+class FakeTools:
+    """Yosys and nextpnr-ice40 as scripts; `calls` counts their syntheses, packings and routings."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.log = folder, folder / "log"
+        monkeypatch.setenv("YOSYS", str(folder / "yosys"))
+        monkeypatch.setenv("NEXTPNR_ICE40", str(folder / "nextpnr-ice40"))
+        monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        self.install()
+
+    def install(self, *, yosys: str = "1.0", nextpnr: str = "2.0", body: str = "pass", carry: bool = False) -> None:
+        for number, (tool, version, text) in enumerate(
+            (("yosys", yosys, _YOSYS), ("nextpnr-ice40", nextpnr, _NEXTPNR))
+        ):
+            given = {"tool": tool, "version": version, "log": str(self.log), "body": body, "carry": carry}
+            program = write_program(self.folder / tool, (_START + text).format_map(given))
+            # A new modification time, even if the resolution of the file system is coarse.
+            os.utime(program, ns=(number, time.monotonic_ns()))
+
+    def calls(self) -> dict[str, int]:
+        """The numbers of jobs since the last call, by kind."""
+        lines = self.log.read_text(encoding="utf-8").split() if self.log.exists() else []
+        self.log.unlink(missing_ok=True)
+        return dict(Counter(lines))
+
+
+@pytest.fixture
+def tools(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> FakeTools:
+    return FakeTools(tmp_path_factory.mktemp("bin"), monkeypatch)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "cache")
+
+
+def measured(points: list[Point], cache: Cache, **options: Any) -> list[Any]:
+    with ThreadPoolExecutor(2) as threads:
+        return measure(points, threads, cache, **options)
+
+
+EVERYTHING = {"yosys": 4, "pack": 1, "route": 3}
+"""The jobs of one point with three seeds, if carry chains make no difference."""
+
+
+# Measurements
+
+
+@pytest.mark.smoke
+def test_figure_has_the_area_of_the_core_and_the_median_of_the_seeds(tools: FakeTools, cache: Cache) -> None:
+    done: list[int] = []
+    [figure] = measured([POINT], cache, on_progress=done.append)
+    assert (figure.cells, figure.luts, figure.flip_flops) == (17, 2, 1)
+    assert figure.by_seed == (250.25, 312.5, 284.0), "after routing, not the estimate before it"
+    assert (figure.fabric_mhz, figure.usable_mhz, figure.gigabytes_per_second) == (284.0, 275, 0.1375)
+    assert tools.calls() == EVERYTHING
+    assert done == [0, 1, 2, 3, 4, 8, 9, 10, 11, 12], "those on an equal netlist are not run"
+    assert done[-1] == job_count([POINT])
+
+
+def test_figure_has_the_smaller_and_the_faster_netlist_with_or_without_carry_chains(
+    tools: FakeTools, cache: Cache
+) -> None:
+    tools.install(carry=True)
+    [figure] = measured([POINT], cache)
+    assert (figure.cells, figure.by_seed) == (17, (255.25, 317.5, 289.0))
+    assert tools.calls() == {"yosys": 4, "pack": 2, "route": 6}
+
+
+def test_equal_points_share_their_jobs(tools: FakeTools, cache: Cache) -> None:
+    figures = measured([POINT, replace(POINT, device=UP5K), POINT], cache)
+    assert figures[0] == figures[2]
+    assert tools.calls() == {name: 2 * calls for name, calls in EVERYTHING.items()}
+
+
+# The cache
+
+
+OTHER_CORE = replace(COUNTER, sources=(("core.v", "module counter(); // other\nendmodule"),))
+OTHER_PACKAGE = replace(HX8K, options=("--hx8k", "--package", "cb132"))
+OTHERS: dict[str, tuple[Point, dict[str, str], dict[str, int]]] = {
+    "Verilog": (replace(POINT, core=OTHER_CORE), {}, EVERYTHING),
+    "additional seed": (replace(POINT, seeds=4), {}, {"route": 1}),
+    "package": (replace(POINT, device=OTHER_PACKAGE), {}, EVERYTHING),
+    "Yosys": (POINT, {"yosys": "1.1"}, EVERYTHING),
+    "nextpnr": (POINT, {"nextpnr": "2.1"}, EVERYTHING),
+}
+
+
+@pytest.mark.parametrize(("point", "versions", "expected"), tiered(OTHERS, ["Verilog", "nextpnr"]))
+def test_changed_input_is_measured_again(
+    point: Point, versions: dict[str, str], expected: dict[str, int], tools: FakeTools, cache: Cache
+) -> None:
+    measured([POINT], cache)
+    tools.calls()
+    tools.install(**versions)
+    measured([point], cache)
+    assert tools.calls() == expected
+    measured([POINT, point], cache)
+    assert tools.calls() == {}, "the results of both are there"
+
+
+def test_damaged_result_is_measured_again(tools: FakeTools, cache: Cache) -> None:
+    first = measured([POINT], cache)
+    assert len(list(cache.directory.iterdir())) == 8
+    for damage in (lambda content: b"", lambda content: content[:-1], lambda content: content[:-1] + b"9"):
+        tools.calls()
+        for path in cache.directory.iterdir():
+            path.write_bytes(damage(path.read_bytes()))
+        assert measured([POINT], cache) == first
+        assert tools.calls() == EVERYTHING
+        assert measured([POINT], cache) == first
+        assert tools.calls() == {}
+
+
+@pytest.mark.parametrize(("shown", "ended"), [(1, 1), (9, 5)], ids=["synthesis", "place and route"])
+def test_interrupted_measurement_repeats_no_finished_job(
+    shown: int, ended: int, tools: FakeTools, cache: Cache
+) -> None:
+    def interrupt(done: int) -> None:
+        if done == shown:
+            raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(1) as thread, pytest.raises(KeyboardInterrupt):
+        measure([POINT], thread, cache, interrupt)
+    tools.calls()
+    measured([POINT], cache)
+    assert sum(tools.calls().values()) == 8 - ended
+    assert not list(cache.directory.glob(".*")), "no half-written file"
+
+
+def test_cache_that_cannot_be_written(tmp_path: Path, tools: FakeTools) -> None:
+    (tmp_path / "file").write_text("")
+    for directory, reason in ((tmp_path / "file", "File exists"), (tmp_path / "file" / "below", "Not a directory")):
+        assert refusal(CacheError, Cache, directory) == f"cannot write the cache '{directory}': {reason}"
+    cache = Cache(tmp_path / "cache")
+    cache.directory.rmdir()
+    said = refusal(CacheError, measured, [POINT], cache)
+    assert said == f"cannot write the cache '{cache.directory}': No such file or directory"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the size of a file")
+def test_full_cache(tmp_path: Path) -> None:
+    """A limit on the size of files is an error like that of a full disk."""
+    words = "import resource, signal, sys, pathlib; from utf8fpga.bench.measure import Cache; "
+    words += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (999, 999)); "
+    words += "Cache(pathlib.Path(sys.argv[1])).put('job', bytes(1000))"
+    done = run([sys.executable, "-c", words, str(tmp_path)], capture_output=True, text=True)
+    assert done.stderr.endswith(f"CacheError: cannot write the cache {str(tmp_path)!r}: File too large\n")
+    assert not list(tmp_path.iterdir())
+
+
+# Failures
+
+
+class Immediate(Executor):
+    """An executor that runs each job at once, after `before`."""
+
+    def __init__(self, before: Callable[[Any], None]) -> None:
+        self._before = before
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._before(args[0])
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def test_worker_with_other_versions_is_rejected(tools: FakeTools, cache: Cache) -> None:
+    def before(job: object) -> None:
+        tools.install(nextpnr="1.9" if isinstance(job, Routing) and job.seed == 2 else "2.0")
+
+    [error] = measure([POINT], Immediate(before), cache)
+    amaranth = tool_versions(HX8K).partition(",")[0]
+    there, here = (f"{amaranth}, yosys 1.0, nextpnr-ice40 {version}" for version in ("1.9", "2.0"))
+    assert error == f"place and route, seed 2: the tools are {there} where this job runs, but must be {here}"
+
+
+FULL = "print('ERROR: Unable to place cell, no BELs remaining'); sys.exit(1)"
+NO_ROOM = "nextpnr-ice40 failed with status 1: ERROR: Unable to place cell, no BELs remaining"
+
+
+def test_failed_job_is_reported_and_the_others_continue(tools: FakeTools, cache: Cache) -> None:
+    tools.install(body=f"'--up5k' in sys.argv and exec({FULL!r})")
+    failing = replace(POINT, device=UP5K)
+    first, error, last = measured([POINT, failing, POINT], cache)
+    assert first == last
+    assert isinstance(first, Figure)
+    assert error == f"place and route, seed 1: {NO_ROOM}"
+    # Failures are not cached.
+    tools.install()
+    assert isinstance(measured([failing], cache)[0], Figure)
+
+
+def test_error_in_the_log_of_yosys_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = write_program(
+        tmp_path / "yosys",
+        "import sys\nlog = open(sys.argv[sys.argv.index('-L') + 1], 'w')\n"
+        "log.write('ABC9.\\nERROR: Assert `a == b\\' failed.\\n')\n"
+        "sys.exit(1)\n",
+    )
+    monkeypatch.setenv("YOSYS", str(program))
+    job = Synthesis((("core.v", "module a; endmodule"),), "a", ECP5, "")
+    assert refusal(ToolFailedError, job.run) == "yosys failed with status 1: ERROR: Assert `a == b' failed."
+
+
+# Figures, tables and the plot
+
+
+def test_the_digest_depends_on_the_logic_and_not_on_names() -> None:
+    design = axi_rtlil(DecoderParameters().build())
+    digest = circuit_digest(design)
+    assert circuit_digest(re.sub(r"\\(continued|gathered|opens)\b", r"\\\1_renamed", design)) == digest
+    assert circuit_digest(re.sub(r"^ +attribute .doc .*\n", "", design, flags=re.MULTILINE)) == digest
+    for before, after, count in (
+        ("cell $or", "cell $xor", 1),
+        ("case 1'1", "case 1'0", 1),
+        ("connect \\A \\s_axis_tkeep", "connect \\A \\s_axis_tvalid", 1),
+        ("s_axis_tkeep", "s_axis_tkept", -1),
+        ("init 1'1", "init 1'0", 1),
+    ):
+        assert before in design
+        assert circuit_digest(design.replace(before, after, count)) != digest, before
+
+
+def figure(lanes: int, mhz: float, title: str = "parallel, {} lanes", device: measuring.Device = ECP5) -> Figure:
+    core = replace(COUNTER, title=title.format(lanes), lanes=lanes, bytes_per_clock=lanes, latency=4, digest="d1")
+    return Figure(Point(core, device, 3), 100 * lanes, 77 * lanes, 50 * lanes, (mhz - 1, mhz, mhz + 1.6), "yosys 1.0")
+
+
+@pytest.mark.parametrize(("device", "limit"), [(HX8K, 275), (UP5K, 185), (ECP5, 257), (ECP5_8, 370)], ids=DEVICES)
+def test_usable_clock_is_at_most_that_of_the_clock_network(device: measuring.Device, limit: int) -> None:
+    # FPGA-DS-02029 and FPGA-DS-02008, fMAX_GBUF; FPGA-DS-02012, fMAX_PRI.
+    reached = [figure(1, mhz, device=device).usable_mhz for mhz in (limit - 0.5, limit, limit + 0.5)]
+    assert reached == [limit - 0.5, limit, limit]
+    line = next(line for line in tables.limits_table().splitlines() if line.startswith(f"| {device.title} |"))
+    assert line.split(" | ")[1] == str(limit)
+    assert line.endswith("from memory, not checked |") == (device.family == "ecp5")
+
+
+@pytest.mark.smoke
+def test_table_of_figures_is_the_same_from_the_csv_file() -> None:
+    unknown = replace(figure(1, 120), point=Point(replace(COUNTER, bytes_per_clock=None), HX8K, 3))
+    rows = [tables.row_of(each) for each in (figure(64, 280), figure(2, 100.25), unknown)]
+    table = tables.figures_table(rows)
+    assert table.splitlines()[2:] == [
+        "| parallel, 64 lanes | ECP5-85F speed 6 | 6400 | 3200 | 4 | 257 (280) | 3 | 16.45 |",
+        "| parallel, 2 lanes | ECP5-85F speed 6 | 200 | 100 | 4 | 100 (100) | 3 | 0.20 |",
+        "| counter | iCE40 HX8K | 100 | 50 | - | 120 (120) | 3 | - |",
+        "",
+        "MHz: usable, and in parentheses that of the fabric, the median of the seeds. yosys 1.0.",
+    ]
+    assert tables.figures_table(tables.read_csv(tables.csv_text(rows))) == table
+    json.dumps(rows)
+
+
+def test_a_recorded_figure_is_current_while_circuit_device_seeds_and_tools_are_the_same() -> None:
+    known = figure(2, 281.5)
+    [row] = tables.read_csv(tables.csv_text([tables.row_of(known)]))
+    assert tables.is_current(row, known.point, "yosys 1.0")
+    assert tables.figure_of(row, known.point) == known
+    changed = replace(known.point.core, digest="d2")
+    for point in (replace(known.point, **what) for what in ({"core": changed}, {"device": HX8K}, {"seeds": 5})):
+        assert not tables.is_current(row, point, "yosys 1.0")
+    assert not tables.is_current(row, known.point, "yosys 1.0.post1")
+
+
+PLOTTED = [tables.row_of(figure(lanes, 260 - lanes)) for lanes in (64, 1, 4)]
+PLOTTED += [tables.row_of(each) for each in (figure(4, 240, "validator"), figure(4, 240, device=HX8K))]
+
+
+def test_plot_has_a_line_for_each_kind_of_core_with_several_points() -> None:
+    # 257 MHz are usable of 259; 256 and 196 MHz are reached.
+    assert plotted_lines(PLOTTED) == {"parallel": [(1, 0.257), (4, 1.024), (64, 12.544)]}
+
+
+def test_plot_file_has_the_digest_and_is_reproducible() -> None:
+    pytest.importorskip("matplotlib", reason="requires the extra 'plots'")
+    code = "import sys, json; from utf8fpga.bench.plot import lanes_plot; "
+    code += "sys.stdout.buffer.write(lanes_plot(json.load(sys.stdin)))"
+    environment = {**os.environ, "PYTHONHASHSEED": "7", "LANG": "C"}
+    given = json.dumps(PLOTTED).encode()
+    done = run([sys.executable, "-c", code], input=given, stdout=subprocess.PIPE, env=environment, check=True)
+    first, second = lanes_plot(PLOTTED).decode(), done.stdout.decode()
+    ElementTree.fromstring(first)
+    assert "prefers-color-scheme:dark" in first
+    assert f"<dc:description>{drawn_digest(PLOTTED)}</dc:description>" in first
+    assert "<dc:date>" not in first
+    # Only the last digits of coordinates may differ.
+    number = r"(?<![\w#])-?\d+(\.\d+)?"
+    assert re.sub(number, "0", first) == re.sub(number, "0", second)
+
+
+def test_missing_matplotlib_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert refusal(PlotError, lanes_plot, PLOTTED) == "matplotlib is not installed: pip install 'utf8fpga[plots]'"
+
+
+# The command
+
+
+def bench(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    done = utf8fpga("bench", *arguments, **options)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_the_command_measures_a_core(tools: FakeTools) -> None:
+    done = bench("--device", "hx8k", "--seeds", "3", "--json")
+    assert (done.stderr, done.returncode) == ("", 0)
+    [row] = json.loads(done.stdout)
+    figures = (row["core"], row["cells"], row["fabric_mhz"], row["usable_mhz"], row["gigabytes_per_second"])
+    assert figures == ("", 17, 284.0, 275, 0.275)
+    assert row["tools"].endswith("yosys 1.0, nextpnr-ice40 2.0")
+    tools.calls()
+    again = bench("--device", "hx8k", "--seeds", "3")
+    assert again.stdout == tables.figures_table([row]) + "\n"
+    assert tools.calls() == {}, "all was kept"
+
+
+def test_the_command_measures_a_core_of_others_beside_it(tools: FakeTools, tmp_path: Path) -> None:
+    (tmp_path / "counter.v").write_text(VERILOG)
+    (tmp_path / "ports.toml").write_text("bytes_per_clock = 0.5\nlanes = 1\n")
+    files = ["--against", tmp_path / "counter.v", "--top", "counter", "--ports", tmp_path / "ports.toml"]
+    done = bench("--device", "hx8k", "--optimize", "area", "--seeds", "2", "--json", *files)
+    assert (done.stderr, done.returncode) == ("", 0)
+    ours, theirs = json.loads(done.stdout)
+    assert (ours["core"], ours["bytes_per_clock"]) == ("--optimize area", 1)
+    assert (theirs["title"], theirs["core"], theirs["lanes"], theirs["gigabytes_per_second"]) == (
+        "counter",
+        "",
+        1,
+        0.1375,
+    )
+
+
+def test_failed_points_have_exit_status_1(tools: FakeTools) -> None:
+    tools.install(body=f"'--up5k' in sys.argv and exec({FULL!r})")
+    done = bench("--device", "hx8k", "--device", "up5k", "--seeds", "1", "--optimize", "area")
+    assert done.returncode == 1
+    failed = f"the first serial, 1 lane, area on up5k: place and route, seed 1: {NO_ROOM}"
+    assert done.stderr == f"utf8fpga: 1 of 2 points failed, {failed}\n"
+    assert "| iCE40 HX8K | 17 |" in done.stdout
+
+
+@pytest.mark.usefixtures("tools")
+@pytest.mark.filterwarnings("default")  # warnings of the cluster itself
+def test_the_command_with_a_cluster(cluster: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    words = ["--device", "hx8k", "--seeds", "1", "--json"]
+    there = bench(*words, "--dask", cluster)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    here = bench(*words)
+    assert (there.stdout, there.stderr, there.returncode) == (here.stdout, "", 0)
+
+
+def test_interrupt_ends_the_tools_and_keeps_the_results(tools: FakeTools) -> None:
+    tools.install(body="import os, time; log(str(os.getpid())); time.sleep(1000)")
+    words = ["bench", "--device", "hx8k", "--seeds", "2", "--jobs", "2"]
+    with started([*COMMAND, *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as process:
+
+        def numbers() -> list[int]:
+            return [int(line) for line in tools.log.read_text().split() if line.isdecimal()]
+
+        wait_until(lambda: tools.log.exists() and len(numbers()) == 2, process, expected="place and route")
+        routers = numbers()
+        process.send_signal(signal.SIGINT)
+        printed, said = process.communicate(timeout=LIMIT_SECONDS)
+        wait_until(lambda: not any(map(is_running, routers)), expected="end of the tools")
+    assert (printed, said, process.returncode) == ("", "utf8fpga: interrupted\n", 130)
+    assert len(list((tools.folder / "cache" / "utf8fpga" / "bench").iterdir())) == 5, "the netlists and the area"
