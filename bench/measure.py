@@ -349,8 +349,9 @@ def _figure(point: Point, tools: str, values: list[Any]) -> Figure:
     """The smaller area, and the higher clock frequency, from the results of `_after_synthesis`."""
     half = len(values) // 2
     (first, *clocks), (second, *other_clocks) = values[:half], values[half:]
+    cells, luts, flip_flops = min(first, second)
     by_seed = max(clocks, other_clocks, key=statistics.median)
-    return Figure(point, *min(first, second), tuple(by_seed), tools)
+    return Figure(point, cells, luts, flip_flops, tuple(by_seed), tools)
 
 
 def _run(

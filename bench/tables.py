@@ -140,7 +140,8 @@ _HEADING = ("core", "device", "cells", "flip-flops", "latency", "MHz (fabric)", 
 
 def figures_table(rows: Iterable[Row]) -> str:
     """Figures as a Markdown table; the values may be those of a CSV file."""
-    lines, versions = [], {}
+    lines: list[list[str]] = []
+    versions: dict[str, None] = {}
     for row in rows:
         usable, fabric = float(row["usable_mhz"]), float(row["fabric_mhz"])
         rate = row["gigabytes_per_second"]
