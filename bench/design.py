@@ -14,7 +14,7 @@ from typing import Any
 
 from amaranth.lib.wiring import In
 
-from utf8fpga.hdl import CoreParameters, axi_rtlil, axi_signature, command_words, module_name
+from utf8fpga.hdl import CoreParameters, axi_rtlil, axi_signature, build, command_words, entry_of, module_name
 from utf8fpga.hdl.foreign import CoreError, read_module
 
 Sources = tuple[tuple[str, str], ...]
@@ -126,12 +126,12 @@ def _escaped(name: str) -> str:
 
 def measured_core(parameters: CoreParameters) -> Design:
     """A core of this library with AXI4-Stream ports."""
-    core = parameters.build()
-    growth, members = parameters.growth(core), axi_signature(core).members
+    core, entry = build(parameters), entry_of(parameters)
+    growth, members = entry.growth(core), axi_signature(core).members
     ports = [(name, member.flow, member.shape) for name, member in members.items() if name not in ("clk", "rst")]
     rtlil, size = axi_rtlil(core), members["s_axis_tdata"].shape // 8
     return Design(
-        title=parameters.title,
+        title=entry.title,
         sources=(("core.il", rtlil),),
         top=module_name(core),
         clock="clk",

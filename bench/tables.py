@@ -14,12 +14,12 @@ from utf8fpga.bench.measure import DEVICES, Device, Figure, Point
 from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
+    RemoverParameters,
     SanitizerParameters,
     TranscoderParameters,
     ValidatorParameters,
     command_words,
 )
-from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.model.render import markdown
 
 ON_README: tuple[tuple[str, CoreParameters], ...] = (

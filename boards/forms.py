@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from utf8fpga.boards.events import Counters, Event, Parser, Text, Words
 from utf8fpga.boards.record import RecordForm, TextForm, WordForm
-from utf8fpga.hdl import CoreParameters, DecoderParameters, TranscoderParameters
+from utf8fpga.hdl import CoreParameters, DecoderParameters, TranscoderParameters, entry_of
 from utf8fpga.model import InvalidArgumentError
 
 
@@ -53,7 +53,7 @@ def form_of(core: CoreParameters) -> Form:
         form = FORMS["words"]
     else:
         raise InvalidArgumentError(f"the board's core must be a decoder or a transcoder to UTF-8, not {core.name}")
-    table = core.input_table
+    table = entry_of(core).input_table
     if table is not None and table.unit_width != 8:
         raise InvalidArgumentError(f"{table.name} has code units of {table.unit_width} bits: a UART transfers 8")
     if core.lanes != 1:
@@ -81,7 +81,7 @@ class Expected:
     """
 
     def __init__(self, core: CoreParameters) -> None:
-        self._golden, self._parser = core.golden(), form_of(core).parser()
+        self._golden, self._parser = entry_of(core).golden(), form_of(core).parser()
 
     def feed(self, part: bytes, *, final: bool = False) -> list[Event]:
         """The events that the next part of the text determines; `final` at the end of the text."""

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.boards.forms import FORMS, form_of
 from utf8fpga.boards.protocol import DLE, ENQ, EOT, WINDOW
 from utf8fpga.boards.record import COUNTERS_LAYOUT, Record, RecordForm
-from utf8fpga.hdl import CoreParameters
+from utf8fpga.hdl import CoreParameters, build
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.uart import UartReceiver, UartTransmitter, uart_divisor
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -91,7 +91,7 @@ class UartCore(wiring.Component):
         self.form = form_of(self.core)
         self.depth = depth
         self._tick_clocks = max(1, round(clock_hz * _LED_SECONDS / _LED_TICKS))
-        self._circuit: Any = self.core.build()
+        self._circuit: Any = build(self.core)
         super().__init__({"rx": In(1), "tx": Out(1, init=1), "activity": Out(1), "error": Out(1), "overflow": Out(1)})
 
     def elaborate(self, platform: object) -> Module:

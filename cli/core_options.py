@@ -17,8 +17,8 @@ import click
 from utf8fpga.cli.options import CORE_NAMES, TABLES, core_names, one_of
 from utf8fpga.cli.output import CommandError, did_you_mean
 from utf8fpga.hdl import CORES, CoreParameters, Option
-from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.cores import is_default
+from utf8fpga.hdl.parameters import option_word
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.encodings import encoding_word
 
@@ -246,7 +246,7 @@ def _click_option(name: str, how: Option, *, several: bool) -> Callable[[_Comman
     elif how.range and several:
         details |= {"callback": functools.partial(_numbers, limits=how.range), "metavar": "LIST"}
     elif how.range:
-        details |= {"type": click.IntRange(*how.range), "metavar": how.metavar}
+        details |= {"type": click.IntRange(*how.range)}
     return click.option(option_word(name), name, **details)
 
 

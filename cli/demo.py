@@ -18,7 +18,7 @@ from utf8fpga.cli.options import FOLDER
 from utf8fpga.cli.output import CommandError, pip_install, progress, say
 from utf8fpga.cli.show import Tally
 from utf8fpga.hdl import decoder_core
-from utf8fpga.hdl.decoder.parameters import OPTIMIZE
+from utf8fpga.hdl.parameters import OPTIMIZE
 from utf8fpga.model import DFA, TABLE_3_7, decode
 from utf8fpga.model.render import counted, table_text
 from utf8fpga.sim import Simulation, compare

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -18,6 +17,7 @@ from utf8fpga.hdl import (
     axi_testbench,
     axi_verilog,
     bench_vectors,
+    build,
     check_module_name,
 )
 from utf8fpga.model import InvalidArgumentError
@@ -25,7 +25,6 @@ from utf8fpga.model import InvalidArgumentError
 
 @core_command()
 @click.option("--name", help="Name of the top module; default: utf8_CORE, such as utf8_decoder.")
-@click.option("--kind", is_flag=True, help="Also output the cause of each error, in m_axis_tuser.")
 @click.option("--reset-low", is_flag=True, help="Reset port rst_n, active low, in place of rst.")
 @click.option("--testbench", type=FILE, help="Also write a test bench in Verilog; it reads the file of --vectors.")
 @click.option(
@@ -38,7 +37,6 @@ from utf8fpga.model import InvalidArgumentError
 def generate(
     parameters: CoreParameters,
     name: str | None,
-    kind: bool,
     reset_low: bool,
     testbench: str | None,
     vectors: str | None,
@@ -49,7 +47,7 @@ def generate(
     check_different({"--output": output, "--testbench": testbench, "--vectors": vectors, "--sva": sva})
     if name is not None:
         _check_name(name)
-    core = _with_fields(parameters, kind=kind).build()
+    core = build(parameters)
     texts: list[tuple[str, str]] = []
     with spinner(f"writing {parameters.name}"):  # Many lanes take minutes.
         if testbench is not None:
@@ -73,11 +71,3 @@ def _check_name(name: str) -> None:
         check_module_name(name)
     except InvalidArgumentError as error:
         raise CommandError(f"--name {error}") from None
-
-
-def _with_fields(parameters: CoreParameters, **fields: bool) -> CoreParameters:
-    """The parameters with fields of items."""
-    chosen = {name: True for name, is_chosen in fields.items() if is_chosen}
-    if chosen and not hasattr(parameters, next(iter(chosen))):
-        raise CommandError(f"--{next(iter(chosen))} is for decoders, not for the core {parameters.core}")
-    return replace(parameters, **chosen) if chosen else parameters

@@ -19,7 +19,7 @@ from utf8fpga.model.render import columns, counted
 from utf8fpga.model.table import spell
 
 if TYPE_CHECKING:
-    from utf8fpga.hdl import CoreParameters
+    from utf8fpga.hdl import CoreEntry
 
 
 class Tally:
@@ -73,12 +73,12 @@ def item_table(items: Iterable[Item], units: Sequence[int], width: int = 8) -> l
     return columns(rows, ["offset", "bytes" if width == 8 else "code units", "code point", "character or cause"])
 
 
-def symbol_table(symbols: Iterable[Any], core: CoreParameters, units: Sequence[int]) -> list[str]:
+def symbol_table(symbols: Iterable[Any], core: CoreEntry[Any], units: Sequence[int]) -> list[str]:
     """Output symbols of a core as lines of a table, with the input symbols that each belongs to."""
     rows, offset = [], 0
     for symbol in symbols:
         belonging = units[offset : offset + symbol.length]
-        rows.append([str(offset), " ".join(map(core.input_label, belonging)), core.label(core.comparable(symbol))])
+        rows.append([str(offset), " ".join(map(core.input_label, belonging)), core.label(symbol)])
         offset += symbol.length
     return columns(rows, ["offset", f"{core.input_noun}s", "output"])
 

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -30,8 +30,8 @@ from utf8fpga.cli.output import (
 from utf8fpga.cli.scheduling import dask_option
 from utf8fpga.cli.show import SymbolTally, item_table, symbol_json, symbol_table
 from utf8fpga.cli.soak import soak_core, soak_limit
-from utf8fpga.hdl import CoreParameters
-from utf8fpga.hdl.core import option_word
+from utf8fpga.hdl import CoreParameters, DecoderParameters, build, entry_of
+from utf8fpga.hdl.parameters import option_word
 from utf8fpga.model.golden import BulkSymbols
 from utf8fpga.sim import ENGINES, Mismatch, Netlist, Simulation, compare
 from utf8fpga.sim.beats import StreamOptions, symbol_width, symbols_from
@@ -119,8 +119,9 @@ def simulate(
     if as_json and is_standard_output(output):
         raise CommandError(f"--json and -o {output} both write to standard output: leave out one of them")
     check_different({"-o": output, "--vcd": vcd})
-    core = parameters.observable()  # With all optional fields, more is compared.
-    simulation = Simulation(core.build(), core, netlist=netlist)
+    if isinstance(parameters, DecoderParameters):
+        parameters = replace(parameters, kind=True)  # So the causes of errors are compared, too.
+    simulation = Simulation(build(parameters), netlist=netlist)
     recording = _recording(vcd) if vcd else nullcontext()
     comparison = _Comparison(simulation, options, engine, as_json)
     with ExitStack() as stack:
@@ -128,7 +129,7 @@ def simulate(
         comparison.waveform = stack.enter_context(recording)
         comparison.run(files, digits)
     if not as_json and not is_standard_output(output):
-        verdict = f"the simulated {core.core} gave exactly the model's {comparison.tally.noun}s"
+        verdict = f"the simulated {parameters.core} gave exactly the model's {comparison.tally.noun}s"
         print("\n".join([*comparison.table(digits), *comparison.tally.lines(), coloured(verdict, "green")]))
 
 
@@ -153,9 +154,9 @@ def _reject_without_soak(seed: int | None, dask: str | None) -> None:
 
 
 def _check_gaps(pattern: Sequence[bool], parameters: CoreParameters) -> None:
-    if any(pattern) and not parameters.accepts_gaps:
+    if any(pattern) and not entry_of(parameters).accepts_gaps:
         gaps = "".join(str(int(is_gap)) for is_gap in pattern)
-        if getattr(parameters, "lanes", 1) == 1:
+        if parameters.lanes == 1:
             raise CommandError(f"--gaps {gaps} is for several lanes: with one lane, use --null-beats")
         raise CommandError(f"--gaps {gaps} is for cores that accept gaps: leave it out")
 
@@ -213,12 +214,12 @@ class _Comparison:
         units = list(symbols_from(iter([from_hex(digits)]), symbol_width(core)))
         if self.tally.noun == "item":
             return item_table(self._shown, units, symbol_width(core))
-        return symbol_table(self._shown, self.simulation.parameters, units)
+        return symbol_table(self._shown, self.simulation.entry, units)
 
     def _compare(self, chunks: Iterator[bytes]) -> Mismatch | None:
         self._before, engine = self.tally.units, self.engine
         if engine is None and self.waveform is None:
-            engine, chunks = _engine_for(self.simulation.parameters, chunks)
+            engine, chunks = _engine_for(self.simulation.entry.parameters, chunks)
         simulation = self.simulation.on(engine or ENGINES[0])
         is_plain = not (self.output or self.as_json or self._shown is not None or any(self.options.gaps))
         if simulation.engine != "python" and is_plain and (compare_bulk := _bulk(simulation)):
@@ -241,7 +242,7 @@ class _Comparison:
         if self._shown is not None:
             self._shown.append(symbol)
         if self.output:
-            self.output.write(self.simulation.parameters.as_bytes([symbol]))
+            self.output.write(self.simulation.entry.as_bytes([symbol]))
         if self.as_json:
             print(symbol_json(symbol))
 
@@ -257,7 +258,7 @@ _STEP = 1 << 10
 
 def _engine_for(parameters: CoreParameters, chunks: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
     """The engine that simulates a text in less time, including the time to build its model; and the text."""
-    is_long, chunks = beginning(chunks, max(_LONG, _LONG_PER_LANE * getattr(parameters, "lanes", 1)))
+    is_long, chunks = beginning(chunks, max(_LONG, _LONG_PER_LANE * parameters.lanes))
     return "compiled" if is_long and has_compiler() else "python", chunks
 
 

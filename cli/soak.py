@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from utf8fpga.cli.output import CommandError, coloured, has_numpy, progress
 from utf8fpga.cli.scheduling import chosen_executor
-from utf8fpga.hdl import CoreParameters, command_words
+from utf8fpga.hdl import CoreParameters, build, command_words
 from utf8fpga.model.render import counted
 from utf8fpga.sim import Netlist, Simulation
 from utf8fpga.sim.engines import has_compiler
@@ -58,7 +58,7 @@ def soak_core(
     from utf8fpga.sim.soak import soak
 
     name = engine or ("compiled" if has_compiler() else "python")
-    simulation = Simulation(parameters.build(), parameters, engine=name, netlist=netlist)
+    simulation = Simulation(build(parameters), engine=name, netlist=netlist)
     corpus = b"".join(map(demo_text, TEXTS))
     with (
         chosen_executor(None, dask) if dask else nullcontext() as executor,
@@ -81,7 +81,7 @@ def soak_core(
     else:
         rate = totals.symbols / max(totals.seconds, 1e-9)
         print(
-            f"{counted(totals.symbols, parameters.input_noun)} in {counted(totals.packets, 'packet')},"
+            f"{counted(totals.symbols, simulation.entry.input_noun)} in {counted(totals.packets, 'packet')},"
             f" {counted(totals.cycles, 'cycle')}, {counted(totals.rounds, 'round')} from seed {seed} on,"
             f" {totals.seconds:.1f} s, {_rate(rate)} per second"
         )
@@ -91,7 +91,11 @@ def soak_core(
         again = shlex.join(["utf8fpga", "simulate", *words, "--soak", "1s", "--seed", last])
         raise CommandError(f"{mismatch}\n  its round: {again}", status=1)
     if not as_json:
-        print(coloured(f"the simulated {parameters.core} gave exactly the model's {parameters.output_noun}s", "green"))
+        print(
+            coloured(
+                f"the simulated {parameters.core} gave exactly the model's {simulation.entry.output_noun}s", "green"
+            )
+        )
 
 
 def _rate(number: float) -> str:

@@ -17,6 +17,7 @@ from utf8fpga.hdl import (
     RemoverParameters,
     TranscoderParameters,
     ValidatorParameters,
+    build,
 )
 from utf8fpga.model import EncodingTable, InvalidArgumentError
 from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
@@ -61,7 +62,7 @@ class Configuration:
             name or parameters.name,
             getattr(parameters, "table", None),
             partial(_built, parameters),
-            parameters.expression(),
+            f"build({parameters.expression()})",
             verilog=_is_written(parameters),
             on_request=on_request,
         )
@@ -72,7 +73,7 @@ class Configuration:
 
 
 def _built(parameters: Any, table: EncodingTable | None = None) -> Any:
-    return (parameters if table is None else replace(parameters, table=table)).build()
+    return build(parameters if table is None else replace(parameters, table=table))
 
 
 _SPARSE_LANES, _OTHER_LANES = 8, 4
@@ -94,10 +95,10 @@ _OTHER_TABLES = {"rfc-2279": RFC_2279, "generalised-utf-8": GENERALISED_UTF_8}
 
 _BY_DEFAULT: dict[str, CoreParameters] = {
     **_SERIAL,
-    **{f"{name}-kind": each.observable() for name, each in _SERIAL.items()},
+    **{f"{name}-kind": replace(each, kind=True) for name, each in _SERIAL.items()},
     "parallel-2": _SPARSE[2],
     "parallel-4": _SPARSE[4],
-    "parallel-4-kind": _SPARSE[4].observable(),
+    "parallel-4-kind": replace(_SPARSE[4], kind=True),
     "packed-2": DecoderParameters(lanes=2),
     "encoder": EncoderParameters(),
     "encoder-utf-16-le": EncoderParameters(to="utf-16-le"),
@@ -112,7 +113,7 @@ _BY_DEFAULT: dict[str, CoreParameters] = {
 }
 _ON_REQUEST: dict[str, CoreParameters] = {
     **{
-        f"{name}-kind-{of}": replace(each, table=table).observable()
+        f"{name}-kind-{of}": replace(each, table=table, kind=True)
         for of, table in _OTHER_TABLES.items()
         for name, each in {**_SERIAL, "parallel-4": _SPARSE[4]}.items()
     },

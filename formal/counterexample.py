@@ -12,7 +12,7 @@ from typing import Any
 import utf8fpga.hdl as hdl
 import utf8fpga.model as model
 from utf8fpga.formal.properties import Property
-from utf8fpga.hdl import CORES, CoreParameters, Word, parameters_of
+from utf8fpga.hdl import CORES, CoreEntry, Word, entry_of, parameters_of
 from utf8fpga.model import EncodingTable, forms, spell
 from utf8fpga.model.render import counted
 from utf8fpga.sim.beats import Beat, ContractError, beat_of, symbol_width
@@ -115,8 +115,8 @@ class Counterexample:
     def _expect(self, simulation: Simulation, complete: int) -> None:
         """The items of the golden function, of which the first texts are complete."""
         for number, text in enumerate(self.texts):
-            found = simulation.parameters.golden().process(text, final=number < complete)
-            self.expected.append([simulation.parameters.comparable(symbol) for symbol in found])
+            found = simulation.entry.golden().process(text, final=number < complete)
+            self.expected.append([simulation.entry.comparable(symbol) for symbol in found])
 
     def _give(self, simulation: Simulation, payload: int) -> None:
         beat = simulation.core.output.payload.shape().from_bits(payload)
@@ -221,18 +221,19 @@ def test_{stem}() -> None:
 def _imports(call: str) -> str:
     """The lines that import `Simulation` and the names in an expression."""
     names: dict[str, set[str]] = {"utf8fpga.sim": {"Simulation"}}
-    for name in set(re.findall(r"[A-Z]\w+|\bdecoder_core\b", call)) - {"True", "False"}:
+    for name in set(re.findall(r"[A-Z]\w+|\bdecoder_core\b|\bbuild\b", call)) - {"True", "False"}:
         homes = [home.__name__ for home in (hdl, model, forms) if name in home.__all__]
         homes += [kind.__module__ for kind in CORES.values() if kind.__name__ == name]
         names.setdefault(homes[0], set()).add(name)
     return "\n".join(f"from {home} import {', '.join(sorted(names[home]))}" for home in sorted(names))
 
 
-def compared_with(core: Any, table: EncodingTable | None) -> CoreParameters:
-    """The parameters whose golden function a core is compared with: its own, or with another table."""
+def compared_with(core: Any, table: EncodingTable | None) -> CoreEntry[Any]:
+    """What a core is compared with: what its parameters are, or those with another table."""
     parameters: Any = parameters_of(core)
-    own: CoreParameters = parameters
-    return own if table is None or not hasattr(own, "table") else replace(parameters, table=table)
+    return entry_of(
+        parameters if table is None or not hasattr(parameters, "table") else replace(parameters, table=table)
+    )
 
 
 def _shown(symbol: Any) -> str:

@@ -17,9 +17,11 @@ from utf8fpga.hdl import (
     DecoderParameters,
     EncoderParameters,
     RemoverParameters,
+    entry_of,
     parameters_of,
 )
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
+from utf8fpga.model.encodings import encoding_named
 
 
 def reference_of(core: Any, table: EncodingTable | None = None) -> CoreReference:
@@ -36,7 +38,7 @@ def reference_of(core: Any, table: EncodingTable | None = None) -> CoreReference
 
 
 def _finite(core: Core, parameters: CoreParameters, _table: EncodingTable | None) -> CoreReference:
-    return FiniteReference(core, parameters)
+    return FiniteReference(core, entry_of(parameters))
 
 
 class DecoderReference(CoreReference):
@@ -103,7 +105,7 @@ class DecoderReference(CoreReference):
 
 _REFERENCES: dict[type[CoreParameters], Callable[[Any, Any, EncodingTable | None], CoreReference]] = {
     DecoderParameters: lambda core, parameters, table: DecoderReference(core, table or parameters.table),
-    EncoderParameters: lambda core, parameters, table: EncoderReference(parameters.target, table),
+    EncoderParameters: lambda core, parameters, table: EncoderReference(encoding_named(parameters.to), table),
     RemoverParameters: lambda core, parameters, table: PassReference(core),
 }
 """The references of cores whose golden functions have many states, by the class of the parameters."""

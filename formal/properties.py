@@ -100,7 +100,7 @@ class Environment(Top):
 
     @property
     def accepts_gaps(self) -> bool:
-        """See `CoreParameters.accepts_gaps`."""
+        """See `CoreEntry.accepts_gaps`."""
         return getattr(self.core, "accepts_gaps", False)
 
     def surround(self, m: Module, resets: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from utf8fpga.hdl import Core, CoreParameters
+from utf8fpga.hdl import Core, CoreEntry
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.golden import FiniteGolden
 
@@ -106,10 +106,10 @@ class FiniteReference(CoreReference):
             than 8 bits.
     """
 
-    def __init__(self, core: Core, parameters: CoreParameters) -> None:
-        golden = parameters.golden()
+    def __init__(self, core: Core, entry: CoreEntry[Any]) -> None:
+        golden = entry.golden()
         given, made = (Value.cast(stream.payload.symbols[0]) for stream in (core.input, core.output))
-        message = f"the proofs have no reference for {parameters.core}: its states are too many"
+        message = f"the proofs have no reference for {entry.parameters.core}: its states are too many"
         if not isinstance(golden, FiniteGolden) or len(given) > _MOST_BITS:
             raise InvalidArgumentError(message)
         self.word = data.StructLayout({"end": 1, "value": len(made)})

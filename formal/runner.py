@@ -253,7 +253,7 @@ def _(core: Transcoder, question: Question) -> list[Result]:
     if core.lanes > 1 or question.wanted not in TRANSCODER_PROPERTIES:
         return []
     decoder = decoder_configuration(core)
-    parts = [decoder.name, f"encoder to {core.parameters.target.name}"]
+    parts = [decoder.name, f"encoder to {core.parameters.to}"]
     if question.wanted is Property.INDEPENDENCE:
         aig = Harness(lambda: ItemEncoder(question.build()), question.wanted).graph(free=True)
         return [question.result("structure", not aig.depends(["see_out_valid", "see_out_payload"], ["ready"]))]

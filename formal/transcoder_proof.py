@@ -25,6 +25,7 @@ from utf8fpga.hdl import DecoderParameters, SerialDecoder
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.model import EncodingTable
+from utf8fpga.model.encodings import encoding_named
 
 TRANSCODER_PROPERTIES = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.INDEPENDENCE)
 """The properties of a transcoder. Its latency and its stalls are not proved."""
@@ -48,7 +49,7 @@ def _without_replacement(parameters: DecoderParameters, table: EncodingTable) ->
 
 def is_same_decoder(transcoder: Transcoder) -> bool:
     """Whether the decoder is, line by line, the one that its parameters make, and of the table of the source."""
-    if transcoder.decoder.parameters.table != transcoder.parameters.given.table:
+    if transcoder.decoder.parameters.table != encoding_named(transcoder.parameters.from_).table:
         return False
     ones = (transcoder.decoder, decoder_configuration(transcoder).build())
     first, second = (str(rtlil.convert(each, name="decoder", emit_src=False)) for each in ones)

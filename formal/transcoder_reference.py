@@ -16,6 +16,7 @@ from utf8fpga.hdl.encoder.encoder import units_in_order
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
+from utf8fpga.model.encodings import encoding_named
 
 
 class ItemEncoder(wiring.Component):
@@ -36,8 +37,8 @@ class ItemEncoder(wiring.Component):
 
     def __init__(self, transcoder: Transcoder) -> None:
         assert transcoder.lanes == 1
-        self.encoder, self.encoding = transcoder.encoder, transcoder.parameters.target
-        self.source = transcoder.parameters.given.table
+        self.encoder, self.encoding = transcoder.encoder, encoding_named(transcoder.parameters.to)
+        self.source = encoding_named(transcoder.parameters.from_).table
         self.latency, self.drain_cycles = self.encoder.latency, self.encoder.drain_cycles
         output = transcoder.output.payload.shape()
         super().__init__(

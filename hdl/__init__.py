@@ -10,27 +10,30 @@ except ModuleNotFoundError:
 
 from utf8fpga.hdl.axi_stream import AxiStreamCore, axi_signature
 from utf8fpga.hdl.beats import beat_layout
-from utf8fpga.hdl.core import Core, CoreParameters, Option
-from utf8fpga.hdl.cores import CORES, OutputSymbol, command_words, parameters_of
+from utf8fpga.hdl.core import Core, CoreEntry
+from utf8fpga.hdl.cores import CORES, OutputSymbol, build, command_words, decoder_core, entry_of, parameters_of
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.packed import PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
-from utf8fpga.hdl.decoder.parameters import (
-    MAX_LANES,
-    DecoderParameters,
-    Word,
-    decoder_core,
-)
 from utf8fpga.hdl.decoder.serial import SerialDecoder
 from utf8fpga.hdl.encoder.encoder import Encoder
-from utf8fpga.hdl.encoder.parameters import EncoderParameters
 from utf8fpga.hdl.packer.packer import Packer
-from utf8fpga.hdl.payloads import Kind, item_layout
-from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
-from utf8fpga.hdl.sanitizer import Sanitizer, SanitizerParameters
-from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
+from utf8fpga.hdl.parameters import (
+    MAX_LANES,
+    MAX_PACKER_LANES,
+    CoreParameters,
+    DecoderParameters,
+    EncoderParameters,
+    Option,
+    RemoverParameters,
+    SanitizerParameters,
+    TranscoderParameters,
+    ValidatorParameters,
+)
+from utf8fpga.hdl.payloads import Kind, Word, item_layout
+from utf8fpga.hdl.remover import Remover
+from utf8fpga.hdl.sanitizer import Sanitizer
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
-from utf8fpga.hdl.validator.parameters import MAX_TAP_LANES, ValidatorParameters
 from utf8fpga.hdl.validator.report import report_layout
 from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.hdl.verilog.assertions import axi_assertions
@@ -42,10 +45,10 @@ from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, module_name
 __all__ = [
     "CORES",
     "MAX_LANES",
-    "MAX_REMOVER_LANES",
-    "MAX_TAP_LANES",
+    "MAX_PACKER_LANES",
     "AxiStreamCore",
     "Core",
+    "CoreEntry",
     "CoreParameters",
     "DecoderParameters",
     "DirectPackedDecoder",
@@ -74,9 +77,11 @@ __all__ = [
     "axi_verilog",
     "beat_layout",
     "bench_vectors",
+    "build",
     "check_module_name",
     "command_words",
     "decoder_core",
+    "entry_of",
     "item_layout",
     "module_name",
     "parameters_of",

@@ -74,7 +74,7 @@ class Chain(wiring.Component):
 
     @property
     def accepts_gaps(self) -> bool:
-        """See `CoreParameters.accepts_gaps`: what the first stage accepts."""
+        """See `CoreEntry.accepts_gaps`: what the first stage accepts."""
         return bool(getattr(next(iter(self.stages.values())), "accepts_gaps", False))
 
     @property

@@ -1,53 +1,329 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The registry of the cores, whose names are the first argument of the commands."""
+"""What each core is: for its parameters the circuit, the golden function, and the texts for users."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from utf8fpga.hdl.core import CoreParameters
-from utf8fpga.hdl.decoder.parameters import DecoderParameters, Word
-from utf8fpga.hdl.encoder.parameters import EncoderParameters
-from utf8fpga.hdl.payloads import OutputUnit
-from utf8fpga.hdl.remover import RemoverParameters
-from utf8fpga.hdl.sanitizer import SanitizerParameters
-from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
-from utf8fpga.hdl.validator.parameters import ValidatorParameters
-from utf8fpga.model import InvalidArgumentError, ValidatorReport
+from amaranth.lib import data
 
-CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
-    {
-        kind.core: kind
-        for kind in (
-            DecoderParameters,
-            EncoderParameters,
-            TranscoderParameters,
-            SanitizerParameters,
-            ValidatorParameters,
-            RemoverParameters,
-        )
-    }
+from utf8fpga.hdl.core import Core, CoreEntry
+from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
+from utf8fpga.hdl.decoder.packed import PackedDecoder
+from utf8fpga.hdl.decoder.parallel import ParallelDecoder
+from utf8fpga.hdl.decoder.pipeline import packer_is_buffer, stages_of
+from utf8fpga.hdl.decoder.serial import SerialDecoder
+from utf8fpga.hdl.encoder.encoder import Encoder
+from utf8fpga.hdl.parameters import (
+    CoreParameters,
+    DecoderParameters,
+    EncoderParameters,
+    RemoverParameters,
+    SanitizerParameters,
+    TranscoderParameters,
+    ValidatorParameters,
 )
-"""The class of the parameters of each kind of core, by name; the first is the default."""
-
+from utf8fpga.hdl.payloads import OutputUnit, Word
+from utf8fpga.hdl.remover import Remover
+from utf8fpga.hdl.sanitizer import Sanitizer
+from utf8fpga.hdl.transcoder.transcoder import Transcoder
+from utf8fpga.hdl.validator.tapped import TappedStream
+from utf8fpga.model import (
+    TABLE_3_7,
+    UTF_32,
+    EncodingTable,
+    ErrorKind,
+    IncrementalDecoder,
+    InvalidArgumentError,
+    TableError,
+    ValidatorReport,
+    encode,
+    spell,
+)
+from utf8fpga.model.encoder import GoldenEncoder, GoldenTranscoder
+from utf8fpga.model.encodings import Encoding, encoding_named
+from utf8fpga.model.golden import BulkGolden, Golden
+from utf8fpga.model.remover import GoldenRemover
+from utf8fpga.model.render import counted
+from utf8fpga.model.sanitizer import QUESTION_MARK, GoldenSanitizer
+from utf8fpga.model.validator import COUNTER_WIDTH, GoldenValidator
 
 OutputSymbol: TypeAlias = Word | OutputUnit | ValidatorReport | int
-"""An output symbol in a simulation.
+"""An output symbol in a simulation: of a decoder, an encoder, transcoder or sanitizer, a validator, a remover."""
 
-A decoder has a `Word`; an encoder, a transcoder and a sanitizer have an `OutputUnit`; a validator has a
-`ValidatorReport`, a remover a number.
-"""
+P = TypeVar("P", bound=CoreParameters)
+
+
+class DecoderEntry(CoreEntry[DecoderParameters]):
+    """The decoders."""
+
+    output_noun = "code point"
+    notes = (
+        "Words are UTF-32; for an ill-formed item U+FFFD.",
+        "An item whose sequence may continue in the next beat is determined by the next beat.",
+    )
+
+    def __init__(self, parameters: DecoderParameters) -> None:
+        super().__init__(parameters)
+        self.input_table, self.tables = parameters.table, [parameters.table]
+        self.family = "serial" if parameters.lanes == 1 else "parallel"
+        self.product = f"{parameters.table.name} decoder, {self.family}"
+
+    def circuit(self) -> Any:
+        given = self.parameters
+        if given.lanes == 1:
+            return SerialDecoder(given)
+        if not given.packed:
+            return ParallelDecoder(given, stages_of(given))
+        return DirectPackedDecoder(given) if packer_is_buffer(given.table, given.lanes) else PackedDecoder(given)
+
+    def golden(self) -> Golden:
+        return IncrementalDecoder(table=self.parameters.table)
+
+    def bulk_golden(self) -> BulkGolden | None:
+        from utf8fpga.model.packets import PacketDecoder  # It requires NumPy.
+
+        try:
+            return PacketDecoder(self.parameters.table, causes=self.parameters.kind)
+        except TableError:  # It is for tables of bytes.
+            return None
+
+    def comparable(self, symbol: Any) -> Word:
+        return Word(symbol.code_point, symbol.error if self.parameters.kind else symbol.error is not None)
+
+    def observed(self, fields: Mapping[str, int]) -> Word:
+        error, code_point = bool(fields["error"]), fields["code_point"]
+        if not self.parameters.kind:
+            return Word(code_point, error)
+        kind = ErrorKind(fields["kind"]) if fields["kind"] else None
+        if error != (kind is not None):
+            name = kind.name if kind else "NONE"
+            raise InvalidArgumentError(f"the error flag is {fields['error']}, but the kind is Kind.{name}")
+        return Word(code_point, kind)
+
+    def as_bytes(self, symbols: Iterable[Any]) -> bytes:
+        return encode([symbol.code_point for symbol in symbols])
+
+    def label(self, symbol: Any) -> str:
+        return symbol.error.name.replace("_", " ").lower() if symbol.error else f"U+{symbol.code_point:04X}"
+
+    @property
+    def title(self) -> str:
+        given = self.parameters
+        order = [] if given.lanes == 1 else ["packed" if given.packed else "sparse"]
+        return ", ".join([self.family, counted(given.lanes, "lane"), *order, *given.words(without=("lanes", "packed"))])
+
+
+class UnitEntry(CoreEntry[P]):
+    """The cores whose output symbols are code units, those of `target`, with a flag."""
+
+    target: Encoding
+
+    def comparable(self, symbol: Any) -> OutputUnit:
+        return OutputUnit(symbol.value, symbol.error)
+
+    def observed(self, fields: Mapping[str, int]) -> OutputUnit:
+        return OutputUnit(self.target.swapped(fields["unit"]), bool(fields["error"]))
+
+    def as_bytes(self, symbols: Iterable[Any]) -> bytes:
+        return self.target.to_bytes(symbol.value for symbol in symbols)
+
+    def label(self, symbol: Any) -> str:
+        return spell([symbol.value], self.target.table.unit_width)
+
+
+class EncoderEntry(UnitEntry[EncoderParameters]):
+    """The encoders."""
+
+    input_noun = "word"
+    input_table = UTF_32
+    notes = ("A word that is no code point of the form is encoded as U+FFFD.",)
+
+    def __init__(self, parameters: EncoderParameters) -> None:
+        super().__init__(parameters)
+        self.target = encoding_named(parameters.to)
+        self.tables = [self.target.table]
+        self.product = f"{self.target.table.name} encoder"
+
+    def circuit(self) -> Any:
+        return Encoder(self.parameters)
+
+    def golden(self) -> Golden:
+        return GoldenEncoder(self.target)
+
+
+class TranscoderEntry(UnitEntry[TranscoderParameters]):
+    """The transcoders."""
+
+    source: Encoding
+    notes = ("There is one U+FFFD for each maximal subpart of an ill-formed subsequence (D93b).",)
+
+    def __init__(self, parameters: TranscoderParameters) -> None:
+        super().__init__(parameters)
+        self.source, self.target = encoding_named(parameters.from_), encoding_named(parameters.to)
+        self.tables = list(dict.fromkeys([self.source.table, self.target.table]))
+        self.input_table = None if self.source.is_swapped else self.source.table
+        self.product = f"{self.source.table.name} to {self.target.table.name} transcoder"
+
+    def circuit(self) -> Any:
+        return Transcoder(self.parameters)
+
+    def golden(self) -> Golden:
+        return GoldenTranscoder(self.source, self.target)
+
+    def input_label(self, symbol: int) -> str:
+        return spell([self.source.swapped(symbol)], self.source.table.unit_width)
+
+
+class SanitizerEntry(UnitEntry[SanitizerParameters]):
+    """The sanitizers."""
+
+    def __init__(self, parameters: SanitizerParameters) -> None:
+        super().__init__(parameters)
+        self.input_table, self.tables = parameters.table, [parameters.table]
+        self.target = Encoding(parameters.table.name, parameters.table)
+        self.product = f"{parameters.table.name} sanitizer"
+        self._replacement = QUESTION_MARK if parameters.replace_with == "question-mark" else None
+        becomes = "becomes ? (U+003F) and" if self._replacement else "remains as it is, and"
+        self.notes = [
+            "Each unit keeps its place in the packet.",
+            f"Each unit of an ill-formed subsequence {becomes} has an error flag; all others are unchanged.",
+        ]
+
+    def circuit(self) -> Any:
+        given = self.parameters
+        return Sanitizer(given.table, given.lanes, given.optimize, self._replacement)
+
+    def golden(self) -> Golden:
+        return GoldenSanitizer(self.parameters.table, self._replacement)
+
+
+class ValidatorEntry(CoreEntry[ValidatorParameters]):
+    """The validators."""
+
+    output_noun = "report"
+    notes = (f"Numbers have {COUNTER_WIDTH} bits and saturate.",)
+
+    def __init__(self, parameters: ValidatorParameters) -> None:
+        super().__init__(parameters)
+        self.input_table, self.tables = parameters.table, [parameters.table]
+        self.product = f"{parameters.table.name} validator, a tap beside a stream"
+
+    def circuit(self) -> Any:
+        return TappedStream(self.parameters.table, self.parameters.lanes)
+
+    def golden(self) -> Golden:
+        return GoldenValidator(self.parameters.table)
+
+    def observed(self, fields: Mapping[str, int]) -> ValidatorReport:
+        well_formed, offset, kind = bool(fields["well_formed"]), fields["offset"], fields["kind"]
+        if well_formed and (offset or kind):
+            raise InvalidArgumentError(f"the packet is well-formed, but its offset is {offset}, its kind {kind}")
+        if not well_formed and not kind:
+            raise InvalidArgumentError("the packet is ill-formed, but its kind is Kind.NONE")
+        counts = fields["errors"], fields["units"], fields["code_points"]
+        if well_formed:
+            return ValidatorReport(True, None, None, *counts)
+        return ValidatorReport(False, offset, ErrorKind(kind), *counts)
+
+    def as_bytes(self, symbols: Iterable[Any]) -> bytes:
+        return b"".join(json.dumps(symbol.value._asdict()).encode() + b"\n" for symbol in symbols)
+
+    def label(self, symbol: Any) -> str:
+        report = symbol.value
+        return f"{report.kind.name} at {report.offset}".replace("_", " ").lower() if report.kind else "well-formed"
+
+
+class RemoverEntry(CoreEntry[RemoverParameters]):
+    """The null-word removers."""
+
+    input_noun = output_noun = "symbol"
+
+    def __init__(self, parameters: RemoverParameters) -> None:
+        super().__init__(parameters)
+        self.accepts_gaps = parameters.lanes > 1
+        user = f" and {parameters.user} of tuser" if parameters.user else ""
+        self.product = f"Null-word remover for symbols of {parameters.width} bits of data{user}"
+        self.notes = ["A packet may end with a beat without a symbol, as at the input."]
+        if self.accepts_gaps:
+            self.notes = [
+                "A beat is output when it is full or its packet ends.",
+                "A packet without a symbol is one beat without a symbol. So is the end of a packet if its last symbol",
+                "had filled a beat before s_axis_tlast.",
+            ]
+
+    def circuit(self) -> Any:
+        width, user = self.parameters.width, self.parameters.user
+        return Remover(data.StructLayout({"data": width, "user": user}) if user else width, self.parameters.lanes)
+
+    def golden(self) -> Golden:
+        return GoldenRemover()
+
+    def observed(self, fields: Mapping[str, int]) -> int:
+        return fields["data"] | fields["user"] << self.parameters.width if self.parameters.user else fields["value"]
+
+    def as_bytes(self, symbols: Iterable[Any]) -> bytes:
+        size = -(-(self.parameters.width + self.parameters.user) // 8)
+        return b"".join(symbol.value.to_bytes(size, "little") for symbol in symbols)
+
+
+ENTRIES: Mapping[type[CoreParameters], type[CoreEntry[Any]]] = MappingProxyType(
+    {
+        DecoderParameters: DecoderEntry,
+        EncoderParameters: EncoderEntry,
+        TranscoderParameters: TranscoderEntry,
+        SanitizerParameters: SanitizerEntry,
+        ValidatorParameters: ValidatorEntry,
+        RemoverParameters: RemoverEntry,
+    }
+)
+"""Each kind of core; the first is the default of the commands."""
+
+CORES: Mapping[str, type[CoreParameters]] = MappingProxyType({kind.core: kind for kind in ENTRIES})
+"""The class of the parameters of each kind of core, by name."""
+
+
+def entry_of(parameters: CoreParameters) -> CoreEntry[Any]:
+    """What the core with these parameters is."""
+    return ENTRIES[type(parameters)](parameters)
+
+
+def build(parameters: CoreParameters) -> Core:
+    """A new circuit of a core, an Amaranth component with the attribute `parameters`.
+
+    Raises:
+        TableError: the circuit does not support the table.
+
+    >>> build(DecoderParameters(lanes=4)).parameters.name
+    'decoder-4'
+    """
+    circuit: Core = entry_of(parameters).circuit()
+    circuit.parameters = parameters
+    return circuit
+
+
+def decoder_core(table: EncodingTable = TABLE_3_7, **parameters: Any) -> Core:
+    """The decoder for a table and the other fields of `DecoderParameters`.
+
+    Raises:
+        InvalidArgumentError: a value is out of its range.
+        TableError: the circuit does not support the table.
+
+    >>> [type(decoder_core(lanes=lanes)).__name__ for lanes in (1, 2, 8)]
+    ['SerialDecoder', 'PackedDecoder', 'DirectPackedDecoder']
+    """
+    return build(DecoderParameters(table=table, **parameters))
 
 
 def parameters_of(circuit: object) -> CoreParameters:
     """The parameters that a core was built from.
 
     Raises:
-        InvalidArgumentError: it is not a core of a kind in `CORES`.
+        InvalidArgumentError: it is not the circuit of a core.
 
-    >>> from utf8fpga.hdl.decoder.parameters import decoder_core
     >>> parameters_of(decoder_core(lanes=4, packed=False, optimize="area")).arguments()
     ['--lanes', '4', '--optimize', 'area', '--sparse']
     """
@@ -59,7 +335,7 @@ def parameters_of(circuit: object) -> CoreParameters:
 
 def is_default(kind: type[CoreParameters]) -> bool:
     """Whether a command line without the name of a core selects this kind."""
-    return kind is next(iter(CORES.values()))
+    return kind is next(iter(ENTRIES))
 
 
 def command_words(parameters: CoreParameters) -> list[str]:

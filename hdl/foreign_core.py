@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
 from utf8fpga.hdl.beats import stage_ports
-from utf8fpga.hdl.core import CoreParameters
-from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.hdl.core import CoreEntry
+from utf8fpga.hdl.cores import DecoderEntry, entry_of
 from utf8fpga.hdl.foreign import CoreError, ForeignModule, read_module
 from utf8fpga.hdl.foreign_ports import FORMS, OWN_PORTS, CheckedPorts
-from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
+from utf8fpga.hdl.parameters import DecoderParameters, TranscoderParameters
 from utf8fpga.model import TABLE_3_7, IncrementalDecoder, Practice
 from utf8fpga.model.golden import BulkGolden
 
@@ -32,11 +31,12 @@ PARTIAL = "keep selects a part of a word"
 """What it means if `ForeignCore.violation` is asserted."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _PracticeParameters(DecoderParameters):
+class _PracticeEntry(DecoderEntry):
     """A decoder whose golden function has another practice."""
 
-    practice: Practice = Practice.MAXIMAL_SUBPARTS
+    def __init__(self, practice: Practice) -> None:
+        super().__init__(DecoderParameters())
+        self.practice = practice
 
     def golden(self) -> IncrementalDecoder:
         """The golden decoder of the practice."""
@@ -102,12 +102,12 @@ class ForeignCore(wiring.Component):
         super().__init__(stage_ports(8, symbol, self.lanes, self.words) | {"violation": Out(1)})
 
     @property
-    def parameters(self) -> CoreParameters:
-        """The parameters of a core of this library that has the same golden function."""
+    def entry(self) -> CoreEntry[Any]:
+        """A core of this library, with the golden function that this core is compared with."""
         if self.ports.kind == "transcoder":
             form = self.ports.form if self.ports.form == "utf-8" else f"{self.ports.form}-le"
-            return TranscoderParameters(to=form)
-        return _PracticeParameters(practice=self._practice)
+            return entry_of(TranscoderParameters(to=form))
+        return _PracticeEntry(self._practice)
 
     @property
     def sends_empty_texts(self) -> bool:

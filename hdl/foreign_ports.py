@@ -9,9 +9,9 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
-from utf8fpga.hdl.core import field_kinds
 from utf8fpga.hdl.foreign import CoreError, printable, text_of
 from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
 
@@ -197,8 +197,14 @@ class CheckedPorts:
         yield not self.has_end and "last" in made, "output.last requires input.last: name both ports or neither"
 
 
+def _field_type(hint: Any) -> type:
+    """The type of a field's value other than None; a table is a dictionary."""
+    kind = get_args(hint)[0] if isinstance(hint, UnionType) else hint
+    return dict if get_origin(kind) is Mapping else kind
+
+
 _KEYS: dict[str, tuple[type, ...]] = {
-    name: (dict if kind is Mapping else kind,) for name, (kind, _) in field_kinds(CheckedPorts).items()
+    name: (_field_type(hint),) for name, hint in get_type_hints(CheckedPorts).items()
 } | {
     "inputs": (dict,),
     "outputs": (dict,),

@@ -94,3 +94,23 @@ class OutputUnit(NamedTuple):
 
     value: int
     error: bool
+
+
+class Word(NamedTuple):
+    """An item at the output of a decoder.
+
+    Attributes:
+        code_point: the code point; U+FFFD where ill-formed.
+        error: whether the item is ill-formed; of a decoder with `kind` the cause, or None.
+
+    >>> print(Word(0xFFFD, ErrorKind.SURROGATE), Word(0xFFFD, True), Word(0x41, False))
+    U+FFFD SURROGATE U+FFFD ERROR U+0041
+    """
+
+    code_point: int
+    error: ErrorKind | bool | None
+
+    def __str__(self) -> str:
+        if not self.error:
+            return f"U+{self.code_point:04X}"
+        return f"U+{self.code_point:04X} {self.error.name if isinstance(self.error, ErrorKind) else 'ERROR'}"

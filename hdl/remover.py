@@ -3,109 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
-
 from amaranth.hdl import Module, ShapeLike, Value
 from amaranth.lib import data, wiring
 
 from utf8fpga.hdl.beats import beat_layout, is_effective, stage_ports
-from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
-from utf8fpga.model.remover import GoldenRemover
-from utf8fpga.model.render import counted
-
-MAX_REMOVER_LANES = 64
-"""Upper bound on the lanes of a remover."""
-
-MAX_BITS = 64
-"""Upper bound on the bits of the data of a symbol, and on those of its ``tuser``."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RemoverParameters(CoreParameters):
-    """The parameters of a null-word remover.
-
-    Attributes:
-        lanes: symbols per beat, 1 to 64; default: 4.
-        width: bits of the data of a symbol, 1 to 64; default: 8.
-        user: bits of ``tuser`` for each symbol, 0 to 64; default: 0, no ``tuser``.
-
-    Raises:
-        InvalidArgumentError: a value is out of its range.
-
-    >>> RemoverParameters(lanes=8, width=16).arguments()
-    ['--lanes', '8', '--width', '16']
-    >>> RemoverParameters(user=1).name
-    'remover-4-user-1'
-    """
-
-    core: ClassVar[str] = "remover"
-    input_noun: ClassVar[str] = "symbol"
-
-    lanes: int = option(4, "Symbols per beat. Default: 4.", range=(1, MAX_REMOVER_LANES))
-    width: int = option(8, "Bits of the data of a symbol. Default: 8.", range=(1, MAX_BITS), metavar="BITS")
-    user: int = option(
-        0,
-        "Bits of tuser for each symbol. Default: 0, no tuser.",
-        range=(0, MAX_BITS),
-        metavar="BITS",
-    )
-
-    def build(self) -> Remover:
-        """The circuit."""
-        return Remover(self)
-
-    def golden(self) -> GoldenRemover:
-        """The symbols as they are."""
-        return GoldenRemover()
-
-    def words(self, without: Collection[str] = ()) -> list[str]:
-        """As for other cores, but always with the number of lanes: ``remover-4``."""
-        lanes = [] if "lanes" in without else [f"{self.lanes}"]
-        return [*lanes, *super().words({*without, "lanes"})]
-
-    @property
-    def symbol(self) -> ShapeLike:
-        """The shape of a symbol: a number, or with `user` a structure of `data` and `user`."""
-        return data.StructLayout({"data": self.width, "user": self.user}) if self.user else self.width
-
-    @property
-    def accepts_gaps(self) -> bool:
-        """True with several lanes."""
-        return self.lanes > 1
-
-    def observed(self, fields: Mapping[str, int]) -> int:
-        """The symbol as one number, with `user` in the upper bits."""
-        return fields["data"] | fields["user"] << self.width if self.user else fields["value"]
-
-    def as_bytes(self, symbols: Iterable[Any]) -> bytes:
-        """The symbols, each in as many bytes as it needs, the low bits first."""
-        size = -(-(self.width + self.user) // 8)
-        return b"".join(symbol.value.to_bytes(size, "little") for symbol in symbols)
-
-    @property
-    def series(self) -> str:
-        """The core and the bits of a symbol."""
-        return f"remover, {self.width + self.user} bits"
-
-    def description(self) -> list[str]:
-        """What becomes of symbols, and the sizes."""
-        lanes = counted(self.lanes, "symbol")
-        user = f" and {self.user} of tuser" if self.user else ""
-        return [f"Null-word remover, {lanes} per cycle, each with {self.width} bits of data{user}."]
-
-    def notes(self) -> list[str]:
-        """When an output beat is closed."""
-        if self.lanes == 1:
-            return ["A packet may end with a beat without a symbol, as at the input."]
-        return [
-            "A beat is output when it is full or its packet ends.",
-            "A packet without a symbol is one beat without a symbol. So is the end of a packet if its last symbol had",
-            "filled a beat before s_axis_tlast.",
-        ]
 
 
 class Remover(wiring.Component):
@@ -125,7 +28,7 @@ class Remover(wiring.Component):
     enter. There is no combinational path through it.
 
     Args:
-        parameters: the parameters that it is built from.
+        symbol: the shape of a symbol.
 
     Attributes:
         accepts_gaps: an input beat may have gaps.
@@ -138,9 +41,8 @@ class Remover(wiring.Component):
 
     packed = True
 
-    def __init__(self, parameters: RemoverParameters) -> None:
-        self.parameters, symbol = parameters, parameters.symbol
-        self.lanes = lanes = parameters.lanes
+    def __init__(self, symbol: ShapeLike, lanes: int) -> None:
+        self.lanes = lanes
         super().__init__(stage_ports(symbol, symbol, lanes))
         # A packer moves structures.
         moved = symbol if isinstance(symbol, data.StructLayout) else data.StructLayout({"value": symbol})

@@ -3,119 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar
-
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 
 from utf8fpga.hdl.beats import is_effective, stage_ports
-from utf8fpga.hdl.core import TableParameters, option
-from utf8fpga.hdl.decoder.parameters import MAX_LANES, OPTIMIZE, OPTIMIZE_HELP
 from utf8fpga.hdl.fifo import CreditFifo
-from utf8fpga.hdl.payloads import OutputUnit, unit_layout
+from utf8fpga.hdl.payloads import unit_layout
 from utf8fpga.hdl.window import Window, any_of
-from utf8fpga.model import GENERALISED_UTF_8, RFC_2279, TABLE_3_7, UTF_16, EncodingTable, spell
-from utf8fpga.model.encoder import CodeUnit
-from utf8fpga.model.render import counted
-from utf8fpga.model.sanitizer import QUESTION_MARK, GoldenSanitizer
-
-_TABLES = tuple(table.name for table in (TABLE_3_7, UTF_16, RFC_2279, GENERALISED_UTF_8))
-
-REPLACEMENTS = ("question-mark", "none")
-"""What each unit of an ill-formed subsequence becomes."""
+from utf8fpga.model import EncodingTable
 
 _FEW = 16
 """Upper bound on the lanes whose window reaches the clock without registers behind the third units."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SanitizerParameters(TableParameters):
-    """The parameters of a sanitizer.
-
-    Attributes:
-        table: the encoding form; default: UTF-8.
-        lanes: code units per beat, 1 to 256; default: 1.
-        optimize: ``speed`` (default), or ``area``, a window without registers.
-        replace_with: what each unit of an ill-formed subsequence becomes: ``question-mark`` (default), U+003F, or
-            ``none``: it remains as it is. The error flag is set in both cases.
-
-    Raises:
-        InvalidArgumentError: a value is out of its range.
-        TypeError: `table` is not an `EncodingTable`.
-
-    >>> SanitizerParameters(lanes=8, replace_with="none").arguments()
-    ['--lanes', '8', '--replace-with', 'none']
-    """
-
-    core: ClassVar[str] = "sanitizer"
-
-    table: EncodingTable = option(TABLE_3_7, "The encoding form.", choices=_TABLES)
-    lanes: int = option(1, "Code units per beat.", range=(1, MAX_LANES))
-    optimize: str = option("speed", OPTIMIZE_HELP, choices=OPTIMIZE)
-    replace_with: str = option(
-        "question-mark",
-        "What each unit of an ill-formed subsequence becomes: ? (U+003F), or none: it remains as it is.",
-        choices=REPLACEMENTS,
-        named=True,
-    )
-
-    output_noun = "code unit"
-
-    def build(self) -> Sanitizer:
-        """The circuit.
-
-        Raises:
-            TableError: the window does not support the table.
-        """
-        return Sanitizer(self)
-
-    @property
-    def replacement(self) -> int | None:
-        """The unit in place of each ill-formed one; None: it remains as it is."""
-        return QUESTION_MARK if self.replace_with == "question-mark" else None
-
-    @property
-    def cuts(self) -> tuple[str, ...]:
-        """The steps of the window with registers behind them."""
-        if self.optimize == "area":
-            return ()
-        return ("features", "pairs", "ends") if self.lanes <= _FEW else ("features", "pairs", "thirds", "ends")
-
-    def golden(self) -> GoldenSanitizer:
-        """The golden sanitizer."""
-        return GoldenSanitizer(self.table, self.replacement)
-
-    def comparable(self, symbol: CodeUnit) -> OutputUnit:
-        """The unit and its flag."""
-        return OutputUnit(symbol.value, symbol.error)
-
-    def observed(self, fields: Mapping[str, int]) -> OutputUnit:
-        """The unit and its flag."""
-        return OutputUnit(fields["unit"], bool(fields["error"]))
-
-    def as_bytes(self, symbols: Iterable[CodeUnit]) -> bytes:
-        """The units, each with its low byte first."""
-        size = -(-self.table.unit_width // 8)
-        return b"".join(symbol.value.to_bytes(size, "little") for symbol in symbols)
-
-    def label(self, symbol: OutputUnit) -> str:
-        """The unit in hexadecimal."""
-        return spell([symbol.value], self.table.unit_width)
-
-    def description(self) -> list[str]:
-        """The table and the sizes."""
-        units = counted(self.lanes, "code unit")
-        return [
-            f"{self.table.name} sanitizer, {units} per cycle in the same places of the packet.",
-            f"Generated from: {self.table.source}.",
-        ]
-
-    def notes(self) -> list[str]:
-        """What becomes of ill-formed text."""
-        becomes = "becomes ? (U+003F) and" if self.replacement else "remains as it is, and"
-        return [f"Each unit of an ill-formed subsequence {becomes} has an error flag; all others are unchanged."]
+def _cuts(lanes: int, optimize: str) -> tuple[str, ...]:
+    """The steps of the window with registers behind them."""
+    if optimize == "area":
+        return ()
+    return ("features", "pairs", "ends") if lanes <= _FEW else ("features", "pairs", "thirds", "ends")
 
 
 class Sanitizer(wiring.Component):
@@ -132,7 +37,8 @@ class Sanitizer(wiring.Component):
     Structure: a `Window`; the beats whose last units later ones may still complete; a `CreditFifo`.
 
     Args:
-        parameters: the parameters that it is built from.
+        optimize: ``speed``, or ``area``, a window without registers.
+        replacement: the unit in place of each ill-formed one; None: it remains as it is.
 
     Ports:
         input: stream of `beat_layout`, with code units.
@@ -145,11 +51,11 @@ class Sanitizer(wiring.Component):
     packed = True
     reset_cycles = 0
 
-    def __init__(self, parameters: SanitizerParameters) -> None:
-        self.parameters, self.lanes = parameters, parameters.lanes
-        self.width = width = parameters.table.unit_width
+    def __init__(self, table: EncodingTable, lanes: int, optimize: str, replacement: int | None) -> None:
+        self.lanes, self.replacement = lanes, replacement
+        self.width = width = table.unit_width
         super().__init__(stage_ports(width, unit_layout(width), self.lanes))
-        self.window = Window(parameters.table, self.lanes, parameters.cuts)
+        self.window = Window(table, lanes, _cuts(lanes, optimize))
         self.waiting_beats = -(-self.window.reach // self.lanes)
         self.fifo = CreditFifo(self.lanes * (width + 2) + 1, width + 2)
         self.latency = self.window.latency + self.waiting_beats + 2
@@ -243,8 +149,8 @@ class Sanitizer(wiring.Component):
         bits: list[Value] = []
         for lane in range(self.lanes):
             unit, is_error = entry["units"].word_select(lane, self.width), entry["error"][lane]
-            if self.parameters.replacement is not None:
-                unit = Mux(is_error, self.parameters.replacement, unit)
+            if self.replacement is not None:
+                unit = Mux(is_error, self.replacement, unit)
             bits += [unit, is_error, entry["keep"][lane]]
         m.d.comb += [self.fifo.entry.eq(Cat(*bits, entry["last"])), self.fifo.stored.eq(stored)]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from amaranth.lib.wiring import In
 
-from utf8fpga.hdl import CoreParameters, DecoderParameters, axi_signature, axi_verilog
+from utf8fpga.hdl import CoreParameters, DecoderParameters, axi_signature, axi_verilog, build
 
 try:
     from litex.gen import LiteXModule
@@ -62,7 +62,7 @@ class Utf8Core(LiteXModule):
         directory: str | Path = "build",
         clock_domain: str = "sys",
     ) -> None:
-        self.parameters, core = parameters, parameters.build()
+        self.parameters, core = parameters, build(parameters)
         ports = axi_signature(core).members
         name = f"utf8_{parameters.name.replace('-', '_')}" if name is None else name
         text = axi_verilog(core, name)

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from utf8fpga.hdl import Core, CoreParameters
+from utf8fpga.hdl import Core, CoreEntry
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.render import counted
@@ -62,7 +62,7 @@ class StreamOptions:
         separate_ends: for each text, whether `last` is in a beat without symbols. It always is where the text is empty.
         null_beats: for each input beat, whether it is a null beat; otherwise it is the next beat of the texts.
         gaps: for each lane of the beats of the texts, whether it has no symbol; only for a core that accepts gaps, see
-            `CoreParameters.accepts_gaps`.
+            `CoreEntry.accepts_gaps`.
 
     Raises:
         InvalidArgumentError: a pattern is empty, or has no False, which only `separate_ends` may.
@@ -232,17 +232,18 @@ class BeatEncoder:
     Lanes without a symbol have the value `absent`: a core that does not ignore them fails.
 
     Attributes:
-        absent: `CoreParameters.absent_symbol`, or all bits 1 where that is None.
+        absent: the last unit that continues a sequence; all bits 1 without a table.
     """
 
-    def __init__(self, core: Core, parameters: CoreParameters) -> None:
+    def __init__(self, core: Core, entry: CoreEntry[Any]) -> None:
         layout = core.input.payload.shape()
         self._lanes, self._width = core.lanes, symbol_width(core)
         self._symbols: int = layout["symbols"].offset
         self._keep: int = layout["keep"].offset
         self._last: int = layout["last"].offset
-        absent = parameters.absent_symbol
-        self.absent = (1 << self._width) - 1 if absent is None else absent
+        self.absent = (1 << self._width) - 1
+        if (table := entry.input_table) is not None:
+            self.absent = max(table.rows, key=lambda row: len(row.units)).units[-1].last
 
     def __call__(self, beat: Beat) -> int:
         """The payload of a beat."""
@@ -275,8 +276,8 @@ def output_fields(core: Core) -> dict[str, tuple[int, int]]:
 class SymbolReader:
     """Takes the output beats of a core apart into symbols."""
 
-    def __init__(self, core: Core, parameters: CoreParameters) -> None:
-        self._parameters = parameters
+    def __init__(self, core: Core, entry: CoreEntry[Any]) -> None:
+        self._entry = entry
         layout = core.output.payload.shape()
         size = Shape.cast(symbol_shape(core.output)).width
         self._lanes = [
@@ -291,7 +292,7 @@ class SymbolReader:
         ]
 
     def __call__(self, payload: int, lane: int) -> Any:
-        """The symbol in a lane of an output beat, see `CoreParameters.observed`; None where `keep` of the lane is 0.
+        """The symbol in a lane of an output beat, see `CoreEntry.observed`; None where `keep` of the lane is 0.
 
         Raises:
             ContractError: the flags of the lane contradict each other.
@@ -303,7 +304,7 @@ class SymbolReader:
                 raise ContractError(f"the error flag of word {lane} is set, but there is no word")
             return None
         try:
-            return self._parameters.observed(values)
+            return self._entry.observed(values)
         except InvalidArgumentError as error:
             raise ContractError(str(error)) from None
 

@@ -28,7 +28,7 @@ _LATE = 1 << 20
 
 def bulk_golden(simulation: Simulation) -> BulkGolden | None:
     """The fast golden function of a core that `BulkComparison` can use; None: there is none."""
-    golden = simulation.parameters.bulk_golden()
+    golden = simulation.entry.bulk_golden()
     if golden is None or symbol_width(simulation.core) != 8 or not simulation.model.can_gather:
         return None
     return golden
@@ -86,7 +86,7 @@ class BulkComparison:
     def __init__(self, simulation: Simulation, options: StreamOptions = PLAIN) -> None:
         golden = bulk_golden(simulation)
         assert golden is not None
-        self._golden, self._parameters = golden, simulation.parameters
+        self._golden, self._entry = golden, simulation.entry
         self._session = simulation.model.session(gathers=True, **vars(options))
         self._fields = output_fields(simulation.core)
         self._parts: deque[_Part] = deque()
@@ -191,7 +191,7 @@ class BulkComparison:
         if word is not None:
             values = {name: word >> at & (1 << width) - 1 for name, (at, width) in self._fields.items()}
             try:
-                simulated = self._parameters.observed(values)
+                simulated = self._entry.observed(values)
             except InvalidArgumentError as error:
                 reason = str(error)
         return BulkDifferenceError(list(self._places(output)), simulated, reason)
@@ -205,7 +205,7 @@ class BulkComparison:
                 return
 
     def _places_in(self, part: _Part, output: int) -> Iterator[_Place]:
-        golden = self._parameters.golden()
+        golden = self._entry.golden()
         found: list[_Place] = []
         first, count = 0, part.first_output
         for end in [*part.ends.tolist(), len(part.symbols)]:
@@ -213,7 +213,7 @@ class BulkComparison:
             number = output - count
             if 0 <= number <= len(symbols):
                 offset = sum(symbol.length for symbol in symbols[:number])
-                expected = self._parameters.comparable(symbols[number]) if symbols[number:] else None
+                expected = self._entry.comparable(symbols[number]) if symbols[number:] else None
                 found.append(_Place(part.symbols[first:end], offset, expected))
             elif number < 0:
                 break

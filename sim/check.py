@@ -185,8 +185,8 @@ class _Comparison:
     """The offset of the next item in the text."""
 
     def __post_init__(self) -> None:
-        self.parameters = self.simulation.parameters
-        self.golden = self.parameters.golden()
+        self.entry = self.simulation.entry
+        self.golden = self.entry.golden()
         self.expected: deque[Any] = deque()
         self.early: deque[OutputSymbol] = deque()
         self.recent = deque(maxlen=4 * (_REPLAY_UNITS + self.simulation.core.lanes))
@@ -202,7 +202,7 @@ class _Comparison:
         except ContractError as error:
             expected, simulated, reason = (self.expected[0] if self.expected else None), None, str(error)
         offset = len(self.recent) - (self.sent - self.offset)
-        wanted = None if expected is None else self.parameters.comparable(expected)
+        wanted = None if expected is None else self.entry.comparable(expected)
         return described(self.simulation, tuple(self.recent), self.options, offset, wanted, simulated, reason)
 
     def presented(self, beat: Beat) -> None:
@@ -230,7 +230,7 @@ class _Comparison:
         """Compare the symbols that both have returned."""
         while self.early and self.expected:
             wanted, item = self.expected.popleft(), self.early.popleft()
-            if item != self.parameters.comparable(wanted):
+            if item != self.entry.comparable(wanted):
                 raise _DifferenceError(wanted, item)
             self.offset += wanted.length
             if self.on_item:
@@ -247,7 +247,7 @@ def described(
     reason: str = "",
 ) -> Mismatch:
     """A `Mismatch` with its replay command, if there is one."""
-    parameters, width = simulation.parameters, symbol_width(simulation.core)
+    parameters, width = simulation.entry.parameters, symbol_width(simulation.core)
     words = command_words(parameters)
     core, arguments = (words[:1], words[1:]) if words[:1] == [parameters.core] else ([], words)
     replay = ["utf8fpga", "simulate", *core, "--hex", _as_hex(units, width), *arguments, *options.arguments]

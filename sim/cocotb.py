@@ -21,9 +21,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
+from utf8fpga.hdl import build
 from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
-from utf8fpga.hdl.core import CoreParameters
+from utf8fpga.hdl.parameters import CoreParameters
 from utf8fpga.hdl.verilog.bench_vectors import expected_at_ports, report_fields
 from utf8fpga.model import InvalidArgumentError, Item, decode
 from utf8fpga.model.vectors import vectors
@@ -298,7 +299,7 @@ class CoreBench(_Bench):
     """
 
     def __init__(self, dut: Any, parameters: CoreParameters, *, period: int | None = 10) -> None:
-        self._core, self._dut = parameters.build(), dut
+        self._core, self._dut = build(parameters), dut
         self._given, self._is_tap = SymbolPorts.of(self._core.input), hasattr(self._core, "tap")
         self._made = None if self._is_tap else SymbolPorts.of(self._core.output)
         self._layout, self._reports = report_fields(self._core), Queue[int]()

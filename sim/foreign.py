@@ -48,7 +48,7 @@ class ForeignSimulation:
 
     def __init__(self, core: ForeignCore) -> None:
         self.core = core
-        self._model = CompiledModel(core, core.parameters)
+        self._model = CompiledModel(core, core.entry)
 
     def run(
         self,

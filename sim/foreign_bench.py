@@ -81,7 +81,7 @@ def _shown(text: str) -> str:
 
 def _beats(core: ForeignCore, failure: Failure) -> Iterator[int]:
     """The input beats of a failure: last, keep and bytes, the last ones in the low bits."""
-    encode = BeatEncoder(core, core.parameters)
+    encode = BeatEncoder(core, core.entry)
     for text in failure.texts:
         yield from map(encode, text_beats(text, core.lanes))
 

@@ -9,7 +9,7 @@ from itertools import chain, cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, OutputSymbol, Word, parameters_of
+from utf8fpga.hdl import Core, CoreEntry, DecoderParameters, OutputSymbol, Word, build, entry_of, parameters_of
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.beats import (
     PLAIN,
@@ -58,16 +58,16 @@ class Simulation:
     takes a synthesis to build, and has no waveforms at all.
 
     Args:
-        core: the core. The symbols of its output are those of `CoreParameters.observed`. Default: a serial decoder of
+        core: the core. The symbols of its output are those of `CoreEntry.observed`. Default: a serial decoder of
             UTF-8 with `kind`.
-        parameters: its parameters; default: see `parameters_of`.
+        entry: what it is compared with; default: that of its parameters.
         engine: ``python``, ``compiled`` or ``netlist``.
         netlist: what the engine `netlist` simulates; default: the netlist of iCE40 after synthesis. It has no effect
             on other engines.
 
     Attributes:
         core: the core.
-        parameters: its parameters.
+        entry: what it is compared with.
         engine: the name of the engine.
         netlist: what the engine `netlist` simulates.
         symbol: the function that reads the symbol in a lane of an output beat.
@@ -79,17 +79,17 @@ class Simulation:
     def __init__(
         self,
         core: Core | None = None,
-        parameters: CoreParameters | None = None,
+        entry: CoreEntry[Any] | None = None,
         *,
         engine: str = ENGINES[0],
         netlist: Netlist = _NETLIST,
     ) -> None:
         if engine not in ENGINES:
             raise InvalidArgumentError(f"engine {engine!r} is not one of {', '.join(ENGINES)}")
-        self.core = core or DecoderParameters(kind=True).build()
-        self.parameters = parameters or parameters_of(self.core)
+        self.core = core or build(DecoderParameters(kind=True))
+        self.entry = entry or entry_of(parameters_of(self.core))
         self.engine, self.netlist = engine, netlist
-        self.symbol = SymbolReader(self.core, self.parameters)
+        self.symbol = SymbolReader(self.core, self.entry)
         self._engines: dict[str, Engine] = {}
 
     def on(self, engine: str) -> Simulation:
@@ -98,7 +98,7 @@ class Simulation:
         Raises:
             InvalidArgumentError: there is no engine of that name.
         """
-        other = Simulation(self.core, self.parameters, engine=engine, netlist=self.netlist)
+        other = Simulation(self.core, self.entry, engine=engine, netlist=self.netlist)
         other._engines = self._engines
         return other
 
@@ -124,12 +124,12 @@ class Simulation:
     def _engine(self, name: str) -> Engine:
         # Created in the first run, since that takes time.
         if name not in self._engines:
-            self._engines[name] = create_engine(name, self.core, self.parameters, self.netlist)
+            self._engines[name] = create_engine(name, self.core, self.entry, self.netlist)
         return self._engines[name]
 
     def expected(self, text: Iterable[int]) -> list[OutputSymbol]:
         """The symbols of the golden function for `text`, in the form of this core's symbols."""
-        return [self.parameters.comparable(symbol) for symbol in self.parameters.golden().process(text, final=True)]
+        return [self.entry.comparable(symbol) for symbol in self.entry.golden().process(text, final=True)]
 
     def run(self, texts: Iterable[Iterable[int]], *, vcd: Path | None = None, **streams: Unpack[StreamWords]) -> Run:
         """Send `texts` back to back to the core, each as one packet, and collect the output.
@@ -169,8 +169,8 @@ class Simulation:
         Raises:
             InvalidArgumentError: the core does not accept gaps. When a text is read: see `run`.
         """
-        if any(options.gaps) and not self.parameters.accepts_gaps:
-            name = self.parameters.name
+        if any(options.gaps) and not self.entry.accepts_gaps:
+            name = self.entry.parameters.name
             raise InvalidArgumentError(f"gaps {list(options.gaps)!r}, but {name} does not accept gaps: leave them out")
         width, gaps, ends = symbol_width(self.core), cycle(options.gaps), cycle(options.separate_ends)
         of_texts = (
@@ -245,6 +245,6 @@ def simulate(
     except TypeError:
         several = cast("Iterable[Iterable[int]]", texts)
     streams = {each.name: options.pop(each.name) for each in fields(StreamOptions) if each.name in options}
-    core = DecoderParameters(kind=True, **options).build()
+    core = build(DecoderParameters(kind=True, **options))
     result = Simulation(core, engine=engine, netlist=netlist).run(several, vcd=vcd, **streams)
     return cast("list[list[Word]]", result.texts)

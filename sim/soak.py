@@ -12,7 +12,7 @@ from time import monotonic
 
 import numpy as np
 
-from utf8fpga.hdl import CoreParameters
+from utf8fpga.hdl import CoreParameters, build
 from utf8fpga.sim import check
 from utf8fpga.sim.beats import ContractError
 from utf8fpga.sim.bulk import BulkComparison, BulkDifferenceError, bulk_golden
@@ -78,8 +78,8 @@ def soak(
     Returns:
         What was processed, and the first difference, reduced as by `compare`; None where there is none.
     """
-    parameters = simulation.parameters
-    is_fast = simulation.engine != "python" and not parameters.accepts_gaps and bool(bulk_golden(simulation))
+    entry = simulation.entry
+    is_fast = simulation.engine != "python" and not entry.accepts_gaps and bool(bulk_golden(simulation))
     size = _ROUND if is_fast else _SLOW_ROUND
     totals, begun, following = Totals(), monotonic(), seed
     # Results are collected in order.
@@ -111,13 +111,13 @@ def _begun_round(
     """A function that returns the result of a round, which begins at once in an executor."""
     if executor is None:
         return partial(_round, simulation, seed, is_fast, corpus)
-    built = simulation.parameters, simulation.engine, simulation.netlist
+    built = simulation.entry.parameters, simulation.engine, simulation.netlist
     return executor.submit(_built_round, *built, seed, is_fast, corpus).result
 
 
 @lru_cache(maxsize=1)
 def _simulation(parameters: CoreParameters, engine: str, netlist: Netlist) -> Simulation:
-    return Simulation(parameters.build(), parameters, engine=engine, netlist=netlist)
+    return Simulation(build(parameters), engine=engine, netlist=netlist)
 
 
 def _built_round(
@@ -128,7 +128,7 @@ def _built_round(
 
 def _round(simulation: Simulation, seed: int, is_fast: bool, corpus: bytes) -> tuple[Totals, Mismatch | None]:
     """One round: what it has processed, and the first difference."""
-    given = traffic_for(simulation.core, simulation.parameters, seed, _ROUND if is_fast else _SLOW_ROUND, corpus)
+    given = traffic_for(simulation.core, simulation.entry, seed, _ROUND if is_fast else _SLOW_ROUND, corpus)
     cycles, mismatch = (_fast_round if is_fast else _slow_round)(simulation, given)
     return Totals(1, len(given.ends), len(given.symbols), cycles), mismatch
 

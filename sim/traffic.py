@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from utf8fpga.hdl import Core, CoreParameters
+from utf8fpga.hdl import Core, CoreEntry
 from utf8fpga.model import EncodingTable
 from utf8fpga.sim.beats import PLAIN, StreamOptions, symbol_width
 from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
@@ -108,16 +108,16 @@ def traffic(
     return Traffic(symbols, ends, StreamOptions(input_pauses, output_pauses, separate_ends, null_beats, gaps))
 
 
-def traffic_for(core: Core, parameters: CoreParameters, seed: int, size: int, corpus: bytes) -> Traffic:
+def traffic_for(core: Core, entry: CoreEntry[Any], seed: int, size: int, corpus: bytes) -> Traffic:
     """`traffic` for the input of a core; gaps only if the parameters accept them."""
     return traffic(
         seed,
         size,
         corpus=corpus,
-        table=parameters.input_table,
+        table=entry.input_table,
         width=symbol_width(core),
         lanes=core.lanes,
-        has_gaps=parameters.accepts_gaps,
+        has_gaps=entry.accepts_gaps,
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from utf8fpga.cli.demo import TEXTS, demo_text
 from utf8fpga.formal.aiger import aig_of
-from utf8fpga.hdl import DecoderParameters, axi_rtlil, command_words, module_name
+from utf8fpga.hdl import DecoderParameters, axi_rtlil, build, command_words, module_name
 from utf8fpga.model import CATALOGUE, RFC_2279, TABLE_3_7, EncodingTable, ErrorKind, Practice
 from utf8fpga.model.render import render
 from utf8fpga.model.vectors import DOCUMENTS, vectors
@@ -173,7 +173,7 @@ def circuit(table: EncodingTable, title: str) -> dict[str, Any]:
         title: one of `CIRCUITS`.
     """
     parameters = DecoderParameters(table=table, **CIRCUITS[title])
-    core = parameters.build()
+    core = build(parameters)
     aig = aig_of(axi_rtlil(core), top=module_name(core))
     return {
         "table": table.name,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from canvas import Picture
 
-from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl import DecoderParameters, build
 from utf8fpga.model import TABLE_3_7, ErrorKind, Item, decode
 from utf8fpga.sim import Simulation
 
@@ -24,7 +24,7 @@ DAMAGED = b"\xc3\xa9\xe1\x80A\xf0\x9f\x98\x80\xe2\x82\xac\xc0\xaf\xc3\x9f"
 def decoder() -> Picture:
     """Bytes in, code points out: a packed decoder of four lanes, simulated on `DAMAGED`."""
     lanes = 4
-    run = Simulation(DecoderParameters(lanes=lanes, optimize="area", packed=True).build()).run([DAMAGED])
+    run = Simulation(build(DecoderParameters(lanes=lanes, optimize="area", packed=True))).run([DAMAGED])
     items = list(decode(DAMAGED))
     assert [item.code_point for item in run.texts[0]] == [item.code_point for item in items]
     rows = [

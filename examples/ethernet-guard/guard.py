@@ -13,7 +13,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, fifo, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl import RemoverParameters, TranscoderParameters
+from utf8fpga.hdl import RemoverParameters, TranscoderParameters, build
 
 LANES = 4
 """Bytes of a beat at both sides."""
@@ -72,11 +72,11 @@ class Guard(wiring.Component):
 
     def _write(self, m: Module, port: Any, packets: Any, write: Signal, has_room: Value) -> dict[str, Value]:
         """Repair, and write to the memory. A datagram that is not output is overwritten by the next one."""
-        m.submodules.transcoder = transcoder = TranscoderParameters(lanes=LANES).build()
+        m.submodules.transcoder = transcoder = build(TranscoderParameters(lanes=LANES))
         m.submodules.beside = beside = fifo.SyncFIFOBuffered(width=17, depth=64)
         given, text = self.input.payload, transcoder.input
         # Between the beats of the transcoder there may be gaps, between those of the remover there are none.
-        m.submodules.remover = remover = RemoverParameters(lanes=WORD, width=9).build()
+        m.submodules.remover = remover = build(RemoverParameters(lanes=WORD, width=9))
         repaired, valid = remover.output.payload, remover.output.valid
         m.d.comb += [
             *(text.payload.symbols[lane].eq(given.bytes[lane]) for lane in range(LANES)),

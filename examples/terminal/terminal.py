@@ -14,7 +14,7 @@ from uart import UartReceiver
 from unifont import LOST
 from video import PIXEL, ScreenMemory, Video
 
-from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl import DecoderParameters, build
 
 DIVISOR = 25
 """The cycles of a bit of the UART: 1,000,000 baud at 25 MHz."""
@@ -54,7 +54,7 @@ class Terminal(wiring.Component):
         m.submodules.reader = reader = GlyphReader(self._memory, FLASH_BASE)
         m.submodules.video = video = Video()
         m.submodules.buffer = buffer = SyncFIFOBuffered(width=_ENTRY.size, depth=DEPTH)
-        m.submodules.decoder = decoder = DecoderParameters(optimize="area", kind=True).build()
+        m.submodules.decoder = decoder = build(DecoderParameters(optimize="area", kind=True))
         m.submodules.controls = controls = Controls()
         m.submodules.screen = screen = Screen()
         m.submodules.memory = memory = ScreenMemory()

@@ -10,7 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from utf8fpga.hdl import DecoderParameters, axi_verilog
+from utf8fpga.hdl import DecoderParameters, axi_verilog, build
 
 TILE = Path(__file__).parent / "tile"
 
@@ -18,7 +18,7 @@ TILE = Path(__file__).parent / "tile"
 def make(folder: Path) -> None:
     """Write the project into a new folder."""
     shutil.copytree(TILE, folder, ignore=shutil.ignore_patterns("sim_build", "results.xml", "*.vcd", "__pycache__"))
-    decoder = axi_verilog(DecoderParameters(kind=True, optimize="area").build())
+    decoder = axi_verilog(build(DecoderParameters(kind=True, optimize="area")))
     (folder / "src" / "utf8_decoder.v").write_text(decoder, encoding="utf-8")
 
 

@@ -25,6 +25,7 @@ from utf8fpga.formal.reference_dfa import Slot
 from utf8fpga.formal.top import Top
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.beats import is_effective
+from utf8fpga.hdl.decoder.pipeline import slots_of
 from utf8fpga.hdl.decoder.window import BeatWindow, ItemWindow, RowWindow
 from utf8fpga.hdl.decoder.window_logic import Lanes, Stage, Window
 from utf8fpga.hdl.fan_out import LateReset
@@ -297,7 +298,7 @@ class _Bench(Elaboratable):
     def _is(self, slot: Slot, item: Value) -> Value:
         """The bits of an item are those of the reference."""
         decoder = self.decoder
-        layout = decoder.parameters.slots_layout
+        layout = slots_of(decoder.parameters)
         one = layout["slots"].shape.elem_shape
         found = data.View(one, item)
         alike = [found.error == slot.word.error, found.code_point == slot.word.code_point]

@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 
+from utf8fpga.hdl.decoder.pipeline import item_of, ports_of, stages_of
 from utf8fpga.hdl.decoder.window import HeldWindow
 from utf8fpga.hdl.packer.packer import Packer
+from utf8fpga.hdl.parameters import DecoderParameters
 from utf8fpga.hdl.payloads import beat_of_slots
-
-if TYPE_CHECKING:
-    from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
 
 class DirectPackedDecoder(wiring.Component):
@@ -41,14 +38,14 @@ class DirectPackedDecoder(wiring.Component):
 
     def __init__(self, parameters: DecoderParameters) -> None:
         self.parameters, self.lanes = parameters, parameters.lanes
-        self.stages = parameters.stages
+        self.stages = stages_of(parameters)
         self.window = HeldWindow(parameters, self.stages)
-        self.packer = Packer(parameters.item_layout, self.lanes, ahead=self.window.cycles, lends=True)
+        self.packer = Packer(item_of(parameters), self.lanes, ahead=self.window.cycles, lends=True)
         self.latency = self.window.cycles + self.packer.latency
         self.reset_cycles = self.packer.reset_cycles
         self.stall_cycles = max(self.packer.stall_cycles, self.reset_cycles)
         self.drain_cycles = self.packer.capacity + self.latency + 2
-        super().__init__(parameters.ports)
+        super().__init__(ports_of(parameters))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
+from utf8fpga.hdl.decoder.pipeline import item_of, ports_of, stages_of
 from utf8fpga.hdl.packer.packer import Packer
-
-if TYPE_CHECKING:
-    from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.hdl.parameters import DecoderParameters
 
 
 class PackedDecoder(Chain):
@@ -25,11 +23,11 @@ class PackedDecoder(Chain):
     packed = True
 
     def __init__(self, parameters: DecoderParameters) -> None:
-        self.sparse = ParallelDecoder(replace(parameters, packed=False), parameters.stages, keeps_empty=True)
-        self.packer = Packer(parameters.item_layout, parameters.lanes)
-        super().__init__(parameters, {"decoder": self.sparse, "packer": self.packer}, parameters.ports)
+        self.sparse = ParallelDecoder(replace(parameters, packed=False), stages_of(parameters), keeps_empty=True)
+        self.packer = Packer(item_of(parameters), parameters.lanes)
+        super().__init__(parameters, {"decoder": self.sparse, "packer": self.packer}, ports_of(parameters))
 
     @property
     def stall_cycles(self) -> int:
         """See `Core.stall_cycles`: the packer may still be in its reset."""
-        return self.sparse.stall_cycles + max(self.packer.stall_cycles, self.packer.reset_cycles)
+        return int(self.sparse.stall_cycles + max(self.packer.stall_cycles, self.packer.reset_cycles))

@@ -3,21 +3,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from amaranth.hdl import Module
 from amaranth.lib import data, wiring
 
 from utf8fpga.hdl.beats import is_effective
-from utf8fpga.hdl.decoder.pipeline import PipelineStages
+from utf8fpga.hdl.decoder.pipeline import PipelineStages, ports_of, slots_of
 from utf8fpga.hdl.decoder.window import BeatWindow, RowWindow
 from utf8fpga.hdl.memory_buffer import MemoryBuffer, RowBuffer
+from utf8fpga.hdl.parameters import DecoderParameters
 from utf8fpga.hdl.payloads import beat_of_slots
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.sliced_buffer import SlicedBuffer
-
-if TYPE_CHECKING:
-    from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
 
 def buffer_of(stages: PipelineStages, layout: data.StructLayout) -> RegisterBuffer | RowBuffer:
@@ -78,12 +74,12 @@ class ParallelDecoder(wiring.Component):
             self.window = BeatWindow(parameters, stages, keeps_empty=self.keeps_empty)
         else:
             self.window = RowWindow(parameters, stages)
-        self.item_buffer = buffer_of(stages, parameters.slots_layout)
+        self.item_buffer = buffer_of(stages, slots_of(parameters))
         self.latency = stages.latency
         self.reset_cycles = self.item_buffer.reset_cycles
         self.stall_cycles = max(self.item_buffer.stall_cycles, self.reset_cycles)
         self.drain_cycles = self.item_buffer.capacity + self.latency + 2
-        super().__init__(parameters.ports)
+        super().__init__(ports_of(parameters))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

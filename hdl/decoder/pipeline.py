@@ -4,8 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from amaranth.lib import data
+
+from utf8fpga.hdl.beats import stage_ports
 from utf8fpga.hdl.memory_buffer import MemoryBuffer
+from utf8fpga.hdl.parameters import DecoderParameters
+from utf8fpga.hdl.payloads import item_layout, slots_layout
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 from utf8fpga.model import EncodingTable
@@ -112,3 +118,25 @@ class PipelineStages:
         These are the input, the stages of the window with that in front of them, the beat that is held and its items.
         """
         return len(self.steps) + 4
+
+
+def stages_of(parameters: DecoderParameters) -> PipelineStages:
+    """The register stages of a parallel decoder."""
+    is_wide = is_fastest(parameters.lanes, packed=parameters.packed)
+    setting = "fastest" if is_wide and parameters.optimize == "speed" else parameters.optimize
+    return PipelineStages.of(parameters.table, parameters.lanes, setting)
+
+
+def item_of(parameters: DecoderParameters) -> data.StructLayout:
+    """An item at the output of a decoder."""
+    return item_layout(parameters.table, kind=parameters.kind)
+
+
+def slots_of(parameters: DecoderParameters) -> data.StructLayout:
+    """A beat of items inside a parallel decoder."""
+    return slots_layout(item_of(parameters), parameters.lanes)
+
+
+def ports_of(parameters: DecoderParameters) -> dict[str, Any]:
+    """The streams of a decoder."""
+    return stage_ports(parameters.table.unit_width, item_of(parameters), parameters.lanes)

@@ -4,20 +4,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 
-from utf8fpga.hdl.beats import is_effective
+from utf8fpga.hdl.beats import is_effective, stage_ports
 from utf8fpga.hdl.commented import commented, named
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
-from utf8fpga.hdl.payloads import Kind
+from utf8fpga.hdl.parameters import DecoderParameters
+from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.pipeline import loaded
 from utf8fpga.model import REPLACEMENT_CHARACTER
-
-if TYPE_CHECKING:
-    from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
 
 class SerialDecoder(wiring.Component):
@@ -74,7 +71,7 @@ class SerialDecoder(wiring.Component):
         if parameters.kind:
             self.control.check_kinds()
         self.latency = self.drain_cycles = 3 if self.is_fast else 1
-        super().__init__(parameters.ports)
+        super().__init__(stage_ports(table.unit_width, item_layout(table, kind=parameters.kind), 1))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

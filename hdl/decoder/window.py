@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -18,15 +18,13 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective
 from utf8fpga.hdl.commented import commented
+from utf8fpga.hdl.decoder.pipeline import PipelineStages, slots_of
 from utf8fpga.hdl.decoder.window_logic import Stage, Window, WindowControl, any_of
 from utf8fpga.hdl.fan_out import FanOut
+from utf8fpga.hdl.parameters import DecoderParameters
 from utf8fpga.hdl.payloads import Kind
 from utf8fpga.hdl.pipeline import Pipeline, loaded
 from utf8fpga.model import REPLACEMENT_CHARACTER
-
-if TYPE_CHECKING:
-    from utf8fpga.hdl.decoder.parameters import DecoderParameters
-    from utf8fpga.hdl.decoder.pipeline import PipelineStages
 
 
 @dataclass(frozen=True)
@@ -193,7 +191,7 @@ class BeatWindow(ItemWindow):
 
     def __init__(self, parameters: DecoderParameters, stages: PipelineStages, *, keeps_empty: bool = False) -> None:
         self.keeps_empty = keeps_empty
-        ports = {"run": In(stages.pauses), "slots": Out(parameters.slots_layout), "slots_valid": Out(1)}
+        ports = {"run": In(stages.pauses), "slots": Out(slots_of(parameters)), "slots_valid": Out(1)}
         super().__init__(parameters, stages, ports, always_ready=False)
 
     @cached_property
@@ -288,7 +286,7 @@ class RowWindow(ItemWindow):
         # With as many lanes as slices are for, the nets to the resets are too long for the clock.
         self.resets_words = stages.words and stages.buffer == "memory"
 
-        item = parameters.slots_layout["slots"].shape.elem_shape
+        item = slots_of(parameters)["slots"].shape.elem_shape
         ports = {
             "late_reset": In(2),
             "row": Out(data.ArrayLayout(item, parameters.lanes - 1)),
@@ -366,7 +364,7 @@ class HeldWindow(ItemWindow):
         self.cycles = steps + 1
         # From the first stage on, since the function in front of it is long.
         self.advance = FanOut(max(0, steps - 1), doubles=steps > 1)
-        ports = {"late_reset": In(2), "slots": Out(parameters.slots_layout), "slots_valid": Out(1)}
+        ports = {"late_reset": In(2), "slots": Out(slots_of(parameters)), "slots_valid": Out(1)}
         super().__init__(parameters, stages, ports)
 
     @cached_property

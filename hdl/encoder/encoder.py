@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from amaranth.hdl import Cat, Value
 
 from utf8fpga.hdl.beats import lanes_of, stage_ports
@@ -12,11 +10,9 @@ from utf8fpga.hdl.chain import Chain, Join
 from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
+from utf8fpga.hdl.parameters import EncoderParameters
 from utf8fpga.hdl.payloads import unit_layout
-from utf8fpga.model.encodings import Encoding
-
-if TYPE_CHECKING:
-    from utf8fpga.hdl.encoder.parameters import EncoderParameters
+from utf8fpga.model.encodings import Encoding, encoding_named
 
 
 def in_byte_order(unit: Value, encoding: Encoding) -> Value:
@@ -47,7 +43,7 @@ class Encoder(Chain):
     packed = True
 
     def __init__(self, parameters: EncoderParameters) -> None:
-        lanes, target = parameters.lanes, parameters.target
+        lanes, target = parameters.lanes, encoding_named(parameters.to)
         logic = EncoderLogic.of_bits(target.table, WORD_BITS)
         self.slots = slots_for(logic)
         self.encoder: UnitQueue | ParallelEncoder

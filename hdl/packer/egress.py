@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import data
@@ -13,9 +13,6 @@ from utf8fpga.hdl.fan_out import FanOut, are_many
 from utf8fpga.hdl.memory_buffer import Level, MemoryBuffer
 from utf8fpga.hdl.packer.store import BANK_BITS
 from utf8fpga.hdl.payloads import beat_of_slots
-
-if TYPE_CHECKING:
-    from utf8fpga.hdl.packer.packer import Packer
 
 _MIN_DEPTH = 1 << BANK_BITS
 """Rows of a memory that need no more cells than fewer rows."""
@@ -55,7 +52,7 @@ class DirectEgress:
 
     depth = room = _MIN_DEPTH
 
-    def __init__(self, packer: Packer, slots: data.StructLayout) -> None:
+    def __init__(self, packer: Any, slots: data.StructLayout) -> None:
         self._packer, self._slots = packer, slots
         written = packer.words_written
         self.overrun, self.capacity = written + packer.ahead, self.depth
@@ -70,14 +67,14 @@ class DirectEgress:
         self._complete = packer.pipeline.at(packer.closed.closed, written)
 
     @staticmethod
-    def _threshold(packer: Packer) -> int:
+    def _threshold(packer: Any) -> int:
         # Besides the rows that later beats reach, there are the one that makes it too many, and one that was open.
-        return _MIN_DEPTH - (packer.words_written + packer.ahead) - 2
+        return int(_MIN_DEPTH - (packer.words_written + packer.ahead) - 2)
 
     @staticmethod
-    def fits(packer: Packer) -> bool:
+    def fits(packer: Any) -> bool:
         """Whether beats are accepted in each cycle while one row is at the output in each."""
-        return packer.lanes <= _MOST_LANES and DirectEgress._threshold(packer) >= 1
+        return bool(packer.lanes <= _MOST_LANES) and DirectEgress._threshold(packer) >= 1
 
     @property
     def pauses_next(self) -> Value:
@@ -125,7 +122,7 @@ class BufferedEgress:
         buffer: of rows, in front of the output.
     """
 
-    def __init__(self, packer: Packer, slots: data.StructLayout) -> None:
+    def __init__(self, packer: Any, slots: data.StructLayout) -> None:
         self._packer, decided, late = packer, packer.closed.decided, are_many(packer.lanes)
         self.complete = max(decided + 1, packer.network.cycle - _READ_CYCLES)
         self._completed = packer.pipeline.at(packer.closed.closed, self.complete)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from amaranth.hdl import Value
 
 from utf8fpga.hdl.beats import lanes_of, stage_ports
@@ -17,11 +15,9 @@ from utf8fpga.hdl.encoder.encoder import in_byte_order, units_in_order
 from utf8fpga.hdl.encoder.logic import EncoderLogic
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
+from utf8fpga.hdl.parameters import DecoderParameters, TranscoderParameters
 from utf8fpga.hdl.payloads import item_layout, unit_layout
-from utf8fpga.model.encodings import Encoding
-
-if TYPE_CHECKING:
-    from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
+from utf8fpga.model.encodings import Encoding, encoding_named
 
 
 def _from_order(encoding: Encoding) -> Join:
@@ -56,16 +52,17 @@ class Transcoder(Chain):
     is_elaborated_backwards = True
 
     def __init__(self, parameters: TranscoderParameters) -> None:
-        source, target, lanes = parameters.given, parameters.target, parameters.lanes
+        source, target, lanes = encoding_named(parameters.from_), encoding_named(parameters.to), parameters.lanes
         # With one lane it is smaller to make U+FFFD of ill-formed items in the encoder.
         replacement, table = lanes > 1, source.table
+        decoder = DecoderParameters(table=table, lanes=lanes, packed=False, optimize=parameters.optimize)
         self.decoder: SerialDecoder | ParallelDecoder
         if lanes == 1:
-            self.decoder = SerialDecoder(parameters.decoder, replacement=replacement)
+            self.decoder = SerialDecoder(decoder, replacement=replacement)
         else:
             # Not all transcoders reach the clock with fewer stages.
             setting = "fastest" if parameters.optimize == "speed" else parameters.optimize
-            self.decoder = ParallelDecoder(parameters.decoder, PipelineStages.of(table, lanes, setting))
+            self.decoder = ParallelDecoder(decoder, PipelineStages.of(table, lanes, setting))
         symbol = item_layout(table)
         logic = EncoderLogic.behind(table, target.table, marks=not replacement)
         self.slots = slots = slots_for(logic, table)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 
@@ -12,10 +10,7 @@ from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.validator.report import report_layout, tap_ports
 from utf8fpga.hdl.validator.summary import BeatSummary
 from utf8fpga.hdl.validator.totals import PacketTotals
-
-if TYPE_CHECKING:
-    from utf8fpga.hdl.validator.parameters import ValidatorParameters
-
+from utf8fpga.model import EncodingTable
 
 _CUTS = ("features", "pairs", "ends")
 """The register stages of the window."""
@@ -48,9 +43,8 @@ class ValidatorTap(wiring.Component):
         TableError: see `WindowControl.of` and `WindowControl.kind_of_unit`.
     """
 
-    def __init__(self, parameters: ValidatorParameters) -> None:
-        self.parameters, self.lanes = parameters, parameters.lanes
-        table, lanes = parameters.table, parameters.lanes
+    def __init__(self, table: EncodingTable, lanes: int) -> None:
+        self.lanes = lanes
         self.items = Items(table, lanes, _CUTS)
         self.summary = BeatSummary(self.items)
         self.totals = PacketTotals(self.summary.group.shape())

@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import fifo, wiring
 
 from utf8fpga.hdl.beats import is_effective, stage_ports
-
-if TYPE_CHECKING:
-    from utf8fpga.hdl.validator.parameters import ValidatorParameters
+from utf8fpga.hdl.validator.tap import ValidatorTap
+from utf8fpga.model import EncodingTable
 
 _SLACK = 4
 """Reports that the buffer holds in addition to those in flight in the tap, so that packets of one beat are not
@@ -39,10 +36,10 @@ class TappedStream(wiring.Component):
     reset_cycles = 0
     stall_cycles = 2
 
-    def __init__(self, parameters: ValidatorParameters) -> None:
-        self.tap = tap = parameters.tap()
-        self.parameters, self.lanes = parameters, parameters.lanes
-        super().__init__(stage_ports(parameters.table.unit_width, tap.report.shape(), self.lanes, 1))
+    def __init__(self, table: EncodingTable, lanes: int) -> None:
+        self.lanes = lanes
+        self.tap = tap = ValidatorTap(table, lanes)
+        super().__init__(stage_ports(table.unit_width, tap.report.shape(), lanes, 1))
 
     # No attributes, since the registers of the tap are made at their first use.
 

@@ -10,8 +10,8 @@ from string import Template
 from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core
-from utf8fpga.hdl.cores import parameters_of
-from utf8fpga.hdl.remover import RemoverParameters
+from utf8fpga.hdl.cores import entry_of, parameters_of
+from utf8fpga.hdl.parameters import RemoverParameters
 from utf8fpga.hdl.verilog.writer import WrittenModule
 
 
@@ -54,7 +54,7 @@ def axi_assertions(
         reset=module.resets,
         lanes=lanes_of(core.input),
         size=given.size,
-        gaps=int(parameters_of(core).accepts_gaps),
+        gaps=int(entry_of(parameters_of(core)).accepts_gaps),
         payload=_joined(ports, "s_axis_t"),
         payload_bits=_bits(ports, "s_axis_t"),
     )

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core
-from utf8fpga.hdl.cores import parameters_of
-from utf8fpga.hdl.validator.parameters import ValidatorParameters
+from utf8fpga.hdl.cores import entry_of, parameters_of
+from utf8fpga.hdl.parameters import ValidatorParameters
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.validator import GoldenValidator
 from utf8fpga.model.vectors import boundary_texts, entries, memory_file, vectors
@@ -41,17 +41,19 @@ def expected_at_ports(core: Core, units: Sequence[int]) -> PortPacket:
     Args:
         units: the input symbols, as numbers of the bits of ``s_axis_tdata`` and, above them, of ``s_axis_tuser``.
     """
-    parameters, target, report = parameters_of(core), parameters_of(core).encodings[1], None
+    parameters, report = parameters_of(core), None
+    entry = entry_of(parameters)
     if isinstance(parameters, ValidatorParameters):
         (golden,) = GoldenValidator(parameters.table).process(units, final=True)
         values = {name: int(value or 0) for name, value in golden.value._asdict().items()}
         layout = report_fields(core)
         report = sum(values[str(name)] << field.offset for name, field in layout)
-    symbols = [] if hasattr(core, "tap") else parameters.golden().process(units, final=True)
+    symbols = [] if hasattr(core, "tap") else entry.golden().process(units, final=True)
     found = []
     for symbol in symbols:
         value = symbol.code_point if hasattr(symbol, "code_point") else symbol.value
-        found.append((value if target is None else target.swapped(value), bool(getattr(symbol, "error", None))))
+        value = value if entry.target is None else entry.target.swapped(value)
+        found.append((value, bool(getattr(symbol, "error", None))))
     return PortPacket(found, report)
 
 
@@ -73,9 +75,9 @@ def data_bits(core: Core) -> int:
 
 def _texts(core: Core) -> Iterator[tuple[str, Sequence[int]]]:
     """The texts by name."""
-    parameters, given = parameters_of(core), SymbolPorts.of(core.input)
-    source = parameters.encodings[0]
-    table = parameters.input_table if source is None else source.table
+    entry, given = entry_of(parameters_of(core)), SymbolPorts.of(core.input)
+    source = entry.source
+    table = entry.input_table if source is None else source.table
     if table is None:
         yield from _any_symbols(lanes_of(core.input), given.bits + given.user_bits)
         return

@@ -11,10 +11,9 @@ from typing import Any
 
 from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
-from utf8fpga.hdl.core import Core, CoreParameters
-from utf8fpga.hdl.cores import parameters_of
-from utf8fpga.hdl.decoder.parameters import DecoderParameters
-from utf8fpga.hdl.encoder.parameters import UnitParameters
+from utf8fpga.hdl.core import Core, CoreEntry
+from utf8fpga.hdl.cores import entry_of, parameters_of
+from utf8fpga.hdl.parameters import DecoderParameters, EncoderParameters, TranscoderParameters
 from utf8fpga.model import ErrorKind
 from utf8fpga.model.render import counted
 
@@ -34,10 +33,10 @@ def header(
         paths: for each output port the input ports from which there is a combinational path to it.
         reset: the name of the reset port.
     """
-    parameters = parameters_of(core)
-    values = [f"{key} {'none' if value is None else value}" for key, value in parameters.as_dict().items()]
+    entry = entry_of(parameters_of(core))
+    values = [f"{key} {value}" for key, value in entry.parameters.as_dict().items()]
     lines = [
-        *parameters.description(),
+        *entry.description(),
         f"Command: {shlex.join(['utf8fpga', 'generate', *command])}",
         *_wrapped(f"Parameters: {', '.join(values)}"),
         f"Written by utf8fpga {version('utf8fpga')}",
@@ -46,8 +45,8 @@ def header(
         "",
         *(_tap_port_lines(core.tap, reset) if hasattr(core, "tap") else _port_lines(core, reset)),
         "",
-        *(_tap_timing_lines(core.tap, reset) if hasattr(core, "tap") else _timing_lines(core, reset, parameters)),
-        *parameters.notes(),
+        *(_tap_timing_lines(core.tap, reset) if hasattr(core, "tap") else _timing_lines(core, reset, entry)),
+        *entry.notes,
         "",
         *_path_lines(ports, paths),
         "",
@@ -69,22 +68,23 @@ def _clock_lines(reset: str, column: int) -> Iterator[str]:
 
 
 def _port_lines(core: Core, reset: str) -> Iterator[str]:
-    parameters, made, source = parameters_of(core), SymbolPorts.of(core.output), SymbolPorts.of(core.input)
+    entry, made, source = entry_of(parameters_of(core)), SymbolPorts.of(core.output), SymbolPorts.of(core.input)
     lanes, outputs = lanes_of(core.input), lanes_of(core.output)
-    given, wanted = parameters.input_noun, parameters.output_noun
+    given, wanted = entry.input_noun, entry.output_noun
     order = "contiguous from word 0" if core.packed else "in order, with gaps"
     yield from _clock_lines(reset, 16)
     yield f"s_axis_tdata    {counted(lanes, given)}{_FIRST * (lanes > 1)}"
     if source.bits < 8 * source.size:
         yield f"                {8 * source.size} bits each, of which those above the low {source.bits} are ignored"
-    yield from _keep_lines(parameters, source)
+    yield from _keep_lines(entry, source)
     if source.users:
         yield f"s_axis_tuser    {counted(source.user_bits, 'bit')} per {given}"
     yield "s_axis_tlast    the packet ends after this beat"
     yield f"m_axis_tdata    {counted(outputs, wanted)}, {8 * made.size} bits each" + (
         f"; {order}" if outputs > 1 else ""
     )
-    is_partial = core.packed and outputs > 1 and isinstance(parameters, DecoderParameters | UnitParameters)
+    waits = isinstance(entry.parameters, DecoderParameters | EncoderParameters | TranscoderParameters)
+    is_partial = core.packed and outputs > 1 and waits
     yield f"m_axis_tkeep    {'1' * made.size} for each {wanted} that is present{';' * is_partial}"
     if is_partial:
         yield f"                fewer than all {wanted}s also without m_axis_tlast, as before a pause of the input"
@@ -158,11 +158,11 @@ def _template_lines(ports: Mapping[str, tuple[str, int]]) -> Iterator[str]:
         yield f"    .{port}(){comma}".ljust(column) + f"// {direction} {counted(width, 'bit')}"
 
 
-def _keep_lines(parameters: CoreParameters, source: SymbolPorts) -> Iterator[str]:
-    given, ones = parameters.input_noun, "1" * source.size
-    where = "in any lanes of any beat" if parameters.accepts_gaps else "contiguous from bit 0"
+def _keep_lines(entry: CoreEntry[Any], source: SymbolPorts) -> Iterator[str]:
+    given, ones = entry.input_noun, "1" * source.size
+    where = "in any lanes of any beat" if entry.accepts_gaps else "contiguous from bit 0"
     yield f"s_axis_tkeep    {ones} for each {given} that is present, {where};"
-    if not parameters.accepts_gaps:
+    if not entry.accepts_gaps:
         yield f"                fewer than all {given}s only with s_axis_tlast;"
     yield f"                none with s_axis_tlast ends the packet without a {given};"
     yield f"                a beat with neither a {given} nor s_axis_tlast has no effect"
@@ -190,13 +190,13 @@ def _meaning(name: str, wanted: str) -> str:
     return f"the cause of the error: {kinds}; 0 if well-formed"
 
 
-def _timing_lines(core: Core, reset: str, parameters: CoreParameters) -> Iterator[str]:
+def _timing_lines(core: Core, reset: str, entry: CoreEntry[Any]) -> Iterator[str]:
     latency, drain_cycles = core.latency, core.drain_cycles
     reset_cycles, stall_cycles = core.reset_cycles, core.stall_cycles
     fills = (
         ", and from the one that fills or ends its output beat," if core.packed and lanes_of(core.output) > 1 else ""
     )
-    if parameters.accepts_gaps:
+    if entry.accepts_gaps:
         fills = ", and from the one that fills or ends each beat with it,"
     yield from _wrapped(
         f"Latency: at most {counted(latency, 'cycle')} from the beat that determines a symbol{fills} to the symbol,"
@@ -214,13 +214,13 @@ def _timing_lines(core: Core, reset: str, parameters: CoreParameters) -> Iterato
         stalls = f"for at most {most} in a row while no output beat waits for m_axis_tready"
         stalls += (
             f", and only after {reset} or after a beat has waited."
-            if isinstance(parameters, DecoderParameters)
+            if isinstance(entry.parameters, DecoderParameters)
             else "."
         )
     rate = "one beat per cycle, whatever the input"
-    if (growth := parameters.growth(core)) > 1:
+    if (growth := entry.growth(core)) > 1:
         rate = (
-            f"one beat per cycle as long as no more {parameters.output_noun}s are made than are output per cycle, one"
+            f"one beat per cycle as long as no more {entry.output_noun}s are made than are output per cycle, one"
             f" beat in {growth} cycles on the worst input"
         )
     yield from _wrapped(f"Throughput: {rate}; s_axis_tready is low {stalls}")

@@ -12,8 +12,8 @@ from typing import Any
 from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core
-from utf8fpga.hdl.cores import parameters_of
-from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.hdl.cores import entry_of, parameters_of
+from utf8fpga.hdl.parameters import DecoderParameters
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors, data_bits, report_fields
 from utf8fpga.hdl.verilog.writer import WrittenModule
 from utf8fpga.model import TABLE_3_7
@@ -44,6 +44,7 @@ def axi_testbench(
         InvalidArgumentError: `name` is not valid.
     """
     parameters, is_tap, report = parameters_of(core), hasattr(core, "tap"), report_fields(core)
+    entry = entry_of(parameters)
     name, _, ports, words = module = WrittenModule.of(core, name, reset_low)
     given, made = SymbolPorts.of(core.input), None if is_tap else SymbolPorts.of(core.output)
     verilog, testbench = _shown(verilog, f"{name}.v"), _shown(testbench, f"{name}_bench.v")
@@ -55,21 +56,21 @@ def axi_testbench(
     report_bits = 1 if report is None else report.size
     text = files("utf8fpga.hdl.verilog").joinpath("testbench.v").read_text(encoding="utf-8")
     return Template(text).substitute(
-        product=f"a {parameters.core} with {counted(lanes, parameters.input_noun)} per cycle",
+        product=f"a {parameters.core} with {counted(lanes, entry.input_noun)} per cycle",
         command=module.command,
         files=shlex.join([verilog, testbench]),
         vectors=vectors_command,
         vectors_shown=_in_string(vectors_command).replace("%", "%%"),
         vectors_file=_in_string(vectors),
         name=name,
-        noun="word" if isinstance(parameters, DecoderParameters) else parameters.output_noun,
+        noun="word" if isinstance(parameters, DecoderParameters) else entry.output_noun,
         entries=sum(not line.startswith("//") for line in bench_vectors(core).splitlines()),
         width=width,
         lanes=lanes,
         size=given.size,
         bits=given.bits,
         user=max(1, given.user_bits),
-        gaps=int(parameters.accepts_gaps),
+        gaps=int(entry.accepts_gaps),
         tap=int(is_tap),
         out_lanes=1 if is_tap else lanes_of(core.output),
         out_size=1 if made is None else made.size,

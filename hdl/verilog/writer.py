@@ -55,11 +55,7 @@ class WrittenModule(NamedTuple):
         name = default if name is None else name
         check_module_name(name)
         words = [*command_words(parameters_of(core)), *(["--name", name] if name != default else [])]
-        flags = {
-            "--kind": getattr(core.parameters, "kind", False),
-            "--reset-low": reset_low,
-        }
-        words += [flag for flag, is_set in flags.items() if is_set]
+        words += ["--reset-low"] if reset_low else []
         members = axi_signature(core, reset_low=reset_low).members
         ports = {port: ("input" if each.flow is In else "output", each.shape) for port, each in members.items()}
         return WrittenModule(name, reset_low, ports, words)

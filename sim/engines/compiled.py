@@ -22,7 +22,7 @@ from typing import Any, Unpack
 
 from amaranth.hdl import ClockDomain, Module, Shape, Value
 
-from utf8fpga.hdl import Core, CoreParameters, parameters_of
+from utf8fpga.hdl import Core, CoreEntry, entry_of, parameters_of
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.hdl.foreign_core import PARTIAL, ForeignCore
 from utf8fpga.model import InvalidArgumentError
@@ -37,7 +37,8 @@ from utf8fpga.sim.beats import (
     output_fields,
     patience_of,
 )
-from utf8fpga.sim.engines import Events, gates, native
+from utf8fpga.sim.engines import gates, native
+from utf8fpga.sim.engines.engine import Events
 
 _BUFFER_BYTES = 1 << 20
 """Upper bound on the bytes of output payloads per call, unless one call has less than `_FEWEST_BEATS`."""
@@ -453,7 +454,7 @@ class CompiledModel:
     model at once: a library is put in place whole. A cache that cannot be written is not used.
 
     Args:
-        parameters: those of the core; default: see `parameters_of`.
+        entry: what the core is; default: that of its parameters.
         cache: the folder of the cache; default: `native.default_cache`.
         circuit: the function that makes a circuit of the core in RTLIL; default: the RTLIL itself.
 
@@ -466,12 +467,12 @@ class CompiledModel:
     def __init__(
         self,
         core: Core,
-        parameters: CoreParameters | None = None,
+        entry: CoreEntry[Any] | None = None,
         *,
         cache: Path | None = None,
         circuit: Callable[[str], native.Circuit] = native.Rtlil,
     ) -> None:
-        self.encode = BeatEncoder(core, parameters or parameters_of(core))
+        self.encode = BeatEncoder(core, entry or entry_of(parameters_of(core)))
         self.constants = _constants(core, self.encode.absent)
         width = self.constants["IN_SYMBOL_BITS"]
         self.patience = patience_of(core)

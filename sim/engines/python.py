@@ -13,9 +13,9 @@ from typing import Any
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
-from utf8fpga.hdl import Core, CoreParameters
+from utf8fpga.hdl import Core, CoreEntry
 from utf8fpga.sim.beats import Beat, BeatEncoder, ContractError, StreamOptions, endless_output, is_null, patience_of
-from utf8fpga.sim.engines import Events
+from utf8fpga.sim.engines.engine import Events
 from utf8fpga.sim.waveform import recorded
 
 _CLOCK_PERIOD = 10e-9
@@ -25,9 +25,9 @@ _CLOCK_PERIOD = 10e-9
 class PythonEngine:
     """A core in Amaranth's simulator, elaborated once; see `Engine`."""
 
-    def __init__(self, core: Core, parameters: CoreParameters) -> None:
-        self._core, self._name = core, parameters.core
-        self._encode = BeatEncoder(core, parameters)
+    def __init__(self, core: Core, entry: CoreEntry[Any]) -> None:
+        self._core, self._name = core, entry.parameters.core
+        self._encode = BeatEncoder(core, entry)
         self._play: Callable[[Any], Any] | None = None
 
     @cached_property

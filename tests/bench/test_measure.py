@@ -41,7 +41,7 @@ from utf8fpga.bench.measure import (
     tool_versions,
 )
 from utf8fpga.bench.plot import PlotError, drawn_digest, lanes_plot, plotted_lines
-from utf8fpga.hdl import DecoderParameters, axi_rtlil
+from utf8fpga.hdl import DecoderParameters, axi_rtlil, build
 from utf8fpga.hdl.toolchain import ToolFailedError
 
 HX8K, UP5K, ECP5, ECP5_8 = DEVICES.values()
@@ -299,7 +299,7 @@ def test_error_in_the_log_of_yosys_is_reported(tmp_path: Path, monkeypatch: pyte
 
 
 def test_the_digest_depends_on_the_logic_and_not_on_names() -> None:
-    design = axi_rtlil(DecoderParameters().build())
+    design = axi_rtlil(build(DecoderParameters()))
     digest = circuit_digest(design)
     assert circuit_digest(re.sub(r"\\(continued|gathered|opens)\b", r"\\\1_renamed", design)) == digest
     assert circuit_digest(re.sub(r"^ +attribute .doc .*\n", "", design, flags=re.MULTILINE)) == digest

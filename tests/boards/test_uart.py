@@ -20,7 +20,7 @@ from support.oracle import refusal
 
 from utf8fpga.boards.protocol import WordFlag, escaped
 from utf8fpga.boards.uart_core import UartCore
-from utf8fpga.hdl import DecoderParameters, EncoderParameters, TranscoderParameters
+from utf8fpga.hdl import DecoderParameters, EncoderParameters, TranscoderParameters, build
 from utf8fpga.hdl.uart import UartReceiver, UartTransmitter, uart_divisor
 from utf8fpga.model import EncodingTable, Range, Row
 from utf8fpga.model.practices import IncrementalDecoder
@@ -247,7 +247,7 @@ def test_latency_from_the_last_byte_to_the_word(core: DecoderParameters) -> None
         middles.append(IDLE + (sum(bits for _, bits in segments) - 0.5) * DIVISOR)
         segments.append((1, 50))
     starts = run(segments, core=core).starts
-    latency = 7 + core.build().latency
+    latency = 7 + build(core).latency
     assert len(starts) == len(middles)
     assert all(0 < start - middle <= latency for start, middle in zip(starts, middles, strict=True))
 

@@ -347,7 +347,7 @@ utf-16-be?
     simulate --soak 0kB | --soak '0kB' compares nothing: give more than 0
     simulate remover --width 4 --hex '0F 10' | \
 code unit 16 at offset 1 of text 0 is not an integer of 4 bits: give one in 0..0xf
-    generate validator --kind | --kind is for decoders, not for the core validator
+    generate validator --kind | --kind is an option of the core decoder: generate decoder --kind ...
     prove validator --lanes 2 | the proofs have no reference for a validator: it is simulated
     prove serial-area --optimize speed | configuration 'serial-area' is a whole decoder: leave out the options that \
 choose one
@@ -432,7 +432,7 @@ class Faulty(SerialDecoder):
 
 @pytest.fixture
 def faulty_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("utf8fpga.hdl.decoder.parameters.SerialDecoder", Faulty)
+    monkeypatch.setattr("utf8fpga.hdl.cores.SerialDecoder", Faulty)
 
 
 @pytest.mark.smoke
@@ -446,7 +446,7 @@ def test_mismatch_is_reported_with_the_shortest_input_and_a_replay_command(tmp_p
         "utf8fpga: the decoder differs from the model at offset 0 of ED A0",
         "  model:     U+FFFD SURROGATE",
         "  simulated: U+FFFD INCOMPLETE",
-        "  replay:    utf8fpga simulate --hex 'ED A0' --vcd mismatch.vcd",
+        "  replay:    utf8fpga simulate --hex 'ED A0' --kind --vcd mismatch.vcd",
     ]
     assert not out.exists()
     assert wave.exists()

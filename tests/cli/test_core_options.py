@@ -14,7 +14,7 @@ from support.command import utf8fpga
 
 from utf8fpga.cli.main import cli
 from utf8fpga.hdl import CORES, DecoderParameters
-from utf8fpga.hdl.core import option_word
+from utf8fpga.hdl.parameters import option_word
 
 TAKING_A_CORE = ["generate", "simulate", "prove", "bench"]
 WORDS = {"simulate": ["--hex", "41"]}

@@ -16,7 +16,7 @@ from support.javascript import Page, extension
 from support.oracle import BOUNDARY, items_of
 
 from utf8fpga.formal.aiger import aig_of
-from utf8fpga.hdl import DecoderParameters, axi_rtlil, module_name
+from utf8fpga.hdl import DecoderParameters, axi_rtlil, build, module_name
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, decode
 
 DATA = extension("try_data")
@@ -97,7 +97,7 @@ def test_the_circuits_of_other_tables_decode_them(page: Page, table: EncodingTab
 
 
 def test_the_graph_is_that_of_the_design(page: Page) -> None:
-    core = DecoderParameters(optimize="area").build()
+    core = build(DecoderParameters(optimize="area"))
     aig = aig_of(axi_rtlil(core), top=module_name(core))
     pairs = page("Array.from(circuits[0].left, (left, at) => [left, circuits[0].right[at]])")
     assert [tuple(pair) for pair in pairs] == aig.gates
@@ -194,7 +194,7 @@ def test_columns_are_all_cycles_and_leave_out_those_without_a_transfer(page: Pag
 @pytest.mark.parametrize("number", [SMALLEST, PIPELINED, PACKED], ids=list(DATA.CIRCUITS))
 def test_an_item_is_output_within_the_specified_latency(page: Page, number: int) -> None:
     latency = page("circuits[number].latency", number=number)
-    assert latency == DecoderParameters(**list(DATA.CIRCUITS.values())[number]).build().latency
+    assert latency == build(DecoderParameters(**list(DATA.CIRCUITS.values())[number])).latency
     # One beat with the whole packet: it determines the item.
     first = "utf8fpga.transfers(run(number, [65], {}), stream)[0]"
     sent, received = (page(first, number=number, stream=stream) for stream in ("s_axis", "m_axis"))

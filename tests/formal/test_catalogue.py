@@ -28,7 +28,7 @@ from utf8fpga.formal.netlist import FAMILIES, equal_netlist, equal_verilog
 from utf8fpga.formal.properties import JUDGES, Property, cover_targets
 from utf8fpga.formal.reference_dfa import Reference
 from utf8fpga.formal.runner import Question, harness_aig, prove
-from utf8fpga.hdl import DecoderParameters, axi_rtlil, decoder_core
+from utf8fpga.hdl import DecoderParameters, axi_rtlil, build, decoder_core
 from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.payloads import Kind
@@ -70,7 +70,7 @@ def test_a_chain_is_proved_only_if_each_of_its_stages_is(
     verdicts: tuple[bool | None, bool | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of_stages, of_chain = iter(verdicts), runner._prove.dispatch(Chain)
-    core = DecoderParameters(lanes=2).build()
+    core = build(DecoderParameters(lanes=2))
     monkeypatch.setattr(runner, "_prove", lambda _, question: [question.result("induction", next(of_stages))])
     (result,) = of_chain(core, Question(Configuration.of(core.parameters), Property.STEADY, 1))
     assert not result.proved

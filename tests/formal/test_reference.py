@@ -15,7 +15,8 @@ from support.benches import run_benches
 
 from utf8fpga.formal.reference import FiniteReference
 from utf8fpga.hdl.beats import beat_layout
-from utf8fpga.hdl.core import CoreParameters
+from utf8fpga.hdl.core import CoreEntry
+from utf8fpga.hdl.parameters import CoreParameters
 from utf8fpga.model.golden import FiniteGolden, Symbol
 
 LANES = 3
@@ -51,25 +52,24 @@ class Escapes:
 @dataclass(frozen=True, kw_only=True)
 class DummyParameters(CoreParameters):
     core: ClassVar[str] = "dummy"
-    kind: type[Escapes] = Escapes
 
+
+class DummyEntry(CoreEntry[DummyParameters]):
     def golden(self) -> FiniteGolden:
-        return self.kind()
+        return Escapes()
 
 
 class Dummy(wiring.Component):
     lanes = LANES
 
-    def __init__(self, parameters: DummyParameters, bits: int = BITS) -> None:
-        self.parameters = parameters
-        signature = stream.Signature(beat_layout(bits, LANES))
+    def __init__(self) -> None:
+        signature = stream.Signature(beat_layout(BITS, LANES))
         super().__init__({"input": In(signature), "output": Out(signature)})
 
 
 def followed(beats: list[tuple[list[int], bool]]) -> list[int | None]:
     """The events of the reference: values, and None for the end of a packet."""
-    core = Dummy(DummyParameters())
-    reference, m = FiniteReference(core, core.parameters), Module()
+    reference, m = FiniteReference(Dummy(), DummyEntry(DummyParameters())), Module()
     symbols = [(Signal(BITS), Signal()) for _ in range(LANES)]
     last, found = Signal(), list[int | None]()
     events = reference.follow(m, symbols, last, Const(1, 1)).events

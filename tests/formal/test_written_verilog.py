@@ -18,6 +18,7 @@ from utf8fpga.hdl import (
     ValidatorParameters,
     axi_rtlil,
     axi_verilog,
+    build,
 )
 from utf8fpga.hdl.verilog.writer import module_name
 
@@ -40,7 +41,7 @@ CORES = {
 
 @pytest.mark.parametrize("parameters", tiered(CORES, ["serial", "sparse-4", "remover-1"]))
 def test_the_verilog_is_equal_to_its_design(parameters: CoreParameters) -> None:
-    core = parameters.build()
+    core = build(parameters)
     assert equal_verilog(axi_rtlil(core), axi_verilog(core), module_name(core)).proved is True
 
 
@@ -54,7 +55,7 @@ def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.smoke
 def test_bits_that_float_are_not_zero() -> None:
-    core = CORES["serial"].build()
+    core = build(CORES["serial"])
     verilog = axi_verilog(core).replace("{11'h000,", "{11'hz,")
     assert verilog != axi_verilog(core)
     assert equal_verilog(axi_rtlil(core), verilog, module_name(core)).proved is False

@@ -18,6 +18,7 @@ from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
     RemoverParameters,
+    build,
 )
 
 
@@ -39,7 +40,7 @@ class Chain:
     def __init__(self, *cores: CoreParameters) -> None:
         self.rst = Signal()
         self._module = m = Module()
-        modules = [AxiStreamCore(each.build()) for each in cores]
+        modules = [AxiStreamCore(build(each)) for each in cores]
         self.first, self.last = modules[0], modules[-1]
         for module in modules:
             m.submodules += module

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Any
 
 import pytest
 from amaranth.lib import data
 
 from utf8fpga.hdl import DecoderParameters
-from utf8fpga.hdl.decoder.pipeline import PipelineStages
+from utf8fpga.hdl.decoder.pipeline import PipelineStages, stages_of
 from utf8fpga.hdl.memory_buffer import MemoryBuffer, RowBuffer
 from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 from utf8fpga.model.forms import RFC_2279, TABLE_3_7
@@ -39,11 +39,13 @@ def test_the_latency_of_all_settings() -> None:
 
 
 def test_the_stages_that_a_decoder_has() -> None:
-    sparse = partial(DecoderParameters, packed=False)
+    def sparse(**others: Any) -> PipelineStages:
+        return stages_of(DecoderParameters(packed=False, **others))
+
     expected = {2: (False, "registers"), 3: (False, "registers"), 4: (False, "memory"), 16: (False, "memory")}
     expected |= {17: (True, "memory"), 31: (True, "memory"), 32: (True, "slices")}
-    assert {n: (sparse(lanes=n).stages.words, sparse(lanes=n).stages.buffer) for n in expected} == expected
-    packed = {n: DecoderParameters(lanes=n).stages.words for n in (2, 8, 9, 16)}
+    assert {n: (sparse(lanes=n).words, sparse(lanes=n).buffer) for n in expected} == expected
+    packed = {n: stages_of(DecoderParameters(lanes=n)).words for n in (2, 8, 9, 16)}
     assert packed == {2: False, 8: False, 9: True, 16: True}
-    assert sparse(table=RFC_2279, lanes=5).stages == PipelineStages(frozenset({"pairs", "ends"}), "registers")
-    assert sparse(lanes=64, optimize="area").stages == PipelineStages(frozenset(), "slices")
+    assert sparse(table=RFC_2279, lanes=5) == PipelineStages(frozenset({"pairs", "ends"}), "registers")
+    assert sparse(lanes=64, optimize="area") == PipelineStages(frozenset(), "slices")

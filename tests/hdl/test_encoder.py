@@ -13,8 +13,10 @@ from support.codecs_oracle import encoded_by_cpython, scalar_values, units_of_by
 from support.engines import ENGINE
 from support.tiers import tiered
 
-from utf8fpga.hdl import EncoderParameters
-from utf8fpga.model.encodings import ENCODINGS
+from utf8fpga.hdl import EncoderParameters, build
+from utf8fpga.hdl.cores import EncoderEntry
+from utf8fpga.model.encoder import GoldenEncoder
+from utf8fpga.model.encodings import ENCODINGS, encoding_named
 from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.strategies import stream_patterns
 
@@ -41,7 +43,7 @@ WORDS = st.sampled_from([*BOUNDS, (1 << 32) - 1]) | st.integers(0, 0x10FFFF) | s
 
 @cache
 def simulation_of(name: str) -> Simulation:
-    return Simulation(EncoderParameters(**CHOICES[name]).build(), engine=ENGINE)
+    return Simulation(build(EncoderParameters(**CHOICES[name])), engine=ENGINE)
 
 
 @pytest.fixture(scope="module", params=tiered({name: name for name in CHOICES}, IN_EVERY_RUN))
@@ -68,7 +70,7 @@ def expected(words: list[int], to: str) -> list[tuple[int, bool]]:
 def test_words_become_the_units_of_cpython(choice: str, texts: list[list[int]], patterns: dict[str, Any]) -> None:
     simulation = simulation_of(choice)
     found = simulation.run(texts, **patterns)
-    assert found.texts == [expected(text, simulation.parameters.to) for text in texts]
+    assert found.texts == [expected(text, simulation.entry.parameters.to) for text in texts]
 
 
 @pytest.mark.smoke
@@ -76,7 +78,7 @@ def test_words_become_the_units_of_cpython(choice: str, texts: list[list[int]], 
 @pytest.mark.parametrize("step", [997, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_scalar_values(name: str, step: int) -> None:
     simulation = simulation_of(name)
-    to = simulation.parameters.to
+    to = simulation.entry.parameters.to
     points = list(scalar_values(step))
     data = encoded_by_cpython("".join(map(chr, points)), to)
     found = simulation.run([points]).texts[0]
@@ -97,10 +99,10 @@ def test_an_encoder_of_several_lanes_takes_a_beat_in_each_cycle(name: str) -> No
 def test_a_replay_command_spells_words_as_in_a_file() -> None:
     """With another golden function, the first difference is reported with the bytes of the words."""
 
-    class Wrong(EncoderParameters):
+    class Wrong(EncoderEntry):
         def golden(self) -> Any:
-            return EncoderParameters(to="utf-16-be").golden()
+            return GoldenEncoder(encoding_named("utf-16-be"))
 
-    parameters = Wrong()
-    found = compare(Simulation(parameters.build(), parameters, engine=ENGINE), [0x41, 0x1F600])
+    parameters = EncoderParameters()
+    found = compare(Simulation(build(parameters), Wrong(parameters), engine=ENGINE), [0x41, 0x1F600])
     assert found.replay[:5] == ("utf8fpga", "simulate", "encoder", "--hex", "00 F6 01 00")

@@ -21,9 +21,10 @@ from utf8fpga.hdl import (
     RemoverParameters,
     TranscoderParameters,
     axi_verilog,
+    build,
 )
 from utf8fpga.hdl.cores import CORES
-from utf8fpga.hdl.decoder.parameters import OPTIMIZE
+from utf8fpga.hdl.parameters import OPTIMIZE
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 
@@ -60,7 +61,7 @@ MATRIX = {each.name: each for each in (*chain.from_iterable(map(variants, CORES.
     ),
 )
 def test_no_warnings(name: str, tmp_path: Path) -> None:
-    assert warnings_of(axi_verilog(MATRIX[name].build()), tmp_path) == []
+    assert warnings_of(axi_verilog(build(MATRIX[name])), tmp_path) == []
 
 
 @requires_linters
@@ -98,7 +99,7 @@ MEMORIES = {"ecp5": "TRELLIS_DPR16X4", "gowin": "RAM16SDP", "xilinx": "RAM32M", 
     ids=lambda parameters: parameters.name,
 )
 def test_synthesis_of_each_vendor_reads_it(family: str, parameters: CoreParameters, tmp_path: Path) -> None:
-    verilog = axi_verilog(parameters.build(), "core")
+    verilog = axi_verilog(build(parameters), "core")
     (tmp_path / "core.v").write_text(verilog, encoding="utf-8")
     script = f"read_verilog core.v; {FLOWS[family]} -top core; write_json core.json"
     run_tool("yosys", ["-q", "-L", "yosys.log", "-p", script], directory=tmp_path)

@@ -27,7 +27,7 @@ from utf8fpga.hdl import (
     axi_verilog,
     decoder_core,
 )
-from utf8fpga.hdl.decoder.parameters import OPTIMIZE
+from utf8fpga.hdl.parameters import OPTIMIZE
 from utf8fpga.model import decode
 from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
 from utf8fpga.sim import Simulation

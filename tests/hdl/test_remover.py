@@ -16,7 +16,7 @@ from support.engines import ENGINE
 from support.tiers import tiered
 from support.verilog_ports import declared_ports, header_of
 
-from utf8fpga.hdl import RemoverParameters, axi_verilog
+from utf8fpga.hdl import RemoverParameters, axi_verilog, build, entry_of
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.beats import PLAIN, Beat, StreamOptions
 from utf8fpga.sim.engines import Events, create_engine
@@ -40,7 +40,7 @@ IN_EVERY_RUN = ("1", "2", "3")
 @cache
 def engine_of(name: str) -> tuple[RemoverParameters, Any]:
     parameters = RemoverParameters(**CHOICES[name])
-    return parameters, create_engine(ENGINE, parameters.build(), parameters)
+    return parameters, create_engine(ENGINE, build(parameters), entry_of(parameters))
 
 
 @pytest.fixture(scope="module", params=tiered({name: name for name in CHOICES}, IN_EVERY_RUN, smoke=("1", "2")))
@@ -84,7 +84,7 @@ def run(name: str, beats: Sequence[Beat], **patterns: Sequence[bool]) -> list[tu
     payloads: list[int] = []
     events = Events(lambda payload, _cycle, _since: payloads.append(payload))
     engine.run(iter(beats), events, StreamOptions(**patterns))
-    return output_beats(parameters.build(), payloads, parameters.width + parameters.user)
+    return output_beats(build(parameters), payloads, parameters.width + parameters.user)
 
 
 def joined(beats: Iterable[tuple[Iterable[int | None], bool]]) -> list[list[int]]:
@@ -170,10 +170,10 @@ def test_one_beat_per_cycle_and_full_beats_where_words_are_dense(name: str) -> N
 def test_when_a_partial_beat_is_output(lanes: int) -> None:
     """Not before the beat is full or the packet ends."""
     parameters = RemoverParameters(lanes=lanes)
-    core = parameters.build()
+    core = build(parameters)
     quiet = core.latency + 20
     pattern = [False, *[True] * quiet]
-    simulation = Simulation(core, parameters, engine=ENGINE)
+    simulation = Simulation(core, engine=ENGINE)
     # Lane 0 only, in each beat.
     gaps = [False, *[True] * (lanes - 1)]
     result = simulation.run([range(lanes)], input_pauses=pattern, gaps=gaps)
@@ -185,14 +185,14 @@ def test_when_a_partial_beat_is_output(lanes: int) -> None:
 
 
 def test_ports_and_header_of_the_verilog() -> None:
-    verilog = axi_verilog(RemoverParameters(lanes=3, width=12, user=2).build())
+    verilog = axi_verilog(build(RemoverParameters(lanes=3, width=12, user=2)))
     widths = {"tdata": 3 * 16, "tkeep": 3 * 2, "tuser": 3 * 2}
     expected = {f"{port}_{name}": widths.get(name, 1) for port in ("s_axis", "m_axis") for name in (*widths, "tlast")}
     expected |= {f"{port}_{name}": 1 for port in ("s_axis", "m_axis") for name in ("tvalid", "tready")}
     assert {name: width for _, name, width in declared_ports(verilog)} == {"clk": 1, "rst": 1, **expected}
     header = header_of(verilog)
     for sentence in (
-        "Null-word remover, 3 symbols per cycle, each with 12 bits of data and 2 of tuser.",
+        "Null-word remover for symbols of 12 bits of data and 2 of tuser, 3 symbols per cycle.",
         "Command: utf8fpga generate remover --lanes 3 --width 12 --user 2 ",
         "s_axis_tdata    3 symbols, the first in the low bits"
         " 16 bits each, of which those above the low 12 are ignored",
@@ -201,4 +201,4 @@ def test_ports_and_header_of_the_verilog() -> None:
         "A beat is output when it is full or its packet ends. ",
     ):
         assert sentence in header, header
-    assert "m_axis_tuser" not in axi_verilog(RemoverParameters(lanes=2).build())
+    assert "m_axis_tuser" not in axi_verilog(build(RemoverParameters(lanes=2)))

@@ -19,7 +19,7 @@ from support.engines import ENGINE
 from support.tiers import tiered
 from support.verilog_ports import header_of
 
-from utf8fpga.hdl import Sanitizer, SanitizerParameters, axi_verilog
+from utf8fpga.hdl import Sanitizer, SanitizerParameters, axi_verilog, build, entry_of
 from utf8fpga.hdl.payloads import OutputUnit
 from utf8fpga.model import RFC_2279, TABLE_3_7, UTF_16, InvalidArgumentError
 from utf8fpga.sim import Simulation
@@ -36,7 +36,7 @@ CHOICES |= {f"{lanes}": {"lanes": lanes} for lanes in (*range(5, 8), 17, 32, 64)
 
 @cache
 def simulation_of(name: str) -> Simulation:
-    return Simulation(SanitizerParameters(**CHOICES[name]).build(), engine=ENGINE)
+    return Simulation(build(SanitizerParameters(**CHOICES[name])), engine=ENGINE)
 
 
 @pytest.fixture(scope="module", params=tiered({name: name for name in CHOICES}, IN_EVERY_RUN, smoke=("1", "4")))
@@ -79,8 +79,9 @@ Row = tuple[list[OutputUnit], bool]
 
 def expected_beats(parameters: SanitizerParameters, text: bytes) -> list[Row]:
     """The output beats of a packet: the model's units in the beats of the input."""
-    golden = parameters.golden().process(text, final=True)
-    units = [parameters.comparable(unit) for unit in golden]
+    entry = entry_of(parameters)
+    golden = entry.golden().process(text, final=True)
+    units = [entry.comparable(unit) for unit in golden]
     starts = range(0, max(1, len(units)), parameters.lanes)
     return [(units[start : start + parameters.lanes], start == starts[-1]) for start in starts]
 
@@ -88,7 +89,7 @@ def expected_beats(parameters: SanitizerParameters, text: bytes) -> list[Row]:
 def run_with_resets(core: Sanitizer, rng: random.Random) -> Iterator[tuple[list[Row], list[Row]]]:
     """Packets with random pauses, each run of which a reset ends: the beats that are found, and those expected."""
     parameters, domain, lanes = core.parameters, ClockDomain("sync"), core.lanes
-    encode = BeatEncoder(core, parameters)
+    encode = BeatEncoder(core, entry_of(parameters))
     pieces = [
         b"A",
         "\u20ac".encode(),
@@ -143,7 +144,7 @@ def run_with_resets(core: Sanitizer, rng: random.Random) -> Iterator[tuple[list[
     "name", tiered({name: name for name in ("1", "2", "3", "4", "8", "16", "64")}, 6, smoke=("4",))
 )
 def test_units_stay_in_their_lanes_and_a_reset_within_a_packet_discards_it(name: str) -> None:
-    core = SanitizerParameters(**CHOICES[name]).build()
+    core = build(SanitizerParameters(**CHOICES[name]))
     for found, expected in run_with_resets(core, random.Random(5)):
         assert found == expected[: len(found)]
 
@@ -151,18 +152,18 @@ def test_units_stay_in_their_lanes_and_a_reset_within_a_packet_discards_it(name:
 def test_a_fault_in_the_last_lane_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sequence that continues in the next beat is taken for complete."""
     monkeypatch.setattr(Sanitizer, "_is_open", lambda self, m, beats, suffix: Const(0, 1))
-    core = SanitizerParameters(lanes=4).build()
+    core = build(SanitizerParameters(lanes=4))
     assert any(found != expected[: len(found)] for found, expected in run_with_resets(core, random.Random(5)))
 
 
 def test_what_the_header_says() -> None:
-    header = header_of(axi_verilog(SanitizerParameters(lanes=4).build()))
+    header = header_of(axi_verilog(build(SanitizerParameters(lanes=4))))
     for sentence in (
-        "UTF-8 sanitizer, 4 code units per cycle in the same places of the packet.",
+        "UTF-8 sanitizer, 4 code units per cycle.",
         "Each unit of an ill-formed subsequence becomes ? (U+003F) and has an error flag; all others are unchanged.",
     ):
         assert sentence in header, header
-    unchanged = header_of(axi_verilog(SanitizerParameters(replace_with="none").build()))
+    unchanged = header_of(axi_verilog(build(SanitizerParameters(replace_with="none"))))
     assert "Each unit of an ill-formed subsequence remains as it is, and has an error flag;" in unchanged
 
 

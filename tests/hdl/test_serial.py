@@ -7,7 +7,7 @@ import pytest
 from support.engines import ENGINE
 
 from utf8fpga.hdl import decoder_core
-from utf8fpga.hdl.decoder.parameters import OPTIMIZE
+from utf8fpga.hdl.parameters import OPTIMIZE
 from utf8fpga.model import EncodingTable, TableError
 from utf8fpga.sim import Simulation
 

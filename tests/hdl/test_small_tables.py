@@ -15,7 +15,7 @@ from support.oracle import refusal
 
 from utf8fpga.formal.reference_dfa import causes
 from utf8fpga.hdl import ParallelDecoder, SerialDecoder, decoder_core
-from utf8fpga.hdl.decoder.parameters import OPTIMIZE
+from utf8fpga.hdl.parameters import OPTIMIZE
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
 from utf8fpga.model.table import BitPattern, Range, Row
 from utf8fpga.sim import Simulation

@@ -16,7 +16,7 @@ from support.lint import verilators
 from support.processes import run
 from support.tiers import tiered
 
-from utf8fpga.hdl import DecoderParameters, TranscoderParameters, bench_vectors
+from utf8fpga.hdl import DecoderParameters, TranscoderParameters, bench_vectors, build
 from utf8fpga.model.vectors import render_vectors, vectors
 
 CONFIGURATIONS = ["--optimize area", "--lanes 4", "--lanes 2 --sparse --reset-low", "--optimize speed"]
@@ -83,7 +83,7 @@ def test_every_decoder_passes_with_and_without_pauses(options: str, tmp_path: Pa
 
 
 def test_vectors_of_a_decoder_are_those_of_the_command() -> None:
-    assert bench_vectors(DecoderParameters().build()) == render_vectors("readmemh")
+    assert bench_vectors(build(DecoderParameters())) == render_vectors("readmemh")
 
 
 CORES = [
@@ -123,7 +123,7 @@ def packets_of(vectors: str) -> Iterator[tuple[list[int], list[tuple[int, int]]]
 
 def test_vectors_of_other_cores_have_marks_of_both_byte_orders() -> None:
     for source in ("utf-16-le", "utf-16-be"):
-        given = [units for units, _ in packets_of(bench_vectors(TranscoderParameters(from_=source).build()))]
+        given = [units for units, _ in packets_of(bench_vectors(build(TranscoderParameters(from_=source))))]
         # FE FF 00 5A, and FF FE 5A 00.
         assert [0xFFFE, 0x5A00] in given
         assert [0xFEFF, 0x005A] in given

@@ -23,10 +23,12 @@ from utf8fpga.hdl import (
     SanitizerParameters,
     TranscoderParameters,
     ValidatorParameters,
+    build,
+    entry_of,
 )
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.cores import CORES
-from utf8fpga.hdl.decoder.parameters import OPTIMIZE
+from utf8fpga.hdl.parameters import OPTIMIZE
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.sim.beats import Beat, BeatEncoder, text_beats
 
@@ -67,7 +69,7 @@ class Player:
 
     def __init__(self, core: Any, parameters: CoreParameters, domain: ClockDomain, ctx: Any) -> None:
         self.core, self.parameters, self.domain, self.ctx = core, parameters, domain, ctx
-        self.payload, self.encode = Value.cast(core.input.payload), BeatEncoder(core, parameters)
+        self.payload, self.encode = Value.cast(core.input.payload), BeatEncoder(core, entry_of(parameters))
         self.keep, self.full = Value.cast(core.output.payload.keep), lanes_of(core.output)
         self.most, self.least_reset = Cycles(), 1 << 30
         self.beats: Iterator[Beat] = iter(())
@@ -75,7 +77,7 @@ class Player:
     async def reset(self, beats: Iterator[Beat]) -> None:
         """A reset of one cycle, after which other beats are sent."""
         self.beats, self.beat = beats, None
-        self.golden, self.open = self.parameters.golden(), 0
+        self.golden, self.open = entry_of(self.parameters).golden(), 0
         self.known = self.given = self.accepted = self.low = self.since = self.waited = 0
         self.determined: list[int] = []
         self.fresh, self.smooth = True, False
@@ -172,7 +174,7 @@ def beats_of(parameters: Any, sequences: list[list[int]], size: int, rng: random
     while True:
         chosen = rng.choices(sequences, k=rng.randrange(size)) if rng else [sequences[0]] * size
         symbols = list(chain.from_iterable(chosen))
-        if parameters.accepts_gaps and rng:
+        if entry_of(parameters).accepts_gaps and rng:
             yield from text_beats(symbols, parameters.lanes, gaps=iter(lambda: rng.random() < 0.4, None))
         else:
             yield from text_beats(symbols, parameters.lanes)
@@ -224,7 +226,7 @@ async def play(player: Player, parameters: Any) -> None:
 
 def measured(parameters: CoreParameters) -> tuple[Any, Player]:
     """A core that was played, and what was measured."""
-    domain, core, players = ClockDomain("sync"), parameters.build(), list[Player]()
+    domain, core, players = ClockDomain("sync"), build(parameters), list[Player]()
 
     async def bench(ctx: Any) -> None:
         players.append(Player(core, parameters, domain, ctx))

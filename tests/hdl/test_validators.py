@@ -17,7 +17,7 @@ from support.benches import run_benches
 from support.oracle import REPRESENTATIVES, drawn, report_of
 from support.tiers import tiered
 
-from utf8fpga.hdl import ValidatorParameters, axi_verilog
+from utf8fpga.hdl import ValidatorParameters, ValidatorTap, axi_verilog, build
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.validator import report, totals
 from utf8fpga.hdl.validator.totals import PacketTotals
@@ -34,7 +34,7 @@ BYTE_TABLES = [TABLE_3_7, RFC_2279, GENERALISED_UTF_8]
 
 @cache
 def simulation_of(lanes: int) -> Simulation:
-    return Simulation(ValidatorParameters(lanes=lanes).build())
+    return Simulation(build(ValidatorParameters(lanes=lanes)))
 
 
 def check(simulation: Simulation, texts: Sequence[bytes], **patterns: Sequence[bool]) -> Sequence[int]:
@@ -117,7 +117,7 @@ def check_saturation(lanes: int, width: int, monkeypatch: pytest.MonkeyPatch) ->
     # The first error is before the limit, and is known only in a beat after it.
     long += [b"a" * length + error for error in (b"\x80", b"\xf0\x9f\x98a") for length in range(limit - 9, limit + 9)]
     texts = [text for pair in zip(long, ["é".encode() + b"\xff"] * len(long), strict=True) for text in pair]
-    check(Simulation(ValidatorParameters(lanes=lanes).build()), texts)
+    check(Simulation(build(ValidatorParameters(lanes=lanes))), texts)
 
 
 @pytest.mark.parametrize(("lanes", "width"), tiered({"8": (8, 6), "2": (2, 5), "17": (17, 9)}, ["8", "2"]))
@@ -145,7 +145,7 @@ def test_a_lost_carry_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_beat_that_ignores_the_next_one_is_found(name: str, fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Items, name, fault)
     with pytest.raises(AssertionError):
-        check(Simulation(ValidatorParameters(lanes=4).build()), [b"aaa\xe2\x82\xac", b"aaa\xe2a"])
+        check(Simulation(build(ValidatorParameters(lanes=4))), [b"aaa\xe2\x82\xac", b"aaa\xe2a"])
 
 
 @pytest.mark.slow
@@ -186,7 +186,7 @@ def watched(tap: Any, cycles: Sequence[tuple[bytes, bool, bool, bool, bool]]) ->
 
 @pytest.mark.parametrize("lanes", [1, 3])
 def test_only_transfers_count_and_reports_are_exactly_as_late_as_stated(lanes: int) -> None:
-    tap = ValidatorParameters(lanes=lanes).tap()
+    tap = ValidatorTap(TABLE_3_7, lanes)
     rng = random.Random(4)
     cycles: list[tuple[bytes, bool, bool, bool, bool]] = []
     expected = []
@@ -203,7 +203,7 @@ def test_only_transfers_count_and_reports_are_exactly_as_late_as_stated(lanes: i
 
 @pytest.mark.parametrize("lanes", [1, 3])
 def test_a_reset_discards_the_packet_and_reports_in_flight(lanes: int) -> None:
-    tap = ValidatorParameters(lanes=lanes).tap()
+    tap = ValidatorTap(TABLE_3_7, lanes)
     cycles: list[tuple[bytes, bool, bool, bool, bool]] = []
     expected = []
     for place in range(tap.latency + 3):
@@ -226,13 +226,13 @@ def test_all_tables_of_bytes_that_have_a_window(table: EncodingTable) -> None:
     rng = random.Random(5)
     units = sorted({bound for row in table.rows for each in row.units for bound in (each.first, each.last)})
     texts = [bytes(rng.choice(units) for _ in range(rng.randint(0, 9))) for _ in range(60)]
-    found = Simulation(ValidatorParameters(table=table).build()).run(texts).texts
+    found = Simulation(build(ValidatorParameters(table=table))).run(texts).texts
     assert found == [[validate(text, table)] for text in texts]
 
 
 @pytest.mark.smoke
 def test_the_verilog_of_a_tap_watches_and_reports() -> None:
-    text = axi_verilog(ValidatorParameters(lanes=2).build())
+    text = axi_verilog(build(ValidatorParameters(lanes=2)))
     ports = text[text.index("module utf8_validator (") :].partition(");\n")[0]
     assert "input wire s_axis_tready," in ports
     assert "input wire [15:0] s_axis_tdata," in ports

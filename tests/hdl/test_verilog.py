@@ -12,7 +12,7 @@ import pytest
 from support.processes import run
 
 from utf8fpga.hdl import axi_verilog, decoder_core
-from utf8fpga.hdl.decoder.parameters import OPTIMIZE
+from utf8fpga.hdl.parameters import OPTIMIZE
 
 
 @pytest.fixture(scope="module", params=OPTIMIZE)

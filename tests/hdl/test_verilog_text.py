@@ -21,6 +21,7 @@ from utf8fpga.hdl import (
     EncoderParameters,
     ValidatorParameters,
     axi_verilog,
+    build,
 )
 from utf8fpga.hdl.commented import named
 from utf8fpga.hdl.verilog.rtlil import read_rtlil
@@ -144,9 +145,9 @@ def written(*builds: Build) -> tuple[str, str]:
     """A module in RTLIL and in Verilog, with a register at each output."""
     m, a, b = Module(), Signal(8, name="a"), Signal(8, name="b")
     outputs = []
-    for build in builds:
-        result = build(m, a, b)
-        outputs.append(Signal(len(result), name=f"q_{build.__name__}"))
+    for each in builds:
+        result = each(m, a, b)
+        outputs.append(Signal(len(result), name=f"q_{each.__name__}"))
         m.d.sync += outputs[-1].eq(result)
     design = rtlil.convert(m, name="top", ports=[a, b, *outputs], emit_src=False)
     modules = read_rtlil(design)
@@ -175,13 +176,13 @@ def test_ports_are_the_members_of_the_component() -> None:
 
 
 def test_values_of_an_enumeration_are_named_constants() -> None:
-    verilog = axi_verilog(DecoderParameters(kind=True).build())
+    verilog = axi_verilog(build(DecoderParameters(kind=True)))
     assert "  localparam [2:0] KIND_NONE = 3'h0;\n" in verilog
     assert "kind <= completed ? KIND_NONE : " in verilog
 
 
 def test_comments_of_signals_and_modules_are_in_the_text() -> None:
-    verilog = axi_verilog(DecoderParameters(optimize="area").build())
+    verilog = axi_verilog(build(DecoderParameters(optimize="area")))
     assert "// The unit starts a sequence of several units: C2..F4.\n  wire opens = " in verilog
     assert "// Code units in, items out, with one U+FFFD per maximal subpart (D93b).\n" in verilog
 
@@ -191,7 +192,7 @@ def test_the_docs_show_a_part_of_the_text() -> None:
     (shown,) = re.findall(
         r"For example, a part of the serial decoder with `--optimize area`:\n\n```text\n(.*?)```", page, re.DOTALL
     )
-    assert shown in axi_verilog(DecoderParameters(optimize="area").build())
+    assert shown in axi_verilog(build(DecoderParameters(optimize="area")))
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,7 @@ def test_the_docs_show_a_part_of_the_text() -> None:
 def test_each_wire_has_a_name_none_depends_on_itself_and_the_text_is_short_enough_for_a_review(
     parameters: CoreParameters, lines: int
 ) -> None:
-    verilog = axi_verilog(parameters.build())
+    verilog = axi_verilog(build(parameters))
     assert not re.findall(r"\b_\d+_\b|\bsignal\w*\b|\bwires\w*\b|\$\d", verilog)
     check_circles(verilog)
     check_ports(verilog)

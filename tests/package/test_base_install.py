@@ -90,7 +90,7 @@ def test_other_commands_name_the_extra(command: str) -> None:
 
 
 def test_importing_the_hardware_names_the_extra() -> None:
-    for module in ("hdl", "hdl.core", "sim"):
+    for module in ("hdl", "hdl.parameters", "sim"):
         last = isolated(f"import utf8fpga.{module}").stderr.decode().splitlines()[-1]
         assert last == "ModuleNotFoundError: amaranth is not installed: pip install 'utf8fpga[hdl]'"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,55 @@ def test_imports_follow_the_layers() -> None:
         and other not in MAY_IMPORT[folder]
     }
     assert not wrong
+
+
+def module_name(path: Path) -> str:
+    folder, *rest = path.relative_to(CHECKOUT).with_suffix("").parts
+    parts = rest if folder == "package" else [folder, *rest]
+    return ".".join(["utf8fpga", *parts]).removesuffix(".__init__")
+
+
+def import_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
+    """For each module, by its text, the others that it imports: anywhere, so also in functions and for types alone."""
+    graph: dict[str, set[str]] = {}
+    for module, text in sources.items():
+        found: set[str] = set()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                # A name may be that of a module.
+                names = {f"{node.module}.{alias.name}" for alias in node.names}
+                found |= {name if name in sources else str(node.module) for name in names}
+        graph[module] = found & sources.keys()
+    return graph
+
+
+def circle_of_imports(sources: Mapping[str, str]) -> list[str]:
+    """The modules of a circle of imports, which begins and ends with the same one; empty if there is none."""
+    try:
+        TopologicalSorter(import_graph(sources)).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_circle_of_imports() -> None:
+    sources = {module_name(path): path.read_text(encoding="utf-8") for path in SOURCES if path.parts[-2] != "docs"}
+    assert "utf8fpga.hdl.cores" in sources
+    assert circle_of_imports(sources) == []
+
+
+PLANTED = {
+    "in a function": "def build():\n    from utf8fpga.hdl.cores import entry_of\n",
+    "for types": "if TYPE_CHECKING:\n    from utf8fpga.hdl import cores\n",
+}
+
+
+@pytest.mark.parametrize("text", PLANTED.values(), ids=PLANTED)
+def test_a_planted_circle_of_imports_is_found(text: str) -> None:
+    sources = {"utf8fpga.hdl.cores": "import utf8fpga.hdl.parameters\n", "utf8fpga.hdl.parameters": text}
+    assert set(circle_of_imports(sources)) == set(sources)
 
 
 def test_examples_use_public_modules_and_nothing_imports_them() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a new core takes: a circuit with its parameters, a golden function, and a line in the registry."""
+"""What a new core takes: a circuit with its parameters, a golden function, and an entry that names both."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(new_core / "core.py", package / "hdl" / "pass_through.py")
     registry = package / "hdl" / "cores.py"
     text = registry.read_text(encoding="utf-8")
-    assert text.count("            DecoderParameters,\n") == 1
-    text = text.replace(
-        "            DecoderParameters,\n", "            DecoderParameters,\n            PassThroughParameters,\n"
-    )
+    entry = "        DecoderParameters: DecoderEntry,\n"
+    assert text.count(entry) == 1
+    text = text.replace(entry, entry + "        PassThroughParameters: PassThroughEntry,\n")
     first = "from utf8fpga.model import"
-    line = "from utf8fpga.hdl.pass_through import PassThroughParameters\n"
+    line = "from utf8fpga.hdl.pass_through import PassThroughEntry, PassThroughParameters\n"
     registry.write_text(text.replace(first, line + first, 1), encoding="utf-8")
     return folder
 

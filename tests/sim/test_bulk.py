@@ -16,7 +16,7 @@ from support.engines import requires_compiler
 from support.faulty_cores import FaultyCore, PortFault
 from support.tiers import tiered
 
-from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl import DecoderParameters, build
 from utf8fpga.model import RFC_2279, TABLE_3_7
 from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
@@ -84,7 +84,7 @@ CORRECT = {
 
 @functools.cache
 def simulation_of(parameters: DecoderParameters) -> Simulation:
-    return Simulation(parameters.build(), parameters, engine="compiled")
+    return Simulation(build(parameters), engine="compiled")
 
 
 @pytest.mark.parametrize("parameters", tiered(CORRECT, 2))
@@ -134,7 +134,7 @@ def test_a_text_in_any_parts_is_equal(lanes: int) -> None:
 
 def with_port_fault(fault: PortFault, **options: Any) -> Simulation:
     parameters = DecoderParameters(**options)
-    return Simulation(FaultyCore(parameters, fault), parameters, engine="compiled")
+    return Simulation(FaultyCore(parameters, fault), engine="compiled")
 
 
 def first_code_point(inner: Any) -> Any:

@@ -23,6 +23,7 @@ from utf8fpga.hdl import (
     TranscoderParameters,
     ValidatorParameters,
     axi_verilog,
+    build,
 )
 
 pytest.importorskip("cocotb", reason="requires the extra 'cocotb'")
@@ -215,8 +216,8 @@ CORES: dict[str, tuple[CoreParameters, list[Any], int]] = {
 def test_the_bench_passes_with_every_core_and_options_of_the_ports_and_rejects_others(tmp_path: Path) -> None:
     decoder = DecoderParameters(lanes=2, packed=False, kind=True)
     circuits = {
-        "decoder": axi_verilog(decoder.build(), "decoder_core", reset_low=True),
-        **{name: axi_verilog(parameters.build(), f"{name}_core") for name, (parameters, _, _) in CORES.items()},
+        "decoder": axi_verilog(build(decoder), "decoder_core", reset_low=True),
+        **{name: axi_verilog(build(parameters), f"{name}_core") for name, (parameters, _, _) in CORES.items()},
     }
     instances = "".join(f"  {name}_core {name}();\n" for name in circuits)
     block = documented().replace("DecoderBench(dut)", "DecoderBench(dut.decoder)")
@@ -224,7 +225,7 @@ def test_the_bench_passes_with_every_core_and_options_of_the_ports_and_rejects_o
     block = block.replace('"\\xf0\\x9f"', '"a\\xff"').replace("== 3", "== 4")
     assert "a\\xff" in block
     cores = ", ".join(
-        f"{name!r}: ({parameters.expression().removesuffix('.build()')}, {packets}, {count})"
+        f"{name!r}: ({parameters.expression()}, {packets}, {count})"
         for name, (parameters, packets, count) in CORES.items()
     )
     failures = run_tests(

@@ -17,7 +17,7 @@ from support.oracle import refusal
 from support.tiers import tiered
 from support.variants import variants
 
-from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, SerialDecoder, decoder_core
+from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, SerialDecoder, build, decoder_core
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.sim import ContractError, Simulation, compare, simulate
@@ -47,7 +47,7 @@ EXHAUSTIVE = [DecoderParameters(lanes=lanes, packed=packed) for lanes in (8, 16)
 
 @functools.cache
 def both(parameters: CoreParameters) -> tuple[Simulation, Simulation]:
-    python = Simulation(parameters.build(), parameters)
+    python = Simulation(build(parameters))
     return python, python.on("compiled")
 
 
@@ -91,7 +91,7 @@ def test_function_and_class_select_the_engine() -> None:
 
 def faulty(fault: PortFault) -> tuple[Simulation, Simulation]:
     parameters = DecoderParameters(lanes=2, packed=False, optimize="speed")
-    python = Simulation(FaultyCore(parameters, fault), parameters)
+    python = Simulation(FaultyCore(parameters, fault))
     return python, python.on("compiled")
 
 

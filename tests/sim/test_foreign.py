@@ -67,7 +67,8 @@ def core_output(name: str, text: bytes) -> list[str]:
 
 
 def test_a_foreign_core_is_simulated_and_compared_like_any_other() -> None:
-    simulation = Simulation(core_of("surrogates"), engine="compiled")
+    core = core_of("surrogates")
+    simulation = Simulation(core, core.entry, engine="compiled")
     well_formed = "né€😀".encode()
     assert compare(simulation, well_formed, output_pauses=[True, False], null_beats=[True, False]) is None
     assert compare_bulk(simulation, [well_formed * 1000, b"\xff\xe2\x82"]) is None

@@ -14,7 +14,7 @@ from support.engines import assert_equal_runs, requires_compiler
 from support.oracle import refusal
 from support.tiers import tiered
 
-from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters
+from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, build
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim import Netlist, Simulation, compare
@@ -23,7 +23,7 @@ from utf8fpga.sim.engines.netlist import FAMILIES, NetlistCircuit
 
 
 def check_that_engines_agree(parameters: CoreParameters, netlist: Netlist, examples: int) -> None:
-    python = Simulation(parameters.build(), parameters, netlist=netlist)
+    python = Simulation(build(parameters), netlist=netlist)
     assert_equal_runs(python, python.on("netlist"), examples)
 
 
@@ -69,7 +69,7 @@ class Changed(Netlist):
 
 def with_a_wrong_bit(netlist: Netlist, folder: Path) -> Changed:
     """The netlist of the default decoder that asserts `in_ready` for one more combination of inputs of its LUT."""
-    netlist.write_json(core_rtlil(DecoderParameters().build()), folder, "netlist.json")
+    netlist.write_json(core_rtlil(build(DecoderParameters())), folder, "netlist.json")
     module = json.loads((folder / "netlist.json").read_text())["modules"]["top"]
     cells = module["cells"]
     pads = [cell["connections"] for cell in cells.values() if cell["type"] == "SB_IO"]
@@ -91,7 +91,7 @@ TEXT = b"A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xff\xe2\x82A\xed\xa0\x80" * 4
 def test_one_wrong_bit_of_a_lut_is_found(routed: bool, tmp_path: Path) -> None:
     if routed:
         needs_tools("icebreaker")
-    plain = Simulation(DecoderParameters().build(), engine="netlist", netlist=Netlist("ice40", routed=routed))
+    plain = Simulation(build(DecoderParameters()), engine="netlist", netlist=Netlist("ice40", routed=routed))
     assert compare(plain, TEXT, output_pauses=[True, False]) is None
     wrong = Simulation(plain.core, engine="netlist", netlist=with_a_wrong_bit(plain.netlist, tmp_path))
     found = compare(wrong, TEXT, output_pauses=[True, False])
@@ -104,7 +104,7 @@ def test_one_wrong_bit_of_a_lut_is_found(routed: bool, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_cell_without_a_model_is_rejected() -> None:
     change = "chtype -set SB_DFFN top/t:SB_DFF;"
-    simulation = Simulation(DecoderParameters().build(), engine="netlist", netlist=Changed(changes=change))
+    simulation = Simulation(build(DecoderParameters()), engine="netlist", netlist=Changed(changes=change))
     with pytest.raises(ToolError, match=r"^the compiled engine does not know the cell 'SB_DFFN' \(.*\)$"):
         simulation.run([b"A"])
 
@@ -122,6 +122,6 @@ def test_invalid_netlists_are_rejected(arguments: dict[str, Any], message: str) 
 
 @requires_compiler
 def test_netlists_have_no_waveform(tmp_path: Path) -> None:
-    simulation = Simulation(DecoderParameters().build(), engine="netlist")
+    simulation = Simulation(build(DecoderParameters()), engine="netlist")
     with pytest.raises(InvalidArgumentError, match=r"^compiled models have no waveforms: leave out vcd "):
         simulation.run([b"A"], vcd=tmp_path / "wave.vcd")

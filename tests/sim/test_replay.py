@@ -13,8 +13,7 @@ from amaranth.hdl import Module, Signal, Value
 from support.command import utf8fpga
 from support.faults import wrap
 
-from utf8fpga.hdl import DecoderParameters, SerialDecoder, decoder_core, parameters_of
-from utf8fpga.hdl.decoder import parameters as decoders
+from utf8fpga.hdl import DecoderParameters, SerialDecoder, cores, decoder_core, parameters_of
 from utf8fpga.model import EncodingTable
 from utf8fpga.sim import Mismatch, Simulation, compare
 
@@ -95,7 +94,7 @@ def insert_fault(choice: dict[str, Any], fault: Fault, monkeypatch: pytest.Monke
     """Insert a fault into the decoder of this choice and into no other."""
     wanted = build(choice)
     base = type(wanted)
-    monkeypatch.setattr(decoders, base.__name__, faulty(base, wanted.parameters, fault))
+    monkeypatch.setattr(cores, base.__name__, faulty(base, wanted.parameters, fault))
 
 
 # The command.

@@ -26,7 +26,7 @@ TEXT = b"A\xc3\xa9\xe0\x80Z"
 
 def faulty(fault: PortFault, **options: Any) -> Simulation:
     parameters = DecoderParameters(optimize="speed", kind=True, **options)
-    return Simulation(FaultyCore(parameters, fault), parameters)
+    return Simulation(FaultyCore(parameters, fault))
 
 
 def kind_is_lost(m: Module, outer: Any, inner: Any) -> None:

@@ -7,7 +7,7 @@ import pytest
 from support.engines import ENGINE
 from support.suites import NAMES, read_suite
 
-from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl import DecoderParameters, build
 from utf8fpga.sim import Simulation
 
 CASES = [
@@ -22,7 +22,7 @@ CASES = [
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_every_case_has_the_expected_code_points(lanes: int) -> None:
     parameters = DecoderParameters(lanes=lanes)
-    run = Simulation(parameters.build(), parameters, engine=ENGINE).run([case.units for case in CASES])
+    run = Simulation(build(parameters), engine=ENGINE).run([case.units for case in CASES])
     found = [[symbol.code_point for symbol in symbols] for symbols in run.texts]
     assert found == [case.code_points for case in CASES]
     assert len(CASES) > 500

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.faults import wrap
 from vcd.reader import TokenKind, tokenize
 
-from utf8fpga.hdl import DecoderParameters, SerialDecoder, decoder_core
+from utf8fpga.hdl import DecoderParameters, SerialDecoder, build, decoder_core
 from utf8fpga.model import ErrorKind, decode
 from utf8fpga.sim import ContractError, Simulation
 from utf8fpga.sim.strategies import any_text, pauses
@@ -67,7 +67,7 @@ def recorded(tmp_path: Path, texts: list[bytes], *, output_pauses: Any = (False,
 @cache
 def simulation_of(parameters: tuple[tuple[str, Any], ...]) -> Simulation:
     """A simulation of a decoder, which is built once."""
-    return Simulation(DecoderParameters(**FULL, **dict(parameters)).build())
+    return Simulation(build(DecoderParameters(**FULL, **dict(parameters))))
 
 
 COMPONENTS = {

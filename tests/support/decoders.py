@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from utf8fpga.hdl import DecoderParameters, ParallelDecoder, Word
-from utf8fpga.hdl.decoder.pipeline import PipelineStages
+from utf8fpga.hdl.decoder.pipeline import PipelineStages, stages_of
 from utf8fpga.model import TABLE_3_7, EncodingTable, decode
 
 
@@ -19,5 +19,5 @@ def words(text: Iterable[int], table: EncodingTable = TABLE_3_7) -> list[Word]:
 def sparse_decoder(table: EncodingTable = TABLE_3_7, *, fastest: bool = False, **parameters: Any) -> ParallelDecoder:
     """The parallel decoder, without a packer; with the most register stages, as in a transcoder, if `fastest`."""
     given = DecoderParameters(table=table, packed=False, **parameters)
-    stages = PipelineStages.of(table, given.lanes, "fastest") if fastest else given.stages
+    stages = PipelineStages.of(table, given.lanes, "fastest") if fastest else stages_of(given)
     return ParallelDecoder(given, stages)

@@ -10,7 +10,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 
 from support.faults import wrap
-from utf8fpga.hdl import CoreParameters
+from utf8fpga.hdl import CoreParameters, build
 
 PortFault = Callable[[Module, Any, Any], None]
 """Adds a fault to a module, given the faulty core and the correct one in it."""
@@ -21,7 +21,7 @@ class FaultyCore(wiring.Component):
 
     def __init__(self, parameters: CoreParameters, fault: PortFault) -> None:
         self.parameters, self._fault = parameters, fault
-        inner = parameters.build()
+        inner = build(parameters)
         for name in ("lanes", "packed", "latency", "reset_cycles", "stall_cycles", "drain_cycles"):
             setattr(self, name, getattr(inner, name))
         if fault is words_have_gaps:
@@ -29,7 +29,7 @@ class FaultyCore(wiring.Component):
         super().__init__(inner.signature)
 
     def elaborate(self, platform: object) -> Module:
-        inner = self.parameters.build()
+        inner = build(self.parameters)
         m = wrap(inner, self)
         self._fault(m, self, inner)
         return m

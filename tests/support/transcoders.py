@@ -9,7 +9,7 @@ from typing import Any
 
 from support.codecs_oracle import encoded_by_cpython
 from support.engines import ENGINE
-from utf8fpga.hdl import TranscoderParameters
+from utf8fpga.hdl import TranscoderParameters, build
 from utf8fpga.model.encodings import ENCODINGS
 from utf8fpga.sim import Simulation
 
@@ -17,7 +17,7 @@ from utf8fpga.sim import Simulation
 @cache
 def simulation_of(parameters: TranscoderParameters) -> Simulation:
     """The simulation of a transcoder, elaborated once for all tests of this process."""
-    return Simulation(parameters.build(), parameters, engine=ENGINE)
+    return Simulation(build(parameters), engine=ENGINE)
 
 
 def symbols_of(data: bytes, source: str) -> list[int]:

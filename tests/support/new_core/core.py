@@ -11,10 +11,11 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective
-from utf8fpga.hdl.core import CoreParameters, option
+from utf8fpga.hdl.core import CoreEntry
+from utf8fpga.hdl.parameters import CoreParameters, option
 from utf8fpga.model.pass_through import PassThrough
 
-__all__ = ["PassThroughCore", "PassThroughParameters"]
+__all__ = ["PassThroughCore", "PassThroughEntry", "PassThroughParameters"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,17 +27,16 @@ class PassThroughParameters(CoreParameters):
     lanes: int = option(1, "Bytes per beat.", range=(1, 64))
     inverted: bool = option(False, "A fault: the lowest bit is inverted.", flags=("--fault", ""))
 
-    def build(self) -> PassThroughCore:
-        """The circuit."""
-        return PassThroughCore(self)
 
-    @property
-    def output_noun(self) -> str:
-        """A byte."""
-        return "byte"
+class PassThroughEntry(CoreEntry[PassThroughParameters]):
+    """The golden function and the circuit."""
+
+    input_noun = output_noun = "byte"
+
+    def circuit(self) -> PassThroughCore:
+        return PassThroughCore(self.parameters.lanes, self.parameters.inverted)
 
     def golden(self) -> PassThrough:
-        """The golden function."""
         return PassThrough()
 
 
@@ -47,9 +47,9 @@ class PassThroughCore(wiring.Component):
     latency = drain_cycles = 1
     reset_cycles = stall_cycles = 0
 
-    def __init__(self, parameters: PassThroughParameters) -> None:
-        self.parameters, self.lanes = parameters, parameters.lanes
-        signature = stream.Signature(beat_layout(8, parameters.lanes))
+    def __init__(self, lanes: int, inverted: bool) -> None:
+        self.lanes, self.inverted = lanes, inverted
+        signature = stream.Signature(beat_layout(8, lanes))
         super().__init__({"input": In(signature), "output": Out(signature)})
 
     def elaborate(self, platform: object) -> Module:
@@ -62,6 +62,6 @@ class PassThroughCore(wiring.Component):
         ]
         with m.If(self.input.ready):
             m.d.sync += [beat.eq(self.input.payload), valid.eq(is_effective(self.input))]
-            if self.parameters.inverted:
+            if self.inverted:
                 m.d.sync += beat.symbols[0].eq(self.input.payload.symbols[0] ^ 1)
         return m

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The interface of a simulation engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from utf8fpga.sim.beats import Beat, StreamOptions
+
+
+def ignore(_: object) -> None:
+    """An event that has no effect."""
+
+
+@dataclass(frozen=True)
+class Events:
+    """Functions that an engine calls during a run, in the order of the cycles.
+
+    Attributes:
+        received: called with each output beat that was transferred: its payload, the cycle of the transfer, and the
+            first cycle in which `valid` was asserted for it.
+        accepted: called with the cycle of each transfer at the input, except for null beats.
+        presented: called with each input beat when it becomes the next one.
+    """
+
+    received: Callable[[int, int, int], None]
+    accepted: Callable[[int], None] = ignore
+    presented: Callable[[Beat], None] = ignore
+
+
+class Engine(Protocol):
+    """A simulation engine for one core, for any number of runs, one at a time."""
+
+    def run(self, beats: Iterator[Beat], events: Events, options: StreamOptions, *, vcd: Path | None = None) -> int:
+        """Send beats to the core, from its initial state until all packets have ended at the output.
+
+        Args:
+            beats: the input beats, read on demand.
+            options: the pauses; the other options have no effect on beats.
+            vcd: a file for the waveform, if the engine can write one.
+
+        Returns:
+            The length of the run in cycles.
+
+        Raises:
+            ContractError: the core violated the stream contract.
+            ToolError: the engine cannot be used.
+        """
