@@ -6,13 +6,12 @@ from __future__ import annotations
 import csv
 import importlib
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from importlib import resources
 from typing import Any
 
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model.exceptions import InvalidArgumentError, did_you_mean
 
 SIGNALS = ("activity", "error", "overflow")
 """The signals that LEDs show."""
@@ -103,7 +102,6 @@ BOARDS = _catalogue()
 def find_board(name: str) -> Board:
     """The board of that name."""
     if name not in BOARDS:
-        near = get_close_matches(name.lower(), BOARDS)
-        guess = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise InvalidArgumentError(f"unknown board {name!r}{guess} (utf8fpga boards lists them)")
+        near = did_you_mean(name, BOARDS)
+        raise InvalidArgumentError(f"there is no board {name!r}{near or '; utf8fpga boards --all lists them'}")
     return BOARDS[name]

@@ -193,16 +193,19 @@ class Conversation:
         self._waiting = deque([sum(self._waiting)])
         self._asked_again = True
 
-    def exchange(self, text: Iterable[bytes]) -> Iterator[list[Event]]:
+    def exchange(self, text: Iterable[bytes], *, is_typed: bool = False) -> Iterator[list[Event]]:
         """Send a text, end it, and yield what the board sends, at least up to the answer behind the end.
 
         Args:
             text: the text in parts of any size.
+            is_typed: wait for the answer to each part before the next one is read.
         """
         for part in _slices(text):
             while len(part) + 1 > self.room:
                 yield self.receive()
             self.send(part)
+            while is_typed and self.is_waiting:
+                yield self.receive()
             while events := self.receive(0):
                 yield events
         while self.room < 2:

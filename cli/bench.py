@@ -13,16 +13,15 @@ import click
 import platformdirs
 
 from utf8fpga.bench import tables
-from utf8fpga.bench.design import foreign_core, measured_core
+from utf8fpga.bench.design import Design, foreign_core, measured_core
 from utf8fpga.bench.measure import DEVICES, Cache, Figure, Point, job_count, measure, tool_versions
 from utf8fpga.bench.plot import check_plots
-from utf8fpga.cli.core_options import core_command
+from utf8fpga.cli.core_command import chosen_executor, core_command, dask_option, jobs_option
 from utf8fpga.cli.demo import TEXTS, demo_text
-from utf8fpga.cli.options import FILE, FOLDER, MODULE, json_option, one_of, reject_others
+from utf8fpga.cli.options import FILE, FOLDER, MODULE, Number, json_option, one_of, reject_others
 from utf8fpga.cli.output import CommandError, echo, progress
 from utf8fpga.cli.process import ignore_unused_circuits, processor
 from utf8fpga.cli.record import FIGURES_FILE, check_pages, record_figures, record_software
-from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.foreign_ports import read_description
 from utf8fpga.model.render import counted
@@ -31,22 +30,16 @@ MAX_SEEDS = 100
 """Upper bound on the seeds of one run."""
 
 
-@core_command()
+@core_command("bench --lanes 4 --device ecp5-85k", "bench --device hx8k --against theirs.v --ports ports.toml")
 @click.option("--device", "devices", multiple=True, **one_of(DEVICES, "Device, may be repeated; default: all."))
-@click.option("--seeds", type=click.IntRange(1, MAX_SEEDS), help="Number of seeds of place and route; default: 5.")
-@click.option("--jobs", type=click.IntRange(1), help="Concurrent jobs; default: one per processor.")
+@click.option("--seeds", type=Number(1, MAX_SEEDS), help="Seeds of place and route; default: 5.")
+@jobs_option
 @dask_option
-@click.option("--against", type=FILE, multiple=True, help="A .v, .sv or .il file of another core; may be repeated.")
-@click.option("--top", type=MODULE, help="Top module of the core of --against.")
-@click.option("--ports", type=FILE, help="Its ports, as TOML or JSON: clock, reset, inputs, outputs, constants.")
-@click.option("--software", is_flag=True, help="Measure the software decoders instead: CPython, decode_array, decode.")
-@click.option(
-    "--record",
-    "checkout",
-    type=FOLDER,
-    help="Measure the cores of the README whose circuits or tools have changed, and write the figures into README.md "
-    "and docs of a checkout; with --software those of the software decoders.",
-)
+@click.option("--against", type=FILE, multiple=True, help="A file of another core, may be repeated.")
+@click.option("--top", type=MODULE, help="Its top module; default: the one without parent.")
+@click.option("--ports", type=FILE, help="Its ports, as TOML or JSON; default: all.")
+@click.option("--software", is_flag=True, help="Measure CPython, decode_array and decode instead.")
+@click.option("--record", "checkout", type=FOLDER, help="Write what has changed into this checkout.")
 @json_option
 def bench(
     parameters: CoreParameters,
@@ -63,34 +56,40 @@ def bench(
 ) -> None:
     """Measure area, clock frequency and GB/s with the place and route tools.
 
-    Results are kept in the user's cache, so that a run that was interrupted continues with the remaining jobs.
+    Results are kept in the user's cache, so that a run that was interrupted continues with the remaining jobs. With
+    --record, the cores of the README whose circuits or tools have changed are measured, and the figures written into
+    README.md and docs of a checkout; with --software as well, those of the software decoders.
     """
+    if checkout:
+        check_plots()
+        check_pages(Path(checkout))  # Before a measurement that may take hours.
     if software:
         reject_others("--software", "software", "checkout", "as_json")
         _bench_software(as_json, checkout)
         return
-    if checkout:
-        reject_others("--record", "checkout", "jobs", "dask", "as_json")
-        check_plots()
-        check_pages(Path(checkout))  # Before a measurement that may take hours.
-    if not against and (top or ports):
-        raise CommandError(f"--{'top' if top else 'ports'} describes a core of --against: give --against FILE")
     ignore_unused_circuits()
     for name in devices or DEVICES:
         tool_versions(DEVICES[name])  # Raises before the circuits are made if a tool is missing.
     if checkout:
+        reject_others("--record", "checkout", "jobs", "dask", "as_json")
         _record(checkout, jobs, dask, as_json)
         return
-    cores = [measured_core(parameters)]
-    if against:
-        description = read_description(Path(ports)) if ports else {}
-        cores.append(foreign_core([Path(file) for file in against], top, description))
+    cores = [measured_core(parameters), *_foreign(against, top, ports)]
     points = [Point(core, DEVICES[name], seeds or tables.SEEDS) for core in cores for name in devices or DEVICES]
     figures = _measured(points, jobs, dask)
     rows = [tables.row_of(figure) for figure in figures if isinstance(figure, Figure)]
     if rows:
         echo(tables.figures_table(rows), rows, as_json=as_json)
     _raise_on_failures(points, figures)
+
+
+def _foreign(against: Sequence[str], top: str | None, ports: str | None) -> list[Design]:
+    """The core of others, if one is given."""
+    if against:
+        return [foreign_core(list(map(Path, against)), top, read_description(Path(ports)) if ports else {})]
+    if top or ports:
+        raise CommandError(f"--{'top' if top else 'ports'} describes a core of --against: give --against FILE")
+    return []
 
 
 def _measured(points: Sequence[Point], jobs: int | None, dask: str | None) -> list[Figure | str]:
@@ -137,8 +136,6 @@ def _bench_software(as_json: bool, checkout: str | None) -> None:
         from utf8fpga.model.arrays import measure_speed
     except ImportError as error:
         raise CommandError(str(error), status=1) from None
-    if checkout:
-        check_pages(Path(checkout))
     texts = {name: demo_text(name) for name in TEXTS}
     speeds = measure_speed({name: text * -(-_SOFTWARE_BYTES // len(text)) for name, text in texts.items()})
     tools = {"python": platform.python_version(), **{name: metadata.version(name) for name in ("numpy", "numba")}}

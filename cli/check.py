@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from utf8fpga.cli.command import command
 from utf8fpga.cli.options import FILE, MODULE, json_option, practice_option
 from utf8fpga.cli.output import CommandError, check_different, coloured, progress, say, writing
 from utf8fpga.formal.foreign_waveform import write_foreign_waveform
@@ -27,18 +28,13 @@ SCHEMA_VERSION = 1
 """The version of the output of `--json`, which `check.schema.json` describes."""
 
 
-@click.command()
+@command("check utf8_decoder.v", "check theirs.sv --top theirs --ports ports.toml --testbench bench.v")
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
-@click.option("--top", type=MODULE, help="The top module; default: the one that no other module instantiates.")
-@click.option(
-    "--ports",
-    type=FILE,
-    help="A description of the ports in TOML or JSON; default: the names of this project's decoder, or of"
-    " its core of the kind that the description names.",
-)
+@click.option("--top", type=MODULE, help="The top module; default: the one without parent.")
+@click.option("--ports", type=FILE, help="The ports in TOML or JSON; default: our cores'.")
 @practice_option
-@click.option("--vcd", type=FILE, help="Write a waveform of the shortest input that shows the worst defect.")
-@click.option("--testbench", type=FILE, help="Write a test bench in Verilog that shows the worst defect.")
+@click.option("--vcd", type=FILE, help="A waveform to write, of the worst defect.")
+@click.option("--testbench", type=FILE, help="A test bench to write, of the worst defect.")
 @json_option
 def check(
     files: tuple[str, ...],
@@ -49,9 +45,10 @@ def check(
     testbench: str | None,
     as_json: bool,
 ) -> None:
-    """Compare the UTF-8 core in the Verilog FILE with the golden model: its verdict, and a table by cause.
+    """Compare the UTF-8 core in the Verilog FILE with the golden model.
 
-    The verdict is that the core conforms, or its defects, the worst first, each with the shortest input.
+    Printed are the verdict, that the core conforms, or its defects, the worst first, each with the shortest input; and
+    a table by cause.
 
     The core is a decoder, a validator or a transcoder. The name of a FILE ends in .v, in .sv for SystemVerilog, or in
     .il for RTLIL. The compiled simulation requires a C compiler. The exit status is 1 if the core differs from the

@@ -7,14 +7,13 @@ import time
 from importlib.resources import files
 from pathlib import Path
 
-import click
-
 from utf8fpga.boards.build import build_board, require_tools
 from utf8fpga.boards.events import Received
 from utf8fpga.boards.forms import FORMS, Expected
 from utf8fpga.boards.host import Conversation
 from utf8fpga.boards.virtual import DirectPort, VirtualBoard
-from utf8fpga.cli.options import FOLDER
+from utf8fpga.cli.command import command
+from utf8fpga.cli.options import directory_option
 from utf8fpga.cli.output import CommandError, pip_install, progress, say
 from utf8fpga.cli.show import Tally
 from utf8fpga.hdl import decoder_core
@@ -30,10 +29,10 @@ TEXTS = ("multilingual.txt", "torture.txt")
 BOARD = "icebreaker"
 
 
-@click.command()
-@click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the bitstream.")
+@command("demo", "demo --directory build")
+@directory_option
 def demo(directory: str) -> None:
-    """Show all steps: table, DFA, model, simulated hardware, iCEBreaker bitstream, a virtual iCEBreaker."""
+    """Show all steps: table, DFA, model, simulated core, bitstream, virtual board."""
     run_demo(Path(directory))
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from utf8fpga.cli.core_options import core_command
+from utf8fpga.cli.core_command import core_command
 from utf8fpga.cli.options import FILE, output_option
-from utf8fpga.cli.output import CommandError, check_different, is_standard_output, spinner, writing
+from utf8fpga.cli.output import CommandError, check_different, is_standard_output, progress, writing
 from utf8fpga.hdl import (
     CoreParameters,
     axi_assertions,
@@ -23,16 +23,12 @@ from utf8fpga.hdl import (
 from utf8fpga.model import InvalidArgumentError
 
 
-@core_command()
-@click.option("--name", help="Name of the top module; default: utf8_CORE, such as utf8_decoder.")
+@core_command("generate --lanes 4 -o utf8_decoder.v", "generate transcoder --to utf-16-le --testbench bench.v")
+@click.option("--name", help="Name of the top module; default: utf8_CORE.")
 @click.option("--reset-low", is_flag=True, help="Reset port rst_n, active low, in place of rst.")
-@click.option("--testbench", type=FILE, help="Also write a test bench in Verilog; it reads the file of --vectors.")
-@click.option(
-    "--vectors",
-    type=FILE,
-    help="Also write the vectors of the test bench, which for decoders of UTF-8 are those of the command vectors.",
-)
-@click.option("--sva", type=FILE, help="Also write the contract of the ports as SystemVerilog assertions.")
+@click.option("--testbench", type=FILE, help="A test bench to write, which reads --vectors.")
+@click.option("--vectors", type=FILE, help="Vectors of the test bench to write.")
+@click.option("--sva", type=FILE, help="Assertions to write, in SystemVerilog.")
 @output_option
 def generate(
     parameters: CoreParameters,
@@ -43,13 +39,13 @@ def generate(
     sva: str | None,
     output: str,
 ) -> None:
-    """Write the core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
+    """Write a core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
     check_different({"--output": output, "--testbench": testbench, "--vectors": vectors, "--sva": sva})
     if name is not None:
         _check_name(name)
     core = build(parameters)
     texts: list[tuple[str, str]] = []
-    with spinner(f"writing {parameters.name}"):  # Many lanes take minutes.
+    with progress(f"writing {parameters.name}"):  # Many lanes take minutes.
         if testbench is not None:
             names = {"verilog": output, "testbench": testbench, "vectors": vectors}
             # The test bench names the files, unless they are standard output.

@@ -7,17 +7,16 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
 from utf8fpga import __version__
-from utf8fpga.cli.output import CommandError, did_you_mean
+from utf8fpga.cli.command import SHORT_HELP, example_lines, short_help
+from utf8fpga.cli.output import CommandError
 from utf8fpga.cli.process import run
-from utf8fpga.model.exceptions import UserError
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
+from utf8fpga.model.exceptions import UserError, did_you_mean
 
 GROUPS = {
     "First steps": {
@@ -36,7 +35,7 @@ GROUPS = {
         "bench": "Measure area, clock frequency and throughput.",
     },
     "Boards": {
-        "boards": "List the boards, build for all of them, or simulate one.",
+        "boards": "List the boards, or simulate one.",
         "build": "Build the bitstream for a board.",
         "talk": "Send a text to a board and show what comes back.",
     },
@@ -52,6 +51,10 @@ _COMPLETION = "_UTF8FPGA_COMPLETE"
 class _Commands(click.Group):
     """A group that imports a command's module when the command is used; its help and completion need no module."""
 
+    def __init__(self, *arguments: Any, examples: Sequence[str], **details: Any) -> None:
+        super().__init__(*arguments, **details)
+        self.examples = examples
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
@@ -65,40 +68,45 @@ class _Commands(click.Group):
                 raise
             extra = "boards" if cmd_name in ("demo", *GROUPS["Boards"]) else "hdl"
             raise CommandError(f"{cmd_name} requires {missing.name}: pip install 'utf8fpga[{extra}]'") from None
-        command: click.Command = getattr(module, cmd_name)
-        return command
+        found: click.Command = getattr(module, cmd_name)
+        return found
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
             near = did_you_mean(args[0], COMMANDS)
             raise CommandError(f"there is no command {args[0]!r}{near or '; utf8fpga -h lists them'}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, commands in GROUPS.items():
-            with formatter.section(heading):
-                # As wide as the longest name, so that the summaries of all groups are aligned.
-                formatter.write_dl([(name.ljust(max(map(len, COMMANDS))), text) for name, text in commands.items()])
+            formatter.write(f"{heading}:\n")
+            for name, text in commands.items():
+                formatter.write(f"  {name:9} {text}\n")
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write("\n".join(["", *example_lines(self), "", *_COMPLETION_LINES, ""]))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
         summaries = [item for commands in GROUPS.values() for item in commands.items()]
-        found = [CompletionItem(name, help=text) for name, text in summaries if name.startswith(incomplete)]
-        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+        return [CompletionItem(name, help=text) for name, text in summaries if name.startswith(incomplete)]
+
+
+_COMPLETION_LINES = (
+    "Completion, in the start file of the shell:",
+    f'  bash  eval "$({_COMPLETION}=bash_source utf8fpga)"',
+    f'  zsh   eval "$({_COMPLETION}=zsh_source utf8fpga)"',
+    f"  fish  {_COMPLETION}=fish_source utf8fpga | source",
+)
 
 
 @click.group(
     cls=_Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    examples=("demo", "generate --lanes 4 -o utf8_decoder.v"),
+    context_settings={"help_option_names": ["--help"], "max_content_width": 80},
+    params=[SHORT_HELP],
     invoke_without_command=True,
-    epilog=f"""\b
-Completion, in the start file of the shell:
-  bash  eval "$({_COMPLETION}=bash_source utf8fpga)"
-  zsh   eval "$({_COMPLETION}=zsh_source utf8fpga)"
-  fish  {_COMPLETION}=fish_source utf8fpga | source""",
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
@@ -108,7 +116,7 @@ def cli(context: click.Context) -> None:
     FILE may be - for standard input or output.
     """
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        click.echo(short_help(context))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -127,8 +135,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _complete(instruction: str) -> int:
     """Print what completes a command line, or the script that a shell runs for it; the exit status."""
-    from click.shell_completion import shell_complete
-
     try:
         return shell_complete(cli, {}, "utf8fpga", _COMPLETION, instruction)
     except UserError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files, progress bars and errors, shared by all commands."""
+"""Files, progress and errors, shared by all commands."""
 
 from __future__ import annotations
 
@@ -12,20 +12,16 @@ import shlex
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
-from importlib.util import find_spec
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from itertools import chain, combinations
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 import click
 
 from utf8fpga.model import UserError
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, ProgressColumn
 
 CHUNK = 1 << 20
 """Upper bound on the bytes read at once."""
@@ -53,19 +49,6 @@ class CommandError(UserError):
         self.exit_status = status
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown word: the known words that resemble it, or nothing."""
-    found = near(word, known)
-    return f"; did you mean {' or '.join(found)}?" if found else ""
-
-
-def near(word: str, known: Iterable[str]) -> list[str]:
-    """At most two known words that resemble a word, the most similar one first."""
-    from difflib import get_close_matches
-
-    return get_close_matches(word.lower(), known, n=2, cutoff=0.7)
-
-
 def pip_install(message: str) -> str:
     """A message in which the command of pip is that of this Python, whatever the shell finds as pip.
 
@@ -74,11 +57,6 @@ def pip_install(message: str) -> str:
     found = shutil.which("pip")
     is_own = found is not None and Path(found).parent == Path(sys.executable).parent
     return message if is_own else message.replace("pip install", f"{shlex.quote(sys.executable)} -m pip install")
-
-
-def has_numpy() -> bool:
-    """Whether NumPy, of the extra ``arrays``, is installed; without importing it, since that takes time."""
-    return find_spec("numpy") is not None
 
 
 def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
@@ -94,10 +72,61 @@ def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
 def say(text: str) -> None:
     """Print a message to standard error; if that cannot be written, discard it and all later ones."""
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(f"{_CLEAR if _shown else ''}{text}", file=sys.stderr, flush=True)
     except OSError:
         # Otherwise Python would fail to flush it at exit, which changes the exit status.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+_CLEAR = "\r\x1b[2K"
+"""Clears the line of a terminal."""
+
+_shown: list[str] = []
+"""What `progress` shows now."""
+
+
+@contextmanager
+def progress(what: str, total: int | None = None, *, rate: bool = False) -> Iterator[Callable[[int], None]]:
+    """A line with the progress of long work, on a terminal only; yields a function for the number done so far.
+
+    Args:
+        what: what is done.
+        total: the number to be done; None: it is not known.
+        rate: the numbers are bytes, and the line shows the bytes per second.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    began, last = time.monotonic(), 0.0
+
+    def show(done: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < _REFRESH_SECONDS:
+            return
+        last, seconds = now, now - began
+        numbers = f"{done / 1000:.0f} kB, {done / max(seconds, 0.1) / 1000:.0f} kB/s" if rate else f"{done}"
+        parts = [numbers if done else "", f"of {total}" if total and not rate else "", f"{seconds:.0f} s"]
+        line = f"{what} {' '.join(filter(None, parts))}"
+        print(f"{_CLEAR}{line[: shutil.get_terminal_size().columns - 1]}", end="", file=sys.stderr, flush=True)
+
+    _shown.append(what)
+    show(0)
+    try:
+        yield show
+    finally:
+        _shown.remove(what)
+        print(_CLEAR, end="", file=sys.stderr, flush=True)
+
+
+_REFRESH_SECONDS = 0.1
+
+
+def print_above(text: str) -> None:
+    """Print a line to standard output while progress is shown."""
+    if _shown and sys.stdout.isatty():
+        print(_CLEAR, end="", file=sys.stderr, flush=True)
+    print(text, flush=True)
 
 
 def read_error(path: str, error: OSError) -> CommandError:
@@ -195,17 +224,6 @@ def writing(path: str) -> Iterator[BinaryIO]:
         yield stack.enter_context(open(target, "wb"))
 
 
-class _UnchangedError(Exception):
-    """Ends a block of `writing` so that the file is unchanged."""
-
-
-def check_writable(path: str) -> None:
-    """Check, before work that takes long, that `writing` can write a file."""
-    if not is_special(path) or os.path.isdir(path):
-        with suppress(_UnchangedError), writing(path):
-            raise _UnchangedError
-
-
 @contextmanager
 def _new_file(path: str) -> Iterator[Path]:
     """A temporary name to write to if `path` is or becomes a regular file, else `path` itself.
@@ -253,71 +271,3 @@ def write_bytes(path: str, data: bytes) -> None:
     """Write a whole file, or standard output for ``-``."""
     with writing(path) as file:
         file.write(data)
-
-
-_displays: list[Progress] = []
-"""The progress bars and spinners on the terminal, of which it can show one only."""
-
-
-@contextmanager
-def _displayed(columns: Callable[[ModuleType], Iterable[ProgressColumn]]) -> Iterator[Progress | None]:
-    """A progress bar that is removed from the terminal at the end; None without a terminal, or without rich."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    try:
-        # Importing rich takes as long as the rest of a short command.
-        from rich import progress
-        from rich.console import Console
-    except ModuleNotFoundError:
-        yield None  # It is part of the extra hdl.
-        return
-    console = Console(stderr=True, force_terminal=True)  # Whatever variables such as FORCE_COLOR say.
-    redirect = sys.stdout.isatty()
-    with progress.Progress(*columns(progress), console=console, transient=True, redirect_stdout=redirect) as bar:
-        _displays.append(bar)
-        try:
-            yield bar
-        finally:
-            _displays.remove(bar)
-
-
-@contextmanager
-def spinner(what: str) -> Iterator[bool]:
-    """A spinner with a text and the elapsed time; false if standard error is no terminal, or has a progress bar."""
-    if _displays:
-        yield False
-        return
-
-    def columns(rich: ModuleType) -> list[ProgressColumn]:
-        return [rich.SpinnerColumn(), rich.TextColumn("{task.description}", markup=False), rich.TimeElapsedColumn()]
-
-    with _displayed(columns) as bar:
-        if bar:
-            bar.add_task(what, total=None)
-        yield bar is not None
-
-
-@contextmanager
-def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Callable[[int], None]]:
-    """A progress bar, shown only on a terminal; yields a function to be called with the number done so far.
-
-    Text that is printed meanwhile on the same terminal appears above the bar.
-
-    Args:
-        what: what is done.
-        total: the number to be done; None: it is not known.
-        rate: the numbers are bytes, and the bar shows the bytes per second.
-    """
-
-    def columns(rich: ModuleType) -> list[ProgressColumn]:
-        numbers = [rich.DownloadColumn(), rich.TransferSpeedColumn()] if rate else [rich.MofNCompleteColumn()]
-        text = rich.TextColumn("{task.description}")
-        return [rich.SpinnerColumn(), text, rich.BarColumn(), *numbers, rich.TimeElapsedColumn()]
-
-    with _displayed(columns) as bar:
-        if bar is None:
-            yield lambda _: None
-            return
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)

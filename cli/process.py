@@ -12,7 +12,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -26,10 +26,10 @@ from utf8fpga.cli.output import (
     errors_named,
     pip_install,
     say,
-    spinner,
     write_error,
 )
 from utf8fpga.model import UserError
+from utf8fpga.model.exceptions import did_you_mean
 
 DEFECT = 70
 """The exit status after a defect of the program: ``EX_SOFTWARE`` of BSD's sysexits."""
@@ -72,22 +72,10 @@ class _StandardOutput(io.FileIO):
 
 
 class _ToStandardError(logging.Handler):
-    """Prints the log messages of the library to standard error.
-
-    A tool's first start is one line, or on a terminal a spinner as long as it lasts.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._spinner = ExitStack()
+    """Prints the log messages of the library, such as that of a tool's first start, to standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        state = getattr(record, "first_start", None)
-        if state is not None:
-            self._spinner.close()
-        if state == "end":
-            return
-        if state != "begin" or not self._spinner.enter_context(spinner(record.getMessage())):
+        if getattr(record, "first_start", None) != "end":
             say(f"utf8fpga: {record.getMessage()}")
 
 
@@ -138,7 +126,7 @@ def _report(error: Exception) -> int:
     if isinstance(error, BrokenPipeError):
         return 141  # Silently, as other programs do that a pipe into head ends.
     if isinstance(error, click.ClickException):
-        _say_error(" ".join(error.format_message().rstrip(".").splitlines()))
+        _say_error(_usage_error(error))
         return error.exit_code
     if (known := error if isinstance(error, UserError) else _environment_error(error)) is not None:
         _say_error(pip_install(str(known)))
@@ -146,6 +134,18 @@ def _report(error: Exception) -> int:
     text = "".join(traceback.format_exception(error))
     say(f"{text}utf8fpga: this is a defect of utf8fpga: please report it with the lines above")
     return DEFECT
+
+
+def _usage_error(error: click.ClickException) -> str:
+    """The message for a command line that the parser rejects."""
+    if isinstance(error, click.NoSuchOption):
+        return f"there is no option {error.option_name}{did_you_mean(error.option_name, error.possibilities or ())}"
+    if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Argument):
+        return f"{error.param.make_metavar(error.ctx)} is missing"
+    message = " ".join(error.message.rstrip(".").split())
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        return f"{error.param.opts[0]}: {message}"
+    return message[:1].lower() + message[1:]
 
 
 def _say_error(message: str) -> None:

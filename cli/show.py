@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The output of items and their counts as text."""
+"""The output of items and their counts, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -9,17 +9,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
 
 from utf8fpga.cli.output import CommandError, coloured
 from utf8fpga.model import TABLE_3_7, Composition, EncodingTable, ErrorKind, IncrementalDecoder, Item, Practice, decode
 from utf8fpga.model.decoder import ComposedDecoder, new_item
-from utf8fpga.model.golden import BulkSymbols
 from utf8fpga.model.render import columns, counted
 from utf8fpga.model.table import spell
-
-if TYPE_CHECKING:
-    from utf8fpga.hdl import CoreEntry
 
 
 class Tally:
@@ -54,6 +49,11 @@ class Tally:
         causes = [f"  {number} {kind.name}" for kind, number in self.causes.items() if number]
         return [f"{counted(self.units, 'byte')}, {counted(self.items, 'item')}, {self.ill_formed} ill-formed", *causes]
 
+    def json_line(self) -> str:
+        """The counts as one line of JSON."""
+        causes = {kind.name: number for kind, number in self.causes.items() if number}
+        return json.dumps({"bytes": self.units, "items": self.items, "ill_formed": self.ill_formed, "causes": causes})
+
 
 def described(code_point: int) -> str:
     """The character of a code point, if it is printable, and its name."""
@@ -73,67 +73,11 @@ def item_table(items: Iterable[Item], units: Sequence[int], width: int = 8) -> l
     return columns(rows, ["offset", "bytes" if width == 8 else "code units", "code point", "character or cause"])
 
 
-def symbol_table(symbols: Iterable[Any], core: CoreEntry[Any], units: Sequence[int]) -> list[str]:
-    """Output symbols of a core as lines of a table, with the input symbols that each belongs to."""
-    rows, offset = [], 0
-    for symbol in symbols:
-        belonging = units[offset : offset + symbol.length]
-        rows.append([str(offset), " ".join(map(core.input_label, belonging)), core.label(symbol)])
-        offset += symbol.length
-    return columns(rows, ["offset", f"{core.input_noun}s", "output"])
-
-
 def json_line(item: Item) -> str:
     """An item as one line of JSON."""
     offset, length, point, error = item[:4]
     name = "null" if error is None else f'"{error.name}"'
     return f'{{"offset": {offset}, "length": {length}, "code_point": {point}, "error": {name}}}'
-
-
-class SymbolTally(Tally):
-    """Counts of the symbols of any golden function, for items by cause; `units` are the input symbols."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._outputs = 0
-
-    @property
-    def noun(self) -> str:
-        """What the symbols are called."""
-        return "symbol" if self._outputs else "item"
-
-    def add_symbol(self, symbol: Any) -> None:
-        """Count a symbol."""
-        if isinstance(symbol, Item):
-            self.add([symbol])
-        else:
-            self.units += symbol.length
-            self._outputs += 1
-
-    def add_columns(self, symbols: BulkSymbols, inputs: int) -> None:
-        """Count many symbols, for which there are so many new inputs; items have the column `kind`."""
-        if "kind" not in symbols.columns:
-            self.units += inputs
-            self._outputs += len(next(iter(symbols.columns.values())))
-            return
-        kinds = symbols.columns["kind"]
-        self.count(inputs, len(kinds), {kind: int((kinds == kind).sum()) for kind in ErrorKind})
-
-    def lines(self) -> list[str]:
-        """The counts as lines of text."""
-        if self._outputs:
-            return [f"{counted(self.units, 'symbol')} in, {counted(self._outputs, 'symbol')} out"]
-        return super().lines()
-
-
-def symbol_json(symbol: Any) -> str:
-    """A symbol of any golden function as one line of JSON."""
-    if isinstance(symbol, Item):
-        return json_line(symbol)
-    fields = symbol._asdict()
-    if hasattr(value := fields.get("value"), "_asdict"):
-        fields["value"] = value._asdict()
-    return json.dumps(fields)
 
 
 def decoder_of(practice: Practice, table: EncodingTable | Composition) -> IncrementalDecoder | ComposedDecoder:
@@ -148,7 +92,7 @@ def decoder_of(practice: Practice, table: EncodingTable | Composition) -> Increm
 class _WholeTextDecoder:
     """A decoder of bytes in chunks by `decode`, which is faster than `Decoder`."""
 
-    def __init__(self, table: EncodingTable | Composition) -> None:
+    def __init__(self, table: EncodingTable) -> None:
         self._table, self._offset, self._open = table, 0, b""
 
     def decode(self, data: bytes, final: bool = False) -> list[Item]:
@@ -165,20 +109,33 @@ class PlainOutput:
     """The output of the command `decode` for a text in chunks.
 
     Args:
-        form: ``text``, ``json`` or ``summary``. The counts at the end of a summary are in `tally`.
         table: the encoding of the text, whose code points are scalar values; default: UTF-8.
+        as_json: write JSON lines in place of text.
+        summary: write only ill-formed items, and at the end the counts.
 
     Attributes:
         tally: the counts of the items so far.
     """
 
-    def __init__(self, form: str, practice: Practice, table: EncodingTable | Composition = TABLE_3_7) -> None:
+    def __init__(
+        self,
+        practice: Practice,
+        table: EncodingTable | Composition = TABLE_3_7,
+        *,
+        as_json: bool = False,
+        summary: bool = False,
+    ) -> None:
         self.tally = Tally()
         by_pattern = practice is Practice.MAXIMAL_SUBPARTS and isinstance(table, EncodingTable)
         self._decoder = _WholeTextDecoder(table) if by_pattern else decoder_of(practice, table)
-        self._form = {"text": self._text, "json": self._json, "summary": self._spans}[form]
+        self._practice, self._as_json, self._summary = practice, as_json, summary
         self._units = bytearray()
         """For a summary: the bytes after the last item."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the practice ends the text at the first error, which has been found."""
+        return self._practice is Practice.FIRST_ERROR and bool(self.tally.ill_formed)
 
     def pieces(self, chunk: bytes, final: bool = False) -> Iterator[bytes]:
         """The output for the next bytes of the text; `final` at its end."""
@@ -186,13 +143,20 @@ class PlainOutput:
             part = chunk[first : first + TOGETHER]
             items = self._decoder.decode(part, final and first + TOGETHER >= len(chunk))
             self.tally.add(items)
-            yield self._form(items, part).encode()
+            yield self._output(items, part).encode()
 
-    def _text(self, items: Sequence[Item], _part: bytes) -> str:
-        return "".join(map(chr, map(itemgetter(2), items)))
+    def end(self) -> bytes:
+        """The output after the text: the counts of a summary."""
+        if not self._summary:
+            return b""
+        lines = [self.tally.json_line()] if self._as_json else self.tally.lines()
+        return "".join(f"{line}\n" for line in lines).encode()
 
-    def _json(self, items: Sequence[Item], _part: bytes) -> str:
-        return "".join(f"{json_line(item)}\n" for item in items)
+    def _output(self, items: Sequence[Item], part: bytes) -> str:
+        if self._as_json:
+            shown = [item for item in items if item[3] is not None] if self._summary else items
+            return "".join(f"{json_line(item)}\n" for item in shown)
+        return self._spans(items, part) if self._summary else "".join(map(chr, map(itemgetter(2), items)))
 
     def _spans(self, items: Sequence[Item], part: bytes) -> str:
         self._units += part

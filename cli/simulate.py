@@ -3,38 +3,37 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
-from utf8fpga.cli.core_options import core_command
-from utf8fpga.cli.options import FILE, SEED, Word, from_hex, hex_option, json_option
+from utf8fpga.cli.core_command import core_command, dask_option
+from utf8fpga.cli.options import FILE, SEED, from_hex, hex_option, json_option, one_of, reject_others
 from utf8fpga.cli.output import (
     CommandError,
     beginning,
     check_different,
     coloured,
     file_size,
-    has_numpy,
     is_standard_output,
     progress,
     read_chunks,
     writing,
 )
-from utf8fpga.cli.scheduling import dask_option
-from utf8fpga.cli.show import SymbolTally, item_table, symbol_json, symbol_table
-from utf8fpga.cli.soak import soak_core, soak_limit
+from utf8fpga.cli.show import Tally, item_table, json_line
+from utf8fpga.cli.soak import soak_core
 from utf8fpga.hdl import CoreParameters, DecoderParameters, build, entry_of
-from utf8fpga.hdl.parameters import option_word
-from utf8fpga.model.golden import BulkSymbols
-from utf8fpga.sim import ENGINES, Mismatch, Netlist, Simulation, compare
-from utf8fpga.sim.beats import StreamOptions, symbol_width, symbols_from
+from utf8fpga.model import Item
+from utf8fpga.model.render import columns, counted
+from utf8fpga.sim import Netlist, Simulation, compare
+from utf8fpga.sim.beats import symbol_width, symbols_from
 from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.engines.netlist import FAMILIES
 
@@ -45,234 +44,158 @@ def _pattern(_context: click.Context, option: click.Parameter, value: str) -> li
     return [bit == "1" for bit in value]
 
 
-_PATTERNS = {
-    "input_pauses": "One digit per cycle, repeated; 1: the next input beat is delayed.",
-    "output_pauses": "One digit per cycle, repeated; 1: the output is not ready.",
-    "null_beats": "One digit per input beat, repeated; 1: a null beat, with neither a byte nor last.",
-    "gaps": "One digit per lane of the input beats, repeated; 1: no byte there. For remover.",
-}
+_PAUSES: dict[str, Any] = {"default": "0", "callback": _pattern, "metavar": "PATTERN"}
 
 
-def _pattern_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for name, text in reversed(_PATTERNS.items()):
-        word = option_word(name)
-        command = click.option(word, default="0", callback=_pattern, metavar="PATTERN", help=text)(command)
-    return command
-
-
-@core_command()
+@core_command("simulate --hex 'C3 A9 FF'", "simulate --lanes 4 --output-pauses 01 --vcd page.vcd page.html")
 @click.argument("files", type=FILE, nargs=-1, metavar="[FILE]...")
 @hex_option
-@_pattern_options
-@click.option("--separate-end", is_flag=True, help="Send last in a beat without bytes, if the beat before is full.")
-@click.option(
-    "--engine",
-    type=Word(ENGINES),
-    help="python: Amaranth's simulator. compiled: machine code, built once for each core, which requires a C compiler."
-    " netlist: the same for the core after synthesis. Default: compiled for long inputs if there is a compiler,"
-    " otherwise python.",
-)
-@click.option("--family", type=Word(FAMILIES), help=f"FPGA of --engine netlist; default: {FAMILIES[0]}.")
-@click.option("--routed", is_flag=True, help="With --engine netlist: after placement and routing on an iCE40.")
-@click.option(
-    "--soak",
-    metavar="LIMIT",
-    help="Random packets and pauses instead of a file, for a time such as 10m (s, m, h) or up to an amount such as 5GB"
-    " (kB, MB, GB).",
-)
+@click.option("--input-pauses", **_PAUSES, help="Cycles without input, such as 001; default: 0.")
+@click.option("--output-pauses", **_PAUSES, help="Cycles without ready, such as 001; default: 0.")
+@click.option("--netlist", **one_of(FAMILIES, "The core after synthesis; default: before."))
+@click.option("--soak", metavar="LIMIT", help="Random packets and pauses, such as 10m or 5GB.")
 @click.option("--seed", type=SEED, help="The first seed of --soak; default: 0.")
 @dask_option
-@click.option("--vcd", type=FILE, help="Write a waveform.")
-@click.option(
-    "-o", "--output", type=FILE, help="Write the output as bytes: of a decoder the decoded text, with U+FFFD."
-)
+@click.option("--vcd", type=FILE, help="A waveform to write.")
+@click.option("-o", "--output", type=FILE, help="The output as bytes to write.")
 @json_option
 def simulate(
     files: tuple[str, ...],
     digits: str | None,
     parameters: CoreParameters,
-    engine: str | None,
-    family: str | None,
-    routed: bool,
+    netlist: str | None,
     soak: str | None,
     seed: int | None,
     dask: str | None,
     vcd: str | None,
     output: str | None,
     as_json: bool,
-    separate_end: bool,
-    **streams: Any,
+    **pauses: list[bool],
 ) -> None:
-    """Send each FILE to the simulated core and compare each output symbol with the golden model."""
+    """Send each FILE to a simulated core and compare its output with the model.
+
+    A pattern of pauses has a digit for each cycle and is repeated; 1 is a pause. --soak takes a time in s, m or h, or
+    an amount in kB, MB or GB.
+    """
     if bool(files) + (digits is not None) + (soak is not None) != 1:
         raise CommandError("give either FILE, --hex BYTES or --soak LIMIT")
-    netlist, options = _netlist(engine, family, routed), StreamOptions(**streams, separate_ends=(separate_end,))
     if soak is not None:
-        _reject_with_soak(options, {"--vcd": vcd, "-o": output})
-        seconds, symbols = soak_limit(soak)
-        what: Any = {"engine": engine, "netlist": netlist, "seed": seed or 0, "dask": dask, "as_json": as_json}
-        soak_core(parameters, seconds=seconds, symbols=symbols, **what)
+        reject_others("--soak", *parameters.options(), "soak", "netlist", "seed", "dask", "as_json")
+        soak_core(parameters, soak, netlist=netlist, seed=seed or 0, dask=dask, as_json=as_json)
         return
-    _reject_without_soak(seed, dask)
-    _check_waveform(len(files), engine, vcd)
-    _check_gaps(options.gaps, parameters)
+    for option, value in (("--seed", seed), ("--dask", dask)):
+        if value is not None:
+            raise CommandError(f"{option} {value} is for --soak: give --soak LIMIT, too")
+    _check_files(files, vcd, output, netlist, as_json)
+    core = replace(parameters, kind=True) if isinstance(parameters, DecoderParameters) else parameters
+    texts = [iter([from_hex(digits)])] if digits is not None else map(read_chunks, files)
+    sizes = [file_size(file) for file in files]
+    total = sum(size or 0 for size in sizes) if files and None not in sizes else None
+    with ExitStack() as stack:
+        out = stack.enter_context(writing(output)) if output else None
+        waveform = stack.enter_context(_recording(vcd) if vcd else nullcontext())
+        shown = _Shown(core, out, as_json)
+        done = stack.enter_context(progress("simulating", total, rate=True))
+        for chunks in texts:
+            simulation, chunks = _simulation(core, chunks, netlist, is_slow=bool(vcd))
+            units = symbols_from(chunks, symbol_width(simulation.core))
+            mismatch = compare(simulation, units, vcd=waveform, on_item=shown.take, on_unit=done, **pauses)
+            if mismatch:
+                raise CommandError(str(mismatch), status=1)
+    if not as_json and not is_standard_output(output):
+        table = shown.table(from_hex(digits), symbol_width(simulation.core)) if digits is not None else []
+        verdict = f"the simulated {core.core} gave exactly the model's {shown.noun}s"
+        print("\n".join([*table, *shown.lines(), coloured(verdict, "green")]))
+
+
+def _check_files(files: Sequence[str], vcd: str | None, output: str | None, netlist: str | None, as_json: bool) -> None:
+    if is_standard_output(vcd):
+        raise CommandError(f"--vcd {vcd} is standard output, to which the result is written: name a file")
+    if vcd and len(files) > 1:
+        raise CommandError(f"--vcd {vcd} shows one text, not {len(files)}: give one FILE")
+    if vcd and netlist:
+        raise CommandError(f"--netlist {netlist} has no waveform: leave out --vcd {vcd}")
     if as_json and is_standard_output(output):
         raise CommandError(f"--json and -o {output} both write to standard output: leave out one of them")
     check_different({"-o": output, "--vcd": vcd})
-    if isinstance(parameters, DecoderParameters):
-        parameters = replace(parameters, kind=True)  # So the causes of errors are compared, too.
-    simulation = Simulation(build(parameters), netlist=netlist)
-    recording = _recording(vcd) if vcd else nullcontext()
-    comparison = _Comparison(simulation, options, engine, as_json)
-    with ExitStack() as stack:
-        comparison.output = stack.enter_context(writing(output)) if output else None
-        comparison.waveform = stack.enter_context(recording)
-        comparison.run(files, digits)
-    if not as_json and not is_standard_output(output):
-        verdict = f"the simulated {parameters.core} gave exactly the model's {comparison.tally.noun}s"
-        print("\n".join([*comparison.table(digits), *comparison.tally.lines(), coloured(verdict, "green")]))
 
 
-def _netlist(engine: str | None, family: str | None, routed: bool) -> Netlist:
-    for option, value in (("--family", family), ("--routed", routed)):
-        if value and engine != "netlist":
-            words = option if value is True else f"{option} {value}"
-            raise CommandError(f"{words} is for netlists: give --engine netlist, too")
-    return Netlist(family or FAMILIES[0], routed)
-
-
-def _reject_with_soak(options: StreamOptions, paths: Mapping[str, str | None]) -> None:
-    if used := [*options.arguments[:1], *(option for option, path in paths.items() if path)]:
-        raise CommandError(f"--soak and {used[0]} cannot be combined: leave out one of them")
-
-
-def _reject_without_soak(seed: int | None, dask: str | None) -> None:
-    if seed is not None:
-        raise CommandError(f"--seed {seed} is that of --soak: give --soak LIMIT, too")
-    if dask:
-        raise CommandError(f"--dask {dask} is for --soak: give --soak LIMIT, too")
-
-
-def _check_gaps(pattern: Sequence[bool], parameters: CoreParameters) -> None:
-    if any(pattern) and not entry_of(parameters).accepts_gaps:
-        gaps = "".join(str(int(is_gap)) for is_gap in pattern)
-        if parameters.lanes == 1:
-            raise CommandError(f"--gaps {gaps} is for several lanes: with one lane, use --null-beats")
-        raise CommandError(f"--gaps {gaps} is for cores that accept gaps: leave it out")
-
-
-def _check_waveform(texts: int, engine: str | None, vcd: str | None) -> None:
-    if is_standard_output(vcd):
-        raise CommandError(f"--vcd {vcd!r} is standard output, to which the result is written: name a file")
-    if vcd and texts > 1:
-        raise CommandError(f"--vcd {vcd!r} shows one text, not {texts}: give one FILE")
-    if vcd and engine in ("compiled", "netlist"):
-        raise CommandError(f"--engine {engine} writes no waveform: leave it out, or --vcd {vcd!r}")
-
-
-@dataclass
-class _Comparison:
-    """The comparison of texts, one after another, with the golden function.
-
-    Attributes:
-        engine: see `Simulation`; None: compiled for long inputs if there is a compiler, otherwise python.
-        as_json: print the symbols as JSON lines.
-        output: a file for the output symbols as bytes.
-        waveform: a file for the waveform.
-    """
-
-    simulation: Simulation
-    options: StreamOptions
-    engine: str | None
-    as_json: bool
-    output: BinaryIO | None = None
-    waveform: Path | None = None
-    _shown: list[Any] | None = None
-    """The symbols for `table`, of a text in hexadecimal."""
-    tally: SymbolTally = field(default_factory=SymbolTally)
-    _before: int = 0
-    """The input symbols of the texts before."""
-    _reported: int = 0
-    """The input symbols that the progress bar shows."""
-
-    def run(self, files: Sequence[str], digits: str | None) -> None:
-        """Compare the contents of files, or bytes in hexadecimal."""
-        texts = [iter([from_hex(digits)])] if digits is not None else map(read_chunks, files)
-        self._shown = None if digits is None else []
-        sizes = [file_size(file) for file in files]
-        total = sum(size or 0 for size in sizes) if files and None not in sizes else None
-        with progress("simulating", total, rate=True) as self._done:
-            for chunks in texts:
-                if mismatch := self._compare(chunks):
-                    raise CommandError(str(mismatch), status=1)
-
-    def table(self, digits: str | None) -> list[str]:
-        """The output symbols for bytes in hexadecimal as lines; none for files."""
-        if digits is None or self._shown is None:
-            return []
-        core = self.simulation.core
-        units = list(symbols_from(iter([from_hex(digits)]), symbol_width(core)))
-        if self.tally.noun == "item":
-            return item_table(self._shown, units, symbol_width(core))
-        return symbol_table(self._shown, self.simulation.entry, units)
-
-    def _compare(self, chunks: Iterator[bytes]) -> Mismatch | None:
-        self._before, engine = self.tally.units, self.engine
-        if engine is None and self.waveform is None:
-            engine, chunks = _engine_for(self.simulation.entry.parameters, chunks)
-        simulation = self.simulation.on(engine or ENGINES[0])
-        is_plain = not (self.output or self.as_json or self._shown is not None or any(self.options.gaps))
-        if simulation.engine != "python" and is_plain and (compare_bulk := _bulk(simulation)):
-            return compare_bulk(simulation, chunks, on_part=self._on_part, **vars(self.options))
-        return compare(
-            simulation,
-            symbols_from(chunks, symbol_width(simulation.core)),
-            **vars(self.options),
-            vcd=self.waveform,
-            on_item=self._on_symbol,
-            on_unit=self._on_unit,
-        )
-
-    def _on_part(self, sent: int, new: int, symbols: BulkSymbols) -> None:
-        self.tally.add_columns(symbols, new)
-        self._done(self._before + sent)
-
-    def _on_symbol(self, symbol: Any) -> None:
-        self.tally.add_symbol(symbol)
-        if self._shown is not None:
-            self._shown.append(symbol)
-        if self.output:
-            self.output.write(self.simulation.entry.as_bytes([symbol]))
-        if self.as_json:
-            print(symbol_json(symbol))
-
-    def _on_unit(self, number: int) -> None:
-        if self._before + number - self._reported >= _STEP:
-            self._reported = self._before + number
-            self._done(self._reported)
-
-
-_STEP = 1 << 10
-"""Input symbols after which a progress bar is updated."""
-
-
-def _engine_for(parameters: CoreParameters, chunks: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
-    """The engine that simulates a text in less time, including the time to build its model; and the text."""
-    is_long, chunks = beginning(chunks, max(_LONG, _LONG_PER_LANE * parameters.lanes))
-    return "compiled" if is_long and has_compiler() else "python", chunks
+def _simulation(
+    core: CoreParameters, chunks: Iterator[bytes], netlist: str | None, *, is_slow: bool
+) -> tuple[Simulation, Iterator[bytes]]:
+    """The core in the engine that needs less time, including that to build its model; and the text."""
+    if netlist:
+        return Simulation(build(core), engine="netlist", netlist=Netlist(netlist)), chunks
+    is_long, chunks = beginning(chunks, max(_LONG, _LONG_PER_LANE * core.lanes))
+    engine = "compiled" if is_long and not is_slow and has_compiler() else "python"
+    return Simulation(build(core), engine=engine), chunks
 
 
 _LONG, _LONG_PER_LANE = 1 << 14, 1 << 13
 """Bytes, of any core and for each lane, that the engine `python` simulates in about the time to build a model."""
 
 
-def _bulk(simulation: Simulation) -> Callable[..., Mismatch | None] | None:
-    """The function `compare_bulk` if NumPy is installed and the core has a fast golden function."""
-    if not has_numpy():
-        return None
-    from utf8fpga.sim.bulk import bulk_golden, compare_bulk
+class _Shown:
+    """What is printed and written of the output symbols.
 
-    return compare_bulk if bulk_golden(simulation) else None
+    Args:
+        out: a file for the symbols as bytes.
+        as_json: print the symbols as JSON lines.
+    """
+
+    def __init__(self, core: CoreParameters, out: BinaryIO | None, as_json: bool) -> None:
+        self._core, self._out, self._as_json = entry_of(core), out, as_json
+        self._tally, self._symbols = Tally(), 0
+        self._first: list[Any] = []
+
+    @property
+    def noun(self) -> str:
+        """What the symbols are called."""
+        return "symbol" if self._symbols else "item"
+
+    def take(self, symbol: Any) -> None:
+        """Show an output symbol."""
+        if isinstance(symbol, Item):
+            self._tally.add([symbol])
+        else:
+            self._tally.units += symbol.length
+            self._symbols += 1
+        if len(self._first) < _MOST_ROWS:
+            self._first.append(symbol)
+        if self._out:
+            self._out.write(self._core.as_bytes([symbol]))
+        if self._as_json:
+            print(json_line(symbol) if isinstance(symbol, Item) else _symbol_json(symbol))
+
+    def table(self, data: bytes, width: int) -> list[str]:
+        """The symbols for a short text as lines of a table, with input symbols of so many bits."""
+        units = list(symbols_from(iter([data]), width))
+        if not self._symbols:
+            return item_table(self._first, units, width)
+        rows, offset = [], 0
+        for symbol in self._first:
+            inputs = " ".join(map(self._core.input_label, units[offset : offset + symbol.length]))
+            rows.append([str(offset), inputs, self._core.label(symbol)])
+            offset += symbol.length
+        return columns(rows, ["offset", f"{self._core.input_noun}s", "output"])
+
+    def lines(self) -> list[str]:
+        """The counts as lines."""
+        if self._symbols:
+            return [f"{counted(self._tally.units, 'symbol')} in, {counted(self._symbols, 'symbol')} out"]
+        return self._tally.lines()
+
+
+_MOST_ROWS = 1000
+"""The most rows of a table; a command line can have no more bytes than some times this."""
+
+
+def _symbol_json(symbol: Any) -> str:
+    """A symbol that is no item as one line of JSON."""
+    fields = symbol._asdict()
+    if hasattr(value := fields.get("value"), "_asdict"):
+        fields["value"] = value._asdict()
+    return json.dumps(fields)
 
 
 @contextmanager

@@ -9,8 +9,9 @@ import shlex
 from contextlib import nullcontext
 from dataclasses import asdict
 
-from utf8fpga.cli.output import CommandError, coloured, has_numpy, progress
-from utf8fpga.cli.scheduling import chosen_executor
+from utf8fpga.cli.core_command import chosen_executor
+from utf8fpga.cli.demo import TEXTS, demo_text
+from utf8fpga.cli.output import CommandError, coloured, progress
 from utf8fpga.hdl import CoreParameters, build, command_words
 from utf8fpga.model.render import counted
 from utf8fpga.sim import Netlist, Simulation
@@ -33,39 +34,29 @@ def soak_limit(text: str) -> tuple[float | None, int | None]:
 
 
 def soak_core(
-    parameters: CoreParameters,
-    *,
-    engine: str | None,
-    netlist: Netlist,
-    seed: int,
-    seconds: float | None,
-    symbols: int | None,
-    dask: str | None,
-    as_json: bool,
+    parameters: CoreParameters, limit: str, *, netlist: str | None, seed: int, dask: str | None, as_json: bool
 ) -> None:
     """Simulate a core with random packets and pauses, compare with the golden function and print the totals.
 
-    For the limits see `sim.soak.soak`.
-
     Args:
-        engine: see `Simulation`; default: compiled if there is a compiler, otherwise python.
+        limit: see `soak_limit`.
+        netlist: the FPGA family of the netlist; None: the circuit itself.
         seed: the seed of the first round.
-        dask: the scheduler of the cluster that runs the rounds; default: this process.
+        dask: the scheduler of the cluster that runs the rounds; None: this process.
     """
-    if not has_numpy():
-        raise CommandError("--soak requires NumPy: pip install 'utf8fpga[arrays]'", status=1)
-    from utf8fpga.cli.demo import TEXTS, demo_text
-    from utf8fpga.sim.soak import soak
+    seconds, symbols = soak_limit(limit)
+    try:
+        from utf8fpga.sim.soak import soak
+    except ModuleNotFoundError:
+        raise CommandError("--soak requires NumPy: pip install 'utf8fpga[arrays]'", status=1) from None
 
-    name = engine or ("compiled" if has_compiler() else "python")
-    simulation = Simulation(build(parameters), engine=name, netlist=netlist)
+    engine = "netlist" if netlist else "compiled" if has_compiler() else "python"
+    simulation = Simulation(build(parameters), engine=engine, netlist=Netlist(netlist or "ice40"))
     corpus = b"".join(map(demo_text, TEXTS))
+    total = symbols or round(seconds or 0)
     with (
         chosen_executor(None, dask) if dask else nullcontext() as executor,
-        # The bar shows the limit: a time, or an amount.
-        progress(
-            "simulating, seconds" if seconds else "simulating", symbols or round(seconds or 0), rate=not seconds
-        ) as done,
+        progress("simulating, seconds" if seconds else "simulating", total, rate=not seconds) as done,
     ):
         totals, mismatch = soak(
             simulation,
@@ -77,17 +68,17 @@ def soak_core(
             executor=executor,
         )
     if as_json:
-        print(json.dumps({"core": parameters.name, "engine": name, "seed": seed, **asdict(totals)}))
+        print(json.dumps({"core": parameters.name, "seed": seed, **asdict(totals)}))
     else:
         rate = totals.symbols / max(totals.seconds, 1e-9)
         print(
             f"{counted(totals.symbols, simulation.entry.input_noun)} in {counted(totals.packets, 'packet')},"
             f" {counted(totals.cycles, 'cycle')}, {counted(totals.rounds, 'round')} from seed {seed} on,"
-            f" {totals.seconds:.1f} s, {_rate(rate)} per second"
+            f" {totals.seconds:.1f} s, {rate / 1e6:.3f} million per second"
         )
     if mismatch:
+        words = [*command_words(parameters), *(["--netlist", netlist] if netlist else [])]
         last = str(seed + totals.rounds - 1)
-        words = [*command_words(parameters), *simulation.arguments]
         again = shlex.join(["utf8fpga", "simulate", *words, "--soak", "1s", "--seed", last])
         raise CommandError(f"{mismatch}\n  its round: {again}", status=1)
     if not as_json:
@@ -96,8 +87,3 @@ def soak_core(
                 f"the simulated {parameters.core} gave exactly the model's {simulation.entry.output_noun}s", "green"
             )
         )
-
-
-def _rate(number: float) -> str:
-    """A number with a unit, such as ``12.3 million``."""
-    return f"{number / 1e6:.1f} million" if number >= 1e6 else f"{number:.0f}"

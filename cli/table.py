@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import click
 
-from utf8fpga.cli.options import TABLES, Word, completion, output_option, reject_others
-from utf8fpga.cli.output import CommandError, did_you_mean, write_bytes
+from utf8fpga.cli.command import command
+from utf8fpga.cli.options import TABLES, one_of, output_option, reject_others
+from utf8fpga.cli.output import CommandError, write_bytes
 from utf8fpga.model.encodings import encoding_word
+from utf8fpga.model.exceptions import did_you_mean
 from utf8fpga.model.forms import COMPOSITIONS
 from utf8fpga.model.render import FORMATS, columns, render
 
 
-@click.command()
-@click.argument("name", default=next(iter(TABLES)), shell_complete=completion(lambda: TABLES))
-@click.option("--format", "form", type=Word(list(FORMATS)), default="text", show_default=True)
+@command("table", "table utf-16 --format json")
+@click.argument("name", default=next(iter(TABLES)))
+@click.option("--format", "form", default="text", **one_of(FORMATS, "The form; default: text."))
 @click.option("--list", "names", is_flag=True, help="List the names.")
 @output_option
 def table(name: str, form: str, names: bool, output: str) -> None:
@@ -31,7 +33,7 @@ def table(name: str, form: str, names: bool, output: str) -> None:
         parts = " and ".join(encoding_word(part.name) for part in (composition.form, composition.unit_table))
         raise CommandError(f"{name} is a composition and has no table of its own: its tables are {parts}")
     elif word not in TABLES:
-        raise CommandError(f"unknown table {name!r} (known: {', '.join(TABLES)}){did_you_mean(word, TABLES)}")
+        raise CommandError(f"there is no table {name!r}{did_you_mean(word, TABLES) or '; table --list lists them'}")
     else:
         text = render(TABLES[word], form)
     write_bytes(output, text.encode())

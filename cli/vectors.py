@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import click
 
-from utf8fpga.cli.options import Word, output_option, practice_option
+from utf8fpga.cli.command import command
+from utf8fpga.cli.options import one_of, output_option, practice_option
 from utf8fpga.cli.output import write_bytes
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.vectors import VECTOR_FORMATS, render_vectors
 
 
-@click.command()
-@click.option("--format", "form", type=Word(list(VECTOR_FORMATS)), default="json", show_default=True)
+@command("vectors -o vectors.json", "vectors --format readmemh -o vectors.hex")
+@click.option("--format", "form", default="json", **one_of(VECTOR_FORMATS, "The form; default: json."))
 @practice_option
 @output_option
 def vectors(form: str, practice: str, output: str) -> None:

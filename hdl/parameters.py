@@ -37,7 +37,7 @@ MAX_BITS = 64
 OPTIMIZE = ("area", "speed")
 """What a circuit is optimised for."""
 
-_OPTIMIZE_HELP = "The most clock frequency, or the smallest circuit."
+_OPTIMIZE_HELP = "Small or fast."
 
 GATE_ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
 """The names of the encodings that encoders and transcoders have."""
@@ -183,10 +183,10 @@ class DecoderParameters(CoreParameters):
     optimize: str = option("speed", _OPTIMIZE_HELP, choices=OPTIMIZE)
     packed: bool = option(
         True,
-        "Output words contiguous from word 0 (default), or in order with gaps, which is smaller and has less latency.",
+        "Words without gaps (default), or with. Sparse is smaller and has less latency.",
         flags=("--packed", "--sparse"),
     )
-    kind: bool = option(False, "Also output the cause of each error, in m_axis_tuser.", flags=("--kind", ""))
+    kind: bool = option(False, "The cause of each error in m_axis_tuser.", flags=("--kind", ""))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -257,7 +257,7 @@ class SanitizerParameters(CoreParameters):
     optimize: str = option("speed", _OPTIMIZE_HELP, choices=OPTIMIZE)
     replace_with: str = option(
         "question-mark",
-        "What each unit of an ill-formed subsequence becomes: ? (U+003F), or none: it remains as it is.",
+        "For ill-formed units.",
         choices=("question-mark", "none"),
     )
 
@@ -292,9 +292,9 @@ class RemoverParameters(CoreParameters):
 
     core: ClassVar[str] = "remover"
 
-    lanes: int = option(4, "Symbols per beat. Default: 4.", range=(1, MAX_PACKER_LANES))
-    width: int = option(8, "Bits of the data of a symbol. Default: 8.", range=(1, MAX_BITS))
-    user: int = option(0, "Bits of tuser for each symbol. Default: 0, no tuser.", range=(0, MAX_BITS))
+    lanes: int = option(4, "Symbols per beat.", range=(1, MAX_PACKER_LANES))
+    width: int = option(8, "Bits of the data of a symbol.", range=(1, MAX_BITS))
+    user: int = option(0, "Bits of tuser for each symbol.", range=(0, MAX_BITS))
 
 
 _SHORT = ("table", "lanes", "to", "optimize")

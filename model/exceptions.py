@@ -11,6 +11,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class UserError(Exception):
     """An error that one line explains: what was wrong, the value, what would be correct.
@@ -24,3 +27,13 @@ class UserError(Exception):
 
 class InvalidArgumentError(UserError, ValueError):
     """An invalid argument of a function. It is also a `ValueError`, as documented at the functions."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: at most two known words that resemble it, or nothing.
+
+    >>> did_you_mean("utf_8", ["utf-8", "utf-16", "latin-1"])
+    '; did you mean utf-8?'
+    """
+    near = get_close_matches(word.lower(), known, n=2, cutoff=0.7)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

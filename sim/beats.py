@@ -83,14 +83,19 @@ class StreamOptions:
 
     @property
     def arguments(self) -> list[str]:
-        """The words of the command `simulate` for these options of one text."""
+        """The words of the command `simulate` for the pauses."""
         words = []
-        for name in _FAULTS:
+        for name in ("input_pauses", "output_pauses"):
             if any(pattern := getattr(self, name)):
                 words += [f"--{name.replace('_', '-')}", "".join(str(int(is_set)) for is_set in pattern)]
-        if any(self.separate_ends):
-            words.append("--separate-end")
         return words
+
+    @property
+    def obstacle(self) -> str:
+        """The reason why no command line has these options; empty if one has."""
+        others = ("separate_ends", "null_beats", "gaps")
+        used = [name.replace("_", " ") for name in others if any(getattr(self, name))]
+        return f"no command line sends {' or '.join(used)}" if used else ""
 
     @property
     def simpler(self) -> Iterator[StreamOptions]:

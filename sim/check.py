@@ -58,7 +58,7 @@ class Mismatch:
         if self.reason:
             lines.append(f"  contract:  {self.reason}")
         # Netlists have no waveforms.
-        waveform = [] if "--engine" in self.replay else ["--vcd", "mismatch.vcd"]
+        waveform = [] if "--netlist" in self.replay else ["--vcd", "mismatch.vcd"]
         command = shlex.join([*self.replay, *waveform]) if self.replay else f"none, {self.no_replay}"
         lines.append(f"  replay:    {command}")
         return "\n".join(lines)
@@ -252,7 +252,7 @@ def described(
     core, arguments = (words[:1], words[1:]) if words[:1] == [parameters.core] else ([], words)
     replay = ["utf8fpga", "simulate", *core, "--hex", _as_hex(units, width), *arguments, *options.arguments]
     replay += simulation.arguments
-    obstacle = getattr(simulation.core, "obstacle", parameters.obstacle)
+    obstacle = getattr(simulation.core, "obstacle", parameters.obstacle) or options.obstacle
     return Mismatch(
         units,
         offset,

@@ -119,7 +119,7 @@ class Simulation:
     @property
     def arguments(self) -> list[str]:
         """The words of the command `simulate` that select a netlist; none if this is the circuit itself."""
-        return ["--engine", self.engine, *self.netlist.arguments] if self.engine == "netlist" else []
+        return ["--netlist", self.netlist.family] if self.engine == "netlist" else []
 
     def _engine(self, name: str) -> Engine:
         # Created in the first run, since that takes time.

@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from utf8fpga.cli import main
-from utf8fpga.cli.core_options import CoreCommand
+from utf8fpga.cli.core_command import CoreCommand
 
 _PROGRAM = "utf8fpga"
 
@@ -29,9 +29,10 @@ def _command(name: str) -> click.Command:
 
 def _forms(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
     """A command, and the same for the other cores, with the words that select them."""
-    yield name, _plain(command)
+    yield name, command.default if isinstance(command, CoreCommand) else _plain(command)
     if isinstance(command, CoreCommand):
-        yield from ((f"{name} {words}", each) for words, each in command.others.items())
+        others = list(command.commands.items())[1:]
+        yield from ((f"{name} {core}", each) for core, each in others)
 
 
 def _plain(command: click.Command) -> click.Command:

@@ -59,11 +59,6 @@ class Netlist:
                 f"routed designs are simulated for {', '.join(ROUTED_FAMILIES)}, not for {self.family}"
             )
 
-    @property
-    def arguments(self) -> list[str]:
-        """The words of the command `simulate` for these attributes."""
-        return ["--family", self.family, *(["--routed"] if self.routed else [])]
-
     def circuit(self, design: str) -> Circuit:
         """The circuit of a core.
 

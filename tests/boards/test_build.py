@@ -499,7 +499,7 @@ def without_times(text: str) -> str:
 @requires_compiler
 def test_the_page_shows_the_session(tmp_path: Path) -> None:
     [session] = re.findall(r"```text\n(\$ printf .*?)```", PAGE, re.DOTALL)
-    command = f'utf8fpga() {{ {shlex.join([sys.executable, "-m", "utf8fpga"])} "$@" --timeout 300; }}'
+    command = f'utf8fpga() {{ {shlex.join([sys.executable, "-m", "utf8fpga"])} "$@"; }}'
     for shown in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
         line, output = shown.split("\n", 1)
         for _ in range(2):  # The first time may report that a model is compiled.

@@ -124,19 +124,6 @@ def test_faulty_core_as_json() -> None:
     }
 
 
-BAD_USE = {
-    "no file": ([], "utf8fpga: Missing argument 'FILE...'"),
-    "file": (["none.v"], "utf8fpga: cannot read 'none.v': No such file or directory"),
-    "ports": (["none.v", "--ports", "none.toml"], "utf8fpga: cannot read 'none.toml': No such file or directory"),
-}
-
-
-@pytest.mark.parametrize(("words", "message"), BAD_USE.values(), ids=BAD_USE)
-def test_bad_use(words: list[str], message: str) -> None:
-    done = utf8fpga("check", *words)
-    assert (done.returncode, done.stdout, done.stderr.decode().strip()) == (2, b"", message)
-
-
 def test_missing_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
     done = utf8fpga("check", *arguments("leaky"))

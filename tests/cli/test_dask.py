@@ -28,22 +28,6 @@ def test_a_command_prints_the_same_as_without_a_cluster(command: list[str], clus
     assert texts[1] == texts[0]
 
 
-NO_JOBS = "has no effect with --dask, where the cluster schedules: leave it out"
-
-
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ("bench --jobs 2", f"--jobs 2 {NO_JOBS}"),
-        ("prove serial-area --jobs 2", f"--jobs 2 {NO_JOBS}"),
-        ("simulate --hex 41", "--dask x:1 is for --soak: give --soak LIMIT, too"),
-    ],
-)
-def test_incorrect_use(command: str, message: str) -> None:
-    done = utf8fpga(*command.split(), "--dask", "x:1")
-    assert (done.stderr.decode(), done.stdout, done.returncode) == (f"utf8fpga: {message}\n", b"", 2)
-
-
 @pytest.mark.filterwarnings("default")  # warnings of the cluster itself
 @pytest.mark.parametrize("command", ["bench --device hx8k --lanes 1", "prove serial-area", "simulate --soak 1kB"])
 def test_unreachable_cluster(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,7 @@ def written(output: PlainOutput, chunks: Iterable[bytes]) -> bytes:
 
 def check(form: str, practice: Practice, text: bytes, edges: Sequence[int]) -> None:
     items = list(decode_with(text, practice))
-    made = PlainOutput(form, practice)
+    made = PlainOutput(practice, as_json=form == "json", summary=form == "summary")
     chunks = [text[first:after] for first, after in pairwise(edges)]
     assert written(made, chunks) == expected(form, text, items), chunks
     assert made.tally.lines() == counts(items)

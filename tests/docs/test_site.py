@@ -159,7 +159,7 @@ def test_every_command_and_option_is_in_the_reference(pages: dict[str, Elements]
         for command in COMMANDS
     }
     context = click.Context(cli)
-    paths = [*COMMANDS, "boards run"]
+    paths = [*COMMANDS]
     paths += [
         f"{name} {core}" for name in ("generate", "simulate", "prove", "bench") for core in CORES if core != "decoder"
     ]

@@ -16,7 +16,7 @@ from support.oracle import refusal
 from support.variants import variants
 
 from utf8fpga import hdl, model
-from utf8fpga.cli.core_options import core_command
+from utf8fpga.cli.core_command import core_command
 from utf8fpga.hdl import (
     DecoderParameters,
     TranscoderParameters,

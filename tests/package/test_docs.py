@@ -75,8 +75,6 @@ pytest examples
 pytest -n auto -m full
 # the longer tests, with one of their markers
 pytest -m MARKER
-# it runs until it is interrupted; test_talk.py runs it
-utf8fpga boards run icebreaker
 # it requires a board; test_build.py replaces the programmer
 utf8fpga build icebreaker --program
 # it requires a board; test_talk.py talks to a virtual one
@@ -122,7 +120,7 @@ MARKERS = {
     "utf8fpga check validator.v": "slow",
     "utf8fpga prove": "proof",
     "utf8fpga simulate --soak": "slow",
-    'utf8fpga simulate --hex "C3 A9 FF" --engine netlist': "slow",
+    'utf8fpga simulate --hex "C3 A9 FF" --netlist': "slow",
     "LANES=16 python examples/cocotb/run.py": "slow",
     "fusesoc": "slow",
     "python examples/litex/soc.py": "slow",
@@ -435,7 +433,7 @@ def options_of(command: str) -> set[str]:
     """The options of a command, with those of every core if it takes one."""
     found = cli.get_command(click.Context(cli), command)
     assert found
-    parts = [found, *(found.commands.values() if isinstance(found, click.Group) else ())]
+    parts = [found, *getattr(found, "commands", {}).values()]
     names = {name for part in parts for each in part.params for name in (*each.opts, *each.secondary_opts)}
     if "--lanes" not in names:
         return names

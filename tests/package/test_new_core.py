@@ -57,7 +57,7 @@ def run(folder: Path, *commands: Sequence[str]) -> list[tuple[int, str, str]]:
 
 def test_simulate_compares_it_with_its_golden_function(extended: Path) -> None:
     simulate = ("simulate", "pass-through", "--hex")
-    patterns = ("--input-pauses", "010", "--output-pauses", "110", "--null-beats", "10", "--separate-end")
+    patterns = ("--input-pauses", "010", "--output-pauses", "110")
     table, as_json, drawn, text, wrong = run(
         extended,
         (*simulate, "C2 41 80 00", "--lanes", "4", *patterns),

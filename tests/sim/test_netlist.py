@@ -95,7 +95,7 @@ def test_one_wrong_bit_of_a_lut_is_found(routed: bool, tmp_path: Path) -> None:
     assert compare(plain, TEXT, output_pauses=[True, False]) is None
     wrong = Simulation(plain.core, engine="netlist", netlist=with_a_wrong_bit(plain.netlist, tmp_path))
     found = compare(wrong, TEXT, output_pauses=[True, False])
-    words = ["--engine", "netlist", "--family", "ice40", *["--routed"] * routed]
+    words = ["--netlist", "ice40"]
     assert "--vcd" not in str(found)
     assert not found.replay or found.replay[-len(words) :] == tuple(words)
 

@@ -138,9 +138,19 @@ NEEDS: dict[str, tuple[Fault, list[str]]] = {
     "none": (n_is_o, []),
     "output pause": (n_is_o_after_a_wait, ["--output-pauses", "010"]),
     "input pause": (n_is_o_after_a_pause, ["--input-pauses", "0100"]),
-    "null beat": (n_is_o_after_a_null_beat, ["--null-beats", "01"]),
-    "separate end": (stops_at_a_separate_end, ["--separate-end"]),
 }
+
+
+UNSENT: dict[str, Fault] = {"null beats": n_is_o_after_a_null_beat, "separate ends": stops_at_a_separate_end}
+
+
+@pytest.mark.parametrize(("option", "fault"), UNSENT.items(), ids=UNSENT)
+def test_no_replay_command_where_no_command_line_sends_the_stream(
+    option: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    insert_fault({}, fault, monkeypatch)
+    found = compare(Simulation(build({})), TEXT, separate_ends=[True], null_beats=[False, True])
+    assert (found.replay, found.no_replay) == ((), f"since no command line sends {option}")
 
 
 @pytest.mark.parametrize(("fault", "needed"), NEEDS.values(), ids=NEEDS)
@@ -156,8 +166,6 @@ def test_replay_command_has_the_required_stream_options(
         TEXT,
         input_pauses=[False, True, False, False],
         output_pauses=[False, True, False],
-        separate_ends=[True],
-        null_beats=[False, True],
     )
     assert len(found.units) <= 16
     words = assert_replayed(found, tmp_path)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What wrong command lines print: one line on standard error that says what would be right, and exit status 2."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from support.command import utf8fpga
+
+MESSAGES = """\
+frobnicate | there is no command 'frobnicate'; utf8fpga -h lists them
+simulat x | there is no command 'simulat'; did you mean simulate?
+--lanes 4 | there is no option --lanes
+generate --lane 4 | there is no option --lane; did you mean --lanes?
+decode --jsn x | there is no option --jsn; did you mean --json?
+decode a b | got unexpected extra argument (b)
+decode /nonexistent | cannot read '/nonexistent': No such file or directory
+decode / | cannot read '/': Is a directory
+decode '' | '' is not the name of a file
+decode --output | option '--output' requires an argument
+decode text --hex 41 | give either FILE or --hex BYTES, not 'text' and --hex '41'
+decode --hex 4G | --hex '4G' is not bytes in hexadecimal: write them as 'C2 41'
+decode --practice maximal x | --practice 'maximal' is not one of maximal-subparts, start-of-a-sequence, each-unit, \
+whole-subsequence, malformed-sequence, first-error
+decode --practice each_unit --table cesu-8 --hex 41 | --practice each-unit is for tables only, and CESU-8 is a \
+composition: leave it out
+decode --table utf-9 x | --table 'utf-9' is not one of utf-8, cesu-8, modified-utf-8; did you mean utf-8?
+table -o / | cannot write '/': Is a directory
+table UTF-7 | there is no table 'UTF-7'; did you mean utf-8 or utf-32?
+table CESU-8 | CESU-8 is a composition and has no table of its own: its tables are utf-16 and cesu-8-code-units
+table --list --format json | --format has no effect with --list: leave it out
+table --format xml | --format 'xml' is not one of text, json, svg
+vectors --format suit | --format 'suit' is not one of json, readmemh, suite, schema; did you mean suite?
+generate --lanes 0 | --lanes '0' is not a number in 1..256
+generate --lanes x | --lanes 'x' is not a number in 1..256
+generate --lanes | option '--lanes' requires an argument
+generate --name 2nd | --name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first
+generate --from utf-8 | --from is an option of the core transcoder: generate transcoder --from ...
+generate encodr --lanes 2 | there is no core 'encodr'; did you mean encoder or decoder?
+generate frob | there is no core 'frob'; the cores are decoder, encoder, transcoder, sanitizer, validator, remover
+generate transcoder --to utf16-le | --to 'utf16-le' is not one of utf-8, utf-16-le, utf-16-be; did you mean \
+utf-16-le or utf-16-be?
+generate validator --kind | --kind is an option of the core decoder: generate decoder --kind ...
+generate decoder extra | got unexpected extra argument (extra)
+generate -o d.v --testbench ./d.v | --output and --testbench are the same file './d.v': specify two files
+generate --optimize fast | --optimize 'fast' is not one of area, speed
+simulate | give either FILE, --hex BYTES or --soak LIMIT
+simulate --hex 41 --output-pauses 11 | --output-pauses '11' must be 0s and 1s with at least one 0
+simulate --hex 41 --input-pauses '' | --input-pauses '' must be 0s and 1s with at least one 0
+simulate x y --vcd z | --vcd z shows one text, not 2: give one FILE
+simulate x --netlist ecp6 | --netlist 'ecp6' is not one of ice40, ecp5; did you mean ecp5?
+simulate x --vcd z --netlist ice40 | --netlist ice40 has no waveform: leave out --vcd z
+simulate --soak 10m --vcd x | --vcd has no effect with --soak: leave it out
+simulate --soak 0kB | --soak '0kB' compares nothing: give more than 0
+simulate --soak 10 | --soak '10' is neither a time such as 10m nor an amount such as 5GB
+simulate --hex 41 --seed 1 | --seed 1 is for --soak: give --soak LIMIT, too
+simulate --hex 41 --dask x:1 | --dask x:1 is for --soak: give --soak LIMIT, too
+simulate text --json -o - | --json and -o - both write to standard output: leave out one of them
+simulate text --vcd - | --vcd - is standard output, to which the result is written: name a file
+simulate text -o out --vcd ./out | -o and --vcd are the same file './out': specify two files
+simulate remover --width 4 --hex '0F 10' | code unit 16 at offset 1 of text 0 is not an integer of 4 bits: give one \
+in 0..0xf
+simulate encodr | there is no core 'encodr'; did you mean encoder or decoder?
+prove serial-are | there is no configuration 'serial-are'; did you mean serial-area or serial-area-kind?
+prove frob | there is no configuration 'frob'; prove --list lists them
+prove serial-area --optimize speed | configuration 'serial-area' is a whole core: leave out the options that choose \
+one
+prove serial-area --property stedy | --property 'stedy' is not one of equivalence, power-up, steady, stall, \
+latency, independence, cover, netlist-ice40, netlist-ecp5, verilog; did you mean steady?
+prove --list serial-area | NAMES has no effect with --list: leave it out
+prove serial-area --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
+prove serial-area --jobs 0 | --jobs '0' is not a number in 1..1024
+prove serial-area --jobs 2 --dask x:1 | --jobs 2 has no effect with --dask, where the cluster schedules: leave it \
+out
+prove validator --lanes 2 | the proofs have no reference for a validator: it is simulated
+bench --device hx9k | --device 'hx9k' is not one of hx8k, up5k, ecp5-85k, ecp5-85k-8; did you mean hx8k?
+bench --seeds 0 | --seeds '0' is not a number in 1..100
+bench --dask '' | '' is not the name of a scheduler
+bench --top x | --top describes a core of --against: give --against FILE
+bench --against /nonexistent.v | cannot read '/nonexistent.v': No such file or directory
+bench --software --lanes 4 | --lanes has no effect with --software: leave it out
+bench --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
+check | FILE... is missing
+check none.v | cannot read 'none.v': No such file or directory
+check none.v --ports none.toml | cannot read 'none.toml': No such file or directory
+check a.v --vcd x --testbench ./x | --vcd and --testbench are the same file './x': specify two files
+boards icebreakr | got unexpected extra argument (icebreakr)
+build | BOARD is missing
+build icebraker | there is no board 'icebraker'; did you mean icebreaker or icebreaker-bitsy?
+build arty-a7-35 | board arty-a7-35 has family 'xilinx', which is not one of ice40, ecp5, machxo2, gowin, nexus, \
+gatemate
+build tinyfpga-ax1 | board tinyfpga-ax1 cannot be built: the platform has no clock
+build icebreaker --baud 5000000 | baud rate 5000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz
+build icebreaker --baud 0 | --baud '0' is not a number in 1..2147483647
+build icebreaker --uart 4 | --uart '4' is not RX,TX: name two pins, such as pmod_0:1,pmod_0:2
+build icebreaker --uart p:1,4 | pin 'p:1': there is no connector 'p' (known: pmod_0, pmod_1, pmod_2)
+build icebreaker --uart 35,4 | icebreaker: Resource component clk12_0 uses physical pin 35, but it is already used \
+by resource component host_uart_0.rx that was requested earlier: choose other pins with --uart
+build icebreaker --form text | --form 'text' is not one of words, utf-8
+build icebreaker --seed -1 | --seed '-1' is not a number in 0..2147483647
+talk | PORT is missing
+talk virtual:icebreakr x | there is no board 'icebreakr'; did you mean icebreaker or icebreaker-bitsy?
+talk /nonexistent x | port '/nonexistent': there is no such port
+talk virtual:icebreaker /nonexistent | cannot read '/nonexistent': No such file or directory
+demo now | got unexpected extra argument (now)
+"""
+"""Command lines, and the line that each prints."""
+
+
+@pytest.mark.parametrize("line", MESSAGES.splitlines(), ids=lambda line: line.split(" | ")[0])
+@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+def test_wrong_use_is_one_line_and_status_2(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words, message = line.split(" | ")
+    done = utf8fpga(*shlex.split(words))
+    assert (done.stderr.decode(), done.stdout, done.returncode) == (f"utf8fpga: {message}\n", b"", 2)
+    assert not list(tmp_path.iterdir())
