@@ -68,8 +68,7 @@ class Command(click.Command):
     has_core = False
 
     def __init__(self, *arguments: Any, examples: Sequence[str] = (), **details: Any) -> None:
-        settings = {"help_option_names": ["--help"]}
-        super().__init__(*arguments, context_settings=settings, **details)
+        super().__init__(*arguments, **details | {"context_settings": {"help_option_names": ["--help"]}})
         self.examples = examples
         self.params.append(SHORT_HELP)
 

@@ -16,9 +16,9 @@ from utf8fpga.model.encodings import encoding_word
 from utf8fpga.model.exceptions import did_you_mean
 
 if TYPE_CHECKING:
-    _Choice = click.Choice[str]
+    _Choice, _Number = click.Choice[str], click.ParamType[int]
 else:
-    _Choice = click.Choice  # It has no type parameter before click 8.2.
+    _Choice, _Number = click.Choice, click.ParamType  # They have no type parameter in older versions of click.
 
 MAX_SEED = (1 << 31) - 1
 """The largest seed that all tools accept."""
@@ -55,7 +55,7 @@ _LONGEST_CHOICE = 20
 """Upper bound on the characters of the words in front of a help text."""
 
 
-class Number(click.ParamType):
+class Number(_Number):
     """A whole number in a range."""
 
     name = "N"

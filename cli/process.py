@@ -140,7 +140,7 @@ def _usage_error(error: click.ClickException) -> str:
     """The message for a command line that the parser rejects."""
     if isinstance(error, click.NoSuchOption):
         return f"there is no option {error.option_name}{did_you_mean(error.option_name, error.possibilities or ())}"
-    if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Argument):
+    if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Argument) and error.ctx:
         return f"{error.param.make_metavar(error.ctx)} is missing"
     message = " ".join(error.message.rstrip(".").split())
     if isinstance(error, click.BadParameter) and error.param is not None:

@@ -9,6 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
+from typing import Any
 
 from utf8fpga.cli.output import CommandError, coloured
 from utf8fpga.model import TABLE_3_7, Composition, EncodingTable, ErrorKind, IncrementalDecoder, Item, Practice, decode
@@ -126,8 +127,10 @@ class PlainOutput:
         summary: bool = False,
     ) -> None:
         self.tally = Tally()
-        by_pattern = practice is Practice.MAXIMAL_SUBPARTS and isinstance(table, EncodingTable)
-        self._decoder = _WholeTextDecoder(table) if by_pattern else decoder_of(practice, table)
+        if practice is Practice.MAXIMAL_SUBPARTS and isinstance(table, EncodingTable):
+            self._decoder: Any = _WholeTextDecoder(table)
+        else:
+            self._decoder = decoder_of(practice, table)
         self._practice, self._as_json, self._summary = practice, as_json, summary
         self._units = bytearray()
         """For a summary: the bytes after the last item."""
