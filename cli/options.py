@@ -16,7 +16,8 @@ from utf8fpga.model.encodings import encoding_word
 from utf8fpga.model.exceptions import did_you_mean
 
 if TYPE_CHECKING:
-    _Choice, _Number = click.Choice[str], click.ParamType[int]
+    _Choice = click.Choice[str]
+    _Number = click.ParamType[int]
 else:
     _Choice, _Number = click.Choice, click.ParamType  # They have no type parameter in older versions of click.
 
