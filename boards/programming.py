@@ -16,6 +16,7 @@ from unittest.mock import patch
 
 from amaranth.build.run import BuildProducts
 
+from utf8fpga.boards.catalog import Board
 from utf8fpga.hdl.toolchain import ToolError
 
 
@@ -73,14 +74,27 @@ def programming_command(platform: Any, bitstream: Path) -> str:
     return " && ".join(shlex.join(command) for command in _commands(platform, bitstream))
 
 
+def require_programmer(board: Board) -> None:
+    """Check, before a build, whether the program that loads a bitstream into a board is installed.
+
+    Raises:
+        ToolError: it is missing, or the platform has no command for it.
+    """
+    platform = board.create_platform()
+    for command in _checked(platform, Path(f"{board.name}.bit")):
+        if shutil.which(command[0]) is None:
+            raise ToolError(f"{command[0]} is not installed, which loads bitstreams into {board.name}: install it")
+
+
 def program_board(platform: Any, bitstream: Path) -> None:
     """Program a board."""
-    commands = _commands(platform, bitstream)
-    if not commands:
-        raise ToolError(f"the platform {type(platform).__name__} has no command that programs the board")
-    for command in commands:
-        line = shlex.join(command)
-        if shutil.which(command[0]) is None:
-            raise ToolError(f"{command[0]} is not installed: install it, then run {line}")
+    for command in _checked(platform, bitstream):
         if status := subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode:
+            line = shlex.join(command)
             raise ToolError(f"{line} failed with status {status}: check that the board is connected")
+
+
+def _checked(platform: Any, bitstream: Path) -> list[list[str]]:
+    if commands := _commands(platform, bitstream):
+        return commands
+    raise ToolError(f"the platform {type(platform).__name__} has no command that programs the board")

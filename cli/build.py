@@ -4,24 +4,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from utf8fpga.boards.build import build_board
+from utf8fpga.boards.build import build_board, build_self_test
 from utf8fpga.boards.catalog import find_board
 from utf8fpga.boards.forms import FORMS
-from utf8fpga.boards.programming import program_board
+from utf8fpga.boards.programming import program_board, require_programmer
 from utf8fpga.cli.command import command
 from utf8fpga.cli.options import SEED, baud_option, directory_option, form_option, json_option
 from utf8fpga.cli.output import CommandError, echo, say
 
 
-@command("build icebreaker --program", "build ulx3s-85f --form utf-8 --directory build")
+@command("build icebreaker --program", "build ulx3s-85f --self-test")
 @click.argument("board")
 @directory_option
 @form_option
 @baud_option
 @click.option("--uart", metavar="RX,TX", help="Pins of the UART; default: the board's.")
+@click.option("--self-test", is_flag=True, help="A test of the decoder at the clock of a PLL instead.")
 @click.option("--program", is_flag=True, help="Load the bitstream into the board.")
 @click.option("--seed", type=SEED, default=1, help="Seed of place and route; default: 1.")
 @json_option
@@ -31,21 +33,24 @@ def build(
     form: str,
     baud: int | None,
     uart: str | None,
+    self_test: bool,
     program: bool,
     seed: int,
     as_json: bool,
 ) -> None:
-    """Build the bitstream for BOARD: UART in, a core, UART out."""
+    """Build the bitstream for BOARD: UART in, a core, UART out.
+
+    With --self-test it needs no host: a decoder at the highest clock that the tools report as met is fed and judged in
+    the fabric. The LED for activity, or the UART, says that it passed, and the LED for errors that it failed.
+    """
     chosen = find_board(board)
-    report = build_board(
-        chosen,
-        Path(directory),
-        core=FORMS[form].core,
-        baud=baud,
-        uart=None if uart is None else _pins(uart),
-        seed=seed,
-        say=say,
-    )
+    if program:
+        require_programmer(chosen)
+    options: dict[str, Any] = {"baud": baud, "uart": None if uart is None else _pins(uart), "seed": seed, "say": say}
+    if self_test:
+        report = build_self_test(chosen, Path(directory), **options)
+    else:
+        report = build_board(chosen, Path(directory), core=FORMS[form].core, **options)
     echo(str(report), report.as_dict(), as_json=as_json)
     if program:
         program_board(chosen.create_platform(), report.bitstream)

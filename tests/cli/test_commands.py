@@ -251,8 +251,8 @@ def test_build_prints_the_report_it_writes(tmp_path: Path) -> None:
     words = ["--json", "--baud", "115200", "--seed", "3", "--directory", tmp_path]
     done = utf8fpga("build", "icebreaker", *words, env={**os.environ, **stand_in_tools(tmp_path / "bin")})
     report = json.loads(done.stdout)
-    found = (done.returncode, report["board"], report["core"], report["baud"])
-    assert found == (0, "icebreaker", "decoder-area", 115200)
+    found = (done.returncode, report["board"], report["content"], report["baud"])
+    assert found == (0, "icebreaker", "words, decoder-area", 115200)
     assert json.loads((tmp_path / "icebreaker.json").read_text()) == report
     assert Path(report["bitstream"]).read_text() == "3\n"
     assert [line.split(": ")[0] for line in done.stderr.decode().splitlines()] == ["icebreaker"] * 3

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A self-test for the fabric: a decoder at a clock from the PLL, fed and judged beside it at full speed.
+
+nextpnr estimates which clock a decoder reaches; this shows it on a board, without a host. A generator makes texts from
+the bounds of Table 3-7, with pauses at both streams. A signature of what the decoder outputs is compared with that of
+the golden model. The test repeats for ever: the LED for activity shows that it passed so far, the LED for errors that
+it failed once, and the UART sends the verdict as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+from amaranth.hdl import Array, Cat, ClockDomain, ClockSignal, Const, DomainRenamer, Instance, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.cdc import FFSynchronizer, ResetSynchronizer
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from utf8fpga.hdl import DecoderParameters, build, entry_of
+from utf8fpga.hdl.uart import UartTransmitter, uart_divisor
+from utf8fpga.model.exceptions import InvalidArgumentError
+
+LEADS = bytes.fromhex("00 41 7F C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8 FF E0 ED F0 F4 C2 E1 EE F1 DF EF F3")
+TRAILS = bytes.fromhex("80 8F 90 9F A0 BF") * 5 + bytes.fromhex("80 BF")
+UNITS = LEADS + TRAILS
+"""The bytes that the generator draws: half of them continue a sequence."""
+
+TEXT_BYTES = 64
+"""The bytes of a text, of which the last ones may be an open sequence."""
+
+FAST_CLOCK = "fast_clk"
+"""The name of the net of the decoder's clock, which is part of its name in the reports of the tools."""
+
+MESSAGES = b"testing\npassed.\nfailed.\n"
+"""What the UART sends: eight bytes before the first result, eight while all are good, and eight after a bad one."""
+
+_DRAWN_BITS, _SEED = 6, 0x5DEECE66
+
+
+class PllSetting(NamedTuple):
+    """A frequency that a PLL makes, and the parameters with which it does."""
+
+    hz: float
+    parameters: dict[str, Any]
+
+
+def pll_settings(family: str, clock_hz: float) -> Iterator[PllSetting]:
+    """What the PLL of an FPGA family makes of a clock; see FPGA-TN-02052 (iCE40) and FPGA-TN-02200 (ECP5).
+
+    Raises:
+        InvalidArgumentError: the family has no PLL that is supported here.
+    """
+    if family == "ice40":
+        ranges = (17e6, 26e6, 44e6, 66e6, 101e6)
+        for divf, divq in product(range(128), range(1, 7)):
+            if 533e6 <= (vco := clock_hz * (divf + 1)) <= 1066e6:
+                divisors: dict[str, Any] = {"p_DIVR": 0, "p_DIVF": divf, "p_DIVQ": divq}
+                pll_filter = 1 + sum(clock_hz >= limit for limit in ranges)
+                yield PllSetting(vco / 2**divq, {**divisors, "p_FILTER_RANGE": pll_filter})
+    elif family == "ecp5":
+        for divided, multiplied, divisor in product(range(1, 5), range(1, 81), range(2, 129)):
+            hz = clock_hz / divided * multiplied
+            if clock_hz / divided >= 5e6 and 400e6 <= hz * divisor <= 800e6:
+                yield PllSetting(hz, {"p_CLKI_DIV": divided, "p_CLKFB_DIV": multiplied, "p_CLKOP_DIV": divisor})
+    else:
+        raise InvalidArgumentError(f"a self-test needs the PLL of an iCE40 or ECP5, not of family {family!r}")
+
+
+def fastest_setting(family: str, clock_hz: float, most_hz: float) -> PllSetting:
+    """The setting with the highest frequency up to a limit."""
+    possible = [setting for setting in pll_settings(family, clock_hz) if setting.hz <= most_hz]
+    if not possible:
+        raise InvalidArgumentError(f"no PLL setting makes at most {most_hz / 1e6:g} MHz of {clock_hz / 1e6:g} MHz")
+    return max(possible, key=lambda setting: setting.hz)
+
+
+def drawn_bytes(count: int) -> Iterator[int]:
+    """The bytes of the generator: PRBS-31, six new bits for each byte."""
+    state = _SEED
+    for _ in range(count):
+        yield UNITS[state & (1 << _DRAWN_BITS) - 1]
+        fresh = (state >> 31 - _DRAWN_BITS ^ state >> 28 - _DRAWN_BITS) & (1 << _DRAWN_BITS) - 1
+        state = (state << _DRAWN_BITS | fresh) & (1 << 31) - 1
+
+
+def expected_signature(parameters: DecoderParameters, count: int) -> int:
+    """The signature of the golden model for so many bytes."""
+    data, signature = bytes(drawn_bytes(count)), 0
+    for start in range(0, count, TEXT_BYTES):
+        for item in entry_of(parameters).golden().process(data[start : start + TEXT_BYTES], True):
+            word = item.code_point | (item.error is not None) << 31
+            signature = (signature << 1 & 0xFFFFFFFF | signature >> 31) ^ word
+    return signature
+
+
+class SelfTest(wiring.Component):
+    """The generator, the decoder and the comparison in the domain ``fast``; LEDs and UART in ``sync``.
+
+    Args:
+        clock_hz: the clock of the board.
+        baud: bits per second of the UART.
+        family: the FPGA family, for its PLL.
+        setting: the clock of the decoder.
+        length_bits: the test has 2**length_bits bytes.
+        core: the decoder; default: the serial one with the highest clock.
+
+    Ports:
+        tx: the UART's line.
+        activity: the test passed at least once, and never failed.
+        error: the test failed at least once.
+        rx, overflow: not used.
+    """
+
+    def __init__(
+        self, clock_hz: float, baud: float, family: str, setting: PllSetting, *, length_bits: int = 16, core: Any = None
+    ) -> None:
+        self._divisor, self._family, self.setting = uart_divisor(clock_hz, baud), family, setting
+        parameters = DecoderParameters()
+        self._core, self._bits = core or build(parameters), length_bits
+        self._expected = expected_signature(parameters, 1 << length_bits)
+        super().__init__({"rx": In(1), "tx": Out(1, init=1), "activity": Out(1), "error": Out(1), "overflow": Out(1)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.domains.fast = ClockDomain("fast")
+        if platform is not None:
+            self._add_pll(m, platform)
+        m.submodules.core = DomainRenamer("fast")(self._core)
+        passed, failed = Signal(), Signal()
+        self._test(m, passed, failed)
+        m.submodules.passed = FFSynchronizer(passed, self.activity)
+        m.submodules.failed = FFSynchronizer(failed, self.error)
+        self._report(m)
+        return m
+
+    def _test(self, m: Module, passed: Signal, failed: Signal) -> None:
+        """Send the text, and judge the output; every decision has a register of its own, for the clock's sake."""
+        source, output = self._core.input, self._core.output
+        noise = Signal(16, init=1)
+        """PRBS-16, which makes the pauses."""
+        m.d.fast += noise.eq(Cat(noise[15] ^ noise[14] ^ noise[12] ^ noise[3], noise[:15]))
+
+        # A skid buffer, so that the ready of the decoder stops few registers.
+        drawn, count = Signal(31, init=_SEED), Signal(self._bits + 1)
+        made, made_valid, held, held_valid = Signal(9), Signal(), Signal(9), Signal()
+        draws, ends = Signal(), Signal()
+        # Every other cycle near the end, so that no byte too many is drawn before `count` is known.
+        m.d.fast += [ends.eq(count[2:-1].all()), draws.eq(noise[:2].any() & ~count[-1] & ~(ends & draws))]
+        with m.If(~held_valid):
+            m.d.fast += made_valid.eq(draws)
+            with m.If(draws):
+                unit = Array(Const(unit, 8) for unit in UNITS)[drawn[:_DRAWN_BITS]]
+                m.d.fast += [
+                    made.eq(Cat(unit, count[: exact_log2(TEXT_BYTES)].all())),
+                    drawn.eq(Cat(drawn[25:31] ^ drawn[22:28], drawn)),
+                    count.eq(count + 1),
+                ]
+        m.d.comb += source.payload.keep.eq(1)
+        with m.If(~source.valid | source.ready):
+            m.d.fast += [
+                Cat(source.payload.symbols[0], source.payload.last).eq(Mux(held_valid, held, made)),
+                source.valid.eq(held_valid | made_valid),
+                held_valid.eq(0),
+            ]
+        with m.Elif(made_valid & ~held_valid):
+            m.d.fast += [held.eq(made), held_valid.eq(1)]
+
+        kept, ended, word, signature = Signal(), Signal(), Signal(32), Signal(32)
+        texts = Signal(self._bits - exact_log2(TEXT_BYTES) + 1)
+        payload = output.payload
+        transferred = output.valid & output.ready
+        m.d.fast += [
+            output.ready.eq(noise[4:6].any()),
+            kept.eq(transferred & payload.keep),
+            ended.eq(transferred & payload.last),
+            word.eq(Cat(payload.symbols[0].code_point, Const(0, 10), payload.symbols[0].error)),
+        ]
+        with m.If(kept):
+            m.d.fast += signature.eq(Cat(signature[31], signature[:31]) ^ word)
+        with m.If(ended):
+            m.d.fast += texts.eq(texts + 1)
+
+        # In three steps, since the comparison of 32 bits takes longer than a cycle.
+        steps, parts, differs = Signal(3), Signal(8), Signal()
+        expected = Const(self._expected, 32)
+        m.d.fast += [
+            steps.eq(Cat(texts[-1], steps)),
+            parts.eq(Cat(signature.word_select(part, 4) != expected.word_select(part, 4) for part in range(8))),
+            differs.eq(parts.any()),
+        ]
+        with m.If(steps[-1]):
+            m.d.fast += [failed.eq(failed | differs), passed.eq(~failed & ~differs), steps.eq(0)]
+            m.d.fast += [signal.eq(signal.init) for signal in (drawn, count, signature, texts)]
+
+    def _report(self, m: Module) -> None:
+        """Send the verdict again and again."""
+        m.submodules.transmitter = transmitter = UartTransmitter(self._divisor)
+        letter, verdict = Signal(3), Signal(2)
+        m.d.comb += [
+            self.tx.eq(transmitter.tx),
+            transmitter.data.valid.eq(1),
+            transmitter.data.payload.eq(Array(Const(byte, 8) for byte in MESSAGES)[Cat(letter, verdict)]),
+        ]
+        with m.If(transmitter.data.ready):
+            m.d.sync += letter.eq(letter + 1)
+            with m.If(letter == 7):
+                m.d.sync += verdict.eq(Mux(self.error, 2, self.activity))
+
+    def _add_pll(self, m: Module, platform: Any) -> None:
+        """The clock of ``fast``, and where the PLL takes the pin of the clock, that of ``sync``, too."""
+        locked = Signal()
+        if self._family == "ice40":
+            pin = platform.request(platform.default_clk, dir="-")
+            m.domains.sync = ClockDomain("sync")
+            m.submodules.pll = Instance(
+                "SB_PLL40_2_PAD",
+                p_FEEDBACK_PATH="SIMPLE",
+                p_PLLOUT_SELECT_PORTB="GENCLK",
+                **{name: Const(value) for name, value in self.setting.parameters.items()},
+                i_PACKAGEPIN=pin.io,
+                i_RESETB=Const(1),
+                i_BYPASS=Const(0),
+                o_PLLOUTGLOBALA=ClockSignal("sync"),
+                o_PLLOUTGLOBALB=ClockSignal("fast"),
+                o_LOCK=locked,
+            )
+            m.submodules.reset_sync = ResetSynchronizer(~locked, domain="sync")
+        else:
+            m.submodules.pll = Instance(
+                "EHXPLLL",
+                p_FEEDBK_PATH="CLKOP",
+                p_CLKOP_ENABLE="ENABLED",
+                p_CLKOP_CPHASE=self.setting.parameters["p_CLKOP_DIV"] // 2,
+                **self.setting.parameters,
+                i_CLKI=ClockSignal("sync"),
+                i_CLKFB=ClockSignal("fast"),
+                o_CLKOP=ClockSignal("fast"),
+                o_LOCK=locked,
+            )
+        m.submodules.reset_fast = ResetSynchronizer(~locked, domain="fast")
