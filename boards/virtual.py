@@ -3,13 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import select
-import sys
-import threading
-from array import array
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +13,6 @@ from utf8fpga.boards.catalog import Board, find_board
 from utf8fpga.boards.top import BoardTop
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl import CoreParameters
-from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.sim.engines.gates import CLOCK
 from utf8fpga.sim.engines.native import Circuit, Rtlil, rtlil_of
 from utf8fpga.sim.engines.netlist import FAMILIES as NETLIST_FAMILIES
@@ -216,140 +208,3 @@ class DirectPort:
     def write(self, data: bytes) -> None:
         """See `Port`."""
         self._received += self._board.exchange(data)
-
-
-class VirtualPort:
-    """A virtual board behind a pseudo-terminal, which is simulated while it has something to do.
-
-    The board's bits are as long as those of the speed that the host has set, so a wrong speed has the effects that it
-    has on a real port. A pseudo-terminal has no break conditions.
-
-    Args:
-        board: the board, for this port only.
-
-    Attributes:
-        name: the name of the port.
-    """
-
-    def __init__(self, board: VirtualBoard) -> None:
-        try:
-            import tty
-        except ImportError:
-            raise ToolError(
-                "this system has no pseudo-terminals, which a virtual board needs: use Linux or macOS"
-            ) from None
-        self.board = board
-        self._host, self._device = os.openpty()
-        tty.setraw(self._device)
-        _set_speed(self._device, board.baud)
-        os.set_blocking(self._host, False)
-        self.name = os.ttyname(self._device)
-        self._stop, self._stopped = os.pipe()
-        self._is_open = True
-
-    def serve(self) -> None:
-        """Simulate the board until `stop` is called."""
-        waiting, pending = b"", b""
-        while True:
-            has_room = len(pending) < _PENDING
-            has_work = bool(waiting) or not self.board.is_idle
-            inputs = [self._stop, self._host] if has_room and not waiting else [self._stop]
-            outputs = [self._host] if pending else []
-            readable, writable, _ = select.select(inputs, outputs, [], 0 if has_room and has_work else None)
-            if self._stop in readable:
-                return
-            if self._host in readable:
-                waiting = self._read()
-            if self._host in writable:
-                pending = pending[self._write(pending) :]
-            if waiting or not self.board.is_idle:
-                pending += self._simulate(waiting[:_CHUNK])
-                waiting = waiting[_CHUNK:]
-
-    def _simulate(self, data: bytes) -> bytes:
-        """Send bytes of the host to the board at the speed that the host has set; returns what the board sends."""
-        return self.board.exchange(data, baud=speed_of(self._device) or self.board.baud)
-
-    def _write(self, data: bytes) -> int:
-        with suppress(BlockingIOError):
-            return os.write(self._host, data)
-        return 0
-
-    def _read(self) -> bytes:
-        try:
-            return os.read(self._host, 4096)
-        except BlockingIOError:
-            return b""
-
-    def stop(self) -> None:
-        """Make `serve`, which another thread runs, return."""
-        os.write(self._stopped, b"\0")
-
-    def close(self) -> None:
-        """Remove the port, as if its cable were unplugged."""
-        if self._is_open:
-            self._is_open = False
-            for descriptor in (self._device, self._host, self._stop, self._stopped):
-                os.close(descriptor)
-
-    @contextmanager
-    def running(self) -> Iterator[str]:
-        """Serve in a thread during the block, which receives the name of the port; the port is then closed."""
-        failed: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                self.serve()
-            except BaseException as error:
-                failed.append(error)
-
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        try:
-            yield self.name
-        finally:
-            with suppress(OSError):
-                self.stop()
-            thread.join()
-            self.close()
-            if failed:
-                raise failed[0]
-
-
-_GET_TERMIOS2 = 0x802C542A
-"""The request TCGETS2 of Linux, whose structure has the speed as a number."""
-
-_SET_TERMIOS2 = 0x402C542B
-
-_TERMIOS2_BYTES = 44
-
-_SPEED_MASK, _OTHER_SPEED = 0x100F, 0x1000
-"""The bits CBAUD and BOTHER in its field c_cflag."""
-
-
-def speed_of(descriptor: int) -> float:
-    """The speed in bits per second that a host has set."""
-    import fcntl
-    import termios
-
-    if sys.platform == "linux":
-        structure = fcntl.ioctl(descriptor, _GET_TERMIOS2, bytes(_TERMIOS2_BYTES))
-        return float(int.from_bytes(structure[-4:], sys.byteorder))
-    return float(termios.tcgetattr(descriptor)[5])  # In macOS the codes of the speeds are the speeds.
-
-
-def _set_speed(descriptor: int, baud: float) -> None:
-    """Set a speed."""
-    import fcntl
-    import termios
-
-    if sys.platform == "linux":
-        words = array("I", fcntl.ioctl(descriptor, _GET_TERMIOS2, bytes(_TERMIOS2_BYTES)))
-        words[2] = words[2] & ~_SPEED_MASK | _OTHER_SPEED
-        words[-2] = words[-1] = round(baud)
-        fcntl.ioctl(descriptor, _SET_TERMIOS2, words.tobytes())
-    else:
-        settings = termios.tcgetattr(descriptor)
-        settings[4] = settings[5] = round(baud)
-        with suppress(termios.error):
-            termios.tcsetattr(descriptor, termios.TCSANOW, settings)

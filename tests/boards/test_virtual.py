@@ -13,7 +13,6 @@ import os
 import random
 import re
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,13 +22,14 @@ import pytest
 from support.command import utf8fpga
 from support.engines import requires_compiler
 from support.oracle import refusal
+from support.pty_board import on_pty
 
 from utf8fpga.boards import host
 from utf8fpga.boards.events import Counters, GarbledError, Received, Text, Words
 from utf8fpga.boards.forms import FORMS, Expected, answer_in
 from utf8fpga.boards.host import Conversation, PortError, SerialPort, TalkError, find_port
 from utf8fpga.boards.protocol import Mark, WordFlag, escaped
-from utf8fpga.boards.virtual import VirtualBoard, VirtualPort, speed_of
+from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.cli.demo import show_virtual_board
 from utf8fpga.cli.output import CommandError
 from utf8fpga.model import InvalidArgumentError
@@ -317,30 +317,24 @@ def test_output_that_no_board_sends_is_reported(word: int) -> None:
 @pytest.fixture
 def port() -> Iterator[str]:
     pytest.importorskip("serial", reason="requires the extra 'serial'")
-    with VirtualPort(board(baud=1e6)).running() as name:
+    with on_pty(board(baud=1e6)) as (name, _unplug):
         yield name
 
 
-@pytest.mark.parametrize("baud", [1e6, 123_457])
-def test_a_virtual_port_has_the_speed_of_the_host(baud: float, port: str) -> None:
-    connection = SerialPort(port, baud)
-    assert speed_of(connection.fileno()) == baud
-    connection.close()
+def test_a_text_through_a_serial_port(port: str) -> None:
+    events = Conversation(SerialPort(port, 1e6), PATIENCE).exchange([DAMAGED])
+    found = [event for some in events for event in some if isinstance(event, Received)]
+    assert characters(found) == DAMAGED.decode("utf-8", "replace")
 
 
 def test_an_unplugged_cable_is_reported() -> None:
     pytest.importorskip("serial", reason="requires the extra 'serial'")
-    of = board(baud=1e6)
-    virtual = VirtualPort(of)
-    serving = threading.Thread(target=virtual.serve)
-    serving.start()
-    events = Conversation(SerialPort(virtual.name, 1e6), PATIENCE).exchange([b"A" * 50_000])
-    next(events)
-    virtual.stop()
-    serving.join()
-    virtual.close()
-    message = refusal(TalkError, lambda: list(events))
-    assert message.startswith(f"{virtual.name}: the connection was lost: ")
+    with on_pty(board(baud=1e6)) as (name, unplug):
+        events = Conversation(SerialPort(name, 1e6), PATIENCE).exchange([b"A" * 50_000])
+        next(events)
+        unplug()
+        message = refusal(TalkError, lambda: list(events))
+    assert message.startswith(f"{name}: the connection was lost: ")
 
 
 def test_ports_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, port: str) -> None:
