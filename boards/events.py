@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from utf8fpga.boards.protocol import BYTES_PER_WORD, COUNTERS, MARK, Mark, WordFlag
+from utf8fpga.boards.protocol import BYTES_PER_WORD, MARK, Mark, WordFlag
 from utf8fpga.model import REPLACEMENT_CHARACTER, Decoder
 
 
@@ -22,15 +22,7 @@ class Received(NamedTuple):
     error: bool | None
 
 
-class Counters(NamedTuple):
-    """The answer to a request: what the board has counted since its reset, modulo 2**32."""
-
-    units: int
-    well_formed: int
-    ill_formed: int
-
-
-Event = Received | Mark | Counters
+Event = Received | Mark
 """What a board sends."""
 
 
@@ -46,8 +38,6 @@ def line_of(event: Event) -> str:
     """
     if isinstance(event, Mark):
         return event.value
-    if isinstance(event, Counters):
-        return f"bytes {event.units}, scalar values {event.well_formed}, ill-formed items {event.ill_formed}"
     return f"U+{event.code_point:04X}{' ill-formed' if event.error else ''}"
 
 
@@ -69,12 +59,9 @@ class Parser:
         """The events for symbols of the core's golden function."""
         raise NotImplementedError
 
-    def counters_at_end(self, data: bytes) -> Counters | None:
-        """The counters of an answer at the end of what was received; None if there is none in this form."""
-        size = (1 + COUNTERS) * BYTES_PER_WORD
-        marker, *values = [0, *_words(data[-size:])][-(1 + COUNTERS) :]
-        is_answer = data[:-size].endswith(self.answer_prefix) and marker == WordFlag.COUNTERS
-        return Counters(*values) if is_answer else None
+    def ends_with_answer(self, data: bytes) -> bool:
+        """Whether an answer in this form is at the end of what was received."""
+        return data.endswith(self.answer_prefix + int(WordFlag.ANSWER).to_bytes(BYTES_PER_WORD, "little"))
 
 
 def _words(data: bytes) -> list[int]:
@@ -89,7 +76,6 @@ class Words(Parser):
     def __init__(self) -> None:
         self._rest = b""
         """The bytes that are not parsed yet."""
-        self._counters: list[int] | None = None
 
     def feed(self, data: bytes) -> list[Event]:
         data = self._rest + data
@@ -97,14 +83,7 @@ class Words(Parser):
         self._rest = data[len(words) * BYTES_PER_WORD :]
         events: list[Event] = []
         for word in words:
-            if self._counters is not None:
-                self._counters.append(word)
-                if len(self._counters) == COUNTERS:
-                    events.append(Counters(*self._counters))
-                    self._counters = None
-            elif word == WordFlag.COUNTERS:
-                self._counters = []
-            elif word in _WORD_MARKS:
+            if word in _WORD_MARKS:
                 events.append(_WORD_MARKS[word])
             elif word & ~int(WordFlag.ERROR) < _CODE_POINTS:
                 error = bool(word & WordFlag.ERROR)
@@ -117,7 +96,7 @@ class Words(Parser):
         return [Received(item.code_point, item.error is not None) for item in symbols]
 
 
-_WORD_MARKS = {int(WordFlag.END): Mark.END, int(WordFlag.LOST): Mark.LOST}
+_WORD_MARKS = {int(WordFlag[mark.name]): mark for mark in Mark}
 
 _CODE_POINTS = 1 << 21
 """A word has room for code points below."""

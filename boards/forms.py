@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from utf8fpga.boards.events import Counters, Event, Parser, Text, Words
+from utf8fpga.boards.events import Event, Parser, Text, Words
 from utf8fpga.boards.record import RecordForm, TextForm, WordForm
 from utf8fpga.hdl import CoreParameters, DecoderParameters, TranscoderParameters, entry_of
 from utf8fpga.model import InvalidArgumentError
@@ -65,12 +65,9 @@ def form_of(core: CoreParameters) -> Form:
     return form
 
 
-def answer_in(data: bytes) -> tuple[str, Counters] | None:
-    """The form of an answer at the end of what was received, and its counters; None if there is none."""
-    for name, form in FORMS.items():
-        if counters := form.parser().counters_at_end(data):
-            return name, counters
-    return None
+def answer_in(data: bytes) -> str | None:
+    """The form of an answer at the end of what was received; None if there is none."""
+    return next((name for name, form in FORMS.items() if form.parser().ends_with_answer(data)), None)
 
 
 class Expected:

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any, Protocol
 
-from utf8fpga.boards.events import Counters, Event, GarbledError
+from utf8fpga.boards.events import Event, GarbledError
 from utf8fpga.boards.forms import FORMS, answer_in
-from utf8fpga.boards.protocol import ENQ, EOT, WINDOW, escaped
+from utf8fpga.boards.protocol import ENQ, EOT, WINDOW, Mark, escaped
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError, UserError
 from utf8fpga.model.render import counted
@@ -79,7 +79,6 @@ class Conversation:
 
     Attributes:
         form: the form of the board's output, which its first answer shows.
-        counters: the counters at its last answer.
 
     Raises:
         InvalidArgumentError: `seconds` is outside its range.
@@ -90,7 +89,7 @@ class Conversation:
         if not 0 < seconds <= _DAY_SECONDS:
             raise InvalidArgumentError(f"the timeout of {seconds:.10g} s is not above 0 and at most {_DAY_SECONDS}")
         self._port, self._seconds = port, seconds
-        self.form, self.counters = self._greet()
+        self.form = self._greet()
         self._parser = FORMS[self.form].parser()
         self._waiting: deque[int] = deque()
         """For each request without an answer the entries of the board's buffer that it and the bytes before it need."""
@@ -109,8 +108,8 @@ class Conversation:
         """Whether an answer is due."""
         return bool(self._waiting)
 
-    def _greet(self) -> tuple[str, Counters]:
-        """End what an earlier conversation may have left, and ask for the counters."""
+    def _greet(self) -> str:
+        """End what an earlier conversation may have left, and ask for an answer."""
         # The first EOT is a byte of the text if a DLE was the last byte.
         deadline = monotonic() + _MOST_GREETING * self._seconds
         self._port.write(bytes([EOT, EOT]))
@@ -170,8 +169,8 @@ class Conversation:
                 "line, or a wrong speed, --baud"
             ) from None
         for event in events:
-            if isinstance(event, Counters):
-                self.counters, self._since_answer = event, 0
+            if event is Mark.ANSWER:
+                self._since_answer = 0
                 if self._waiting:
                     self._waiting.popleft()
         if self._since_answer > _MOST_BYTES:

@@ -4,10 +4,10 @@
 The host sends the bytes of a text. Three of the transmission control characters of ASCII (ISO 646) are commands:
 
 - EOT, which a terminal sends for Ctrl-D, ends the text, as a break condition does.
-- ENQ, Ctrl-E, requests the counters.
+- ENQ, Ctrl-E, requests an answer.
 - DLE, Ctrl-P, before one of the three makes it a byte of the text; before any other byte it has no effect.
 
-Flow control is by ENQ: the counters are sent when everything received before has been decoded and sent, so a host that
+Flow control is by ENQ: the answer is sent when everything received before has been decoded and sent, so a host that
 has `WINDOW` bytes or fewer in front of an answer that it waits for never overruns the board. This needs neither other
 wires than RX and TX, nor a reaction within a time limit; RTS and CTS are not connected on most boards, and XON and XOFF
 arrive too late behind a USB adapter, whose buffer holds more than the board's.
@@ -23,9 +23,6 @@ EOT, ENQ, DLE = 0x04, 0x05, 0x10
 WINDOW = 1024
 """Upper bound on the bytes, without each DLE that precedes a byte, and commands that a host sends without an answer."""
 
-COUNTERS = 3
-"""The number of counters of an answer: bytes, scalar values and ill-formed items since reset, modulo 2**32."""
-
 MARK = 0xFF
 """The byte before a marker in UTF-8, in no sequence of which it is."""
 
@@ -35,6 +32,7 @@ class Mark(Enum):
 
     END = "end of text"
     LOST = "bytes lost"
+    ANSWER = "answer"
 
 
 BYTES_PER_WORD = 4
@@ -44,11 +42,11 @@ BYTES_PER_WORD = 4
 class WordFlag(IntFlag):
     """The flags of a word; a word without a flag is a well-formed item.
 
-    A word with COUNTERS, END or LOST is a marker, not an item, and has no other bit set.
+    A word with ANSWER, END or LOST is a marker, not an item, and has no other bit set.
     """
 
-    COUNTERS = 1 << 28
-    """The answer to ENQ: `COUNTERS` follow, each as a word of 32 bits."""
+    ANSWER = 1 << 28
+    """The answer to ENQ."""
     END = 1 << 29
     """The end of a text."""
     LOST = 1 << 30

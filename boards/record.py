@@ -5,14 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.boards.protocol import BYTES_PER_WORD, COUNTERS, MARK, WordFlag
-
-COUNTERS_LAYOUT = data.ArrayLayout(32, COUNTERS)
-"""The values of the counters, in their order."""
+from utf8fpga.boards.protocol import BYTES_PER_WORD, MARK, WordFlag
 
 
 class Record(enum.Enum, shape=2):  # type: ignore[call-arg]  # amaranth's metaclass takes the shape
@@ -23,8 +20,8 @@ class Record(enum.Enum, shape=2):  # type: ignore[call-arg]  # amaranth's metacl
     """The end of a text."""
     LOST = 2
     """The end of a text at which received bytes were lost."""
-    COUNTERS = 3
-    """The answer to a request for the counters."""
+    ANSWER = 3
+    """The answer to a request."""
 
 
 def record_layout(symbol: Any) -> data.StructLayout:
@@ -35,8 +32,6 @@ def record_layout(symbol: Any) -> data.StructLayout:
 class RecordForm(wiring.Component):
     """A circuit that turns records into bytes: a symbol as its subclass says, a marker as a word, see `WordFlag`.
 
-    The counters are three more words.
-
     Latency: `data.valid` is asserted in the cycle after the transfer of a record.
 
     Args:
@@ -44,7 +39,6 @@ class RecordForm(wiring.Component):
 
     Ports:
         records: stream of `record_layout`.
-        counters: the counters, which are steady while `records` has Record.COUNTERS.
         data: stream of bytes to send.
 
     Attributes:
@@ -57,7 +51,6 @@ class RecordForm(wiring.Component):
         super().__init__(
             {
                 "records": In(stream.Signature(record_layout(symbol))),
-                "counters": In(COUNTERS_LAYOUT),
                 "data": Out(stream.Signature(8)),
             }
         )
@@ -72,12 +65,10 @@ class RecordForm(wiring.Component):
         item_word = self.symbol_bytes(self.records.payload.symbol)
         word = Signal(8 * marker_bytes)
         bytes_left = Signal(range(marker_bytes + 1))
-        words_left = Signal(range(COUNTERS + 1))
-        """The number of counters to send after the word."""
-        flags = {Record.END: WordFlag.END, Record.LOST: WordFlag.LOST, Record.COUNTERS: WordFlag.COUNTERS}
+        flags = {Record.END: WordFlag.END, Record.LOST: WordFlag.LOST, Record.ANSWER: WordFlag.ANSWER}
         idle = bytes_left == 0
         m.d.comb += [
-            self.records.ready.eq(idle & (words_left == 0)),
+            self.records.ready.eq(idle),
             self.data.valid.eq(~idle),
             self.data.payload.eq(word[:8]),
         ]
@@ -89,12 +80,6 @@ class RecordForm(wiring.Component):
                 for record, flag in flags.items():
                     with m.Case(record):
                         m.d.sync += word.eq(int(flag) << 8 * len(self.prefix) | first)
-                        if record is Record.COUNTERS:
-                            m.d.sync += words_left.eq(COUNTERS)
-        with m.Elif(idle & (words_left != 0)):
-            # `words_left` counts down, but the first counter is sent first.
-            counter = Array([self.counters[n] for n in reversed(range(COUNTERS))])[words_left - 1]
-            m.d.sync += [word.eq(counter), bytes_left.eq(BYTES_PER_WORD), words_left.eq(words_left - 1)]
         with m.Elif(self.data.valid & self.data.ready):
             m.d.sync += [word.eq(word >> 8), bytes_left.eq(bytes_left - 1)]
         return m

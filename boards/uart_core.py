@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.boards.forms import FORMS, form_of
 from utf8fpga.boards.protocol import DLE, ENQ, EOT, WINDOW
-from utf8fpga.boards.record import COUNTERS_LAYOUT, Record, RecordForm
+from utf8fpga.boards.record import Record, RecordForm
 from utf8fpga.hdl import CoreParameters, build
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.uart import UartReceiver, UartTransmitter, uart_divisor
@@ -34,7 +34,7 @@ class _Mark(IntEnum):
     END = 0
     LOST = 1
     REQUEST = 2
-    """The counters were requested."""
+    """An answer was requested."""
 
 
 _ENTRY_LAYOUT = data.StructLayout({"data": 8, "is_mark": 1})
@@ -45,15 +45,13 @@ class UartCore(wiring.Component):
     """A core with UART input and output: UTF-8 in, 8N1; what the core outputs, out, in its form, see `FORMS`.
 
     `utf8fpga.boards.protocol` describes the commands in the input: EOT or a break condition ends the text, ENQ requests
-    the counters, and DLE makes a byte of them. Answers, ends of texts and lost bytes are sent in order with what the
+    an answer, and DLE makes a byte of them. Answers, ends of texts and lost bytes are sent in order with what the
     core outputs:
 
     - The end of a text: an open sequence gives an ill-formed item, then END is sent.
     - A damaged frame, and a byte that is received while the buffer is full, are lost: the text ends
       at this point, so that no sequence extends across the gap, and LOST is sent instead of END.
     - A request is answered when everything that the bytes before it determine has been sent.
-
-    The counters are those of bytes, and of well-formed and ill-formed items.
 
     Throughput: the output may be longer than the input. Input without pauses then fills the buffer, unless the host
     waits for answers as the protocol says. Bytes are then lost until the buffer is half empty, which gives one LOST. An
@@ -210,24 +208,10 @@ class UartCore(wiring.Component):
             buffer.r_en.eq((source.ready & go) | (answers & records.ready)),
         ]
         with m.If(answers):
-            m.d.comb += records.payload.record.eq(Record.COUNTERS)
+            m.d.comb += records.payload.record.eq(Record.ANSWER)
         with m.Elif(~sends_symbol):
             m.d.comb += records.payload.record.eq(Mux(lost, Record.LOST, Record.END))
         with m.If(output.valid & records.ready):
             m.d.sync += symbol_sent.eq(sends_symbol & last)
             with m.If(last & ~sends_symbol):
                 m.d.sync += ending.eq(0)
-
-        if self.form.name == "words":
-            counted = output
-            sent = records.valid & records.ready & (records.payload.record == Record.SYMBOL)
-        else:
-            # An item may be several bytes of UTF-8.
-            counted = core.decoder.output
-            sent = counted.valid & counted.ready & counted.payload.keep
-        error = counted.payload.symbols[0].error
-        events = (transferred & ~entry.is_mark, sent & ~error, sent & error)
-        for number, event in enumerate(events):
-            count = Signal(COUNTERS_LAYOUT.elem_shape, name=f"count_{number}")
-            m.d.sync += count.eq(count + event)
-            m.d.comb += form.counters[number].eq(count)

@@ -25,10 +25,10 @@ from support.oracle import refusal
 from support.pty_board import on_pty
 
 from utf8fpga.boards import host
-from utf8fpga.boards.events import Counters, GarbledError, Received, Text, Words
+from utf8fpga.boards.events import GarbledError, Received, Text, Words
 from utf8fpga.boards.forms import FORMS, Expected, answer_in
 from utf8fpga.boards.host import Conversation, PortError, SerialPort, TalkError, find_port
-from utf8fpga.boards.protocol import Mark, WordFlag, escaped
+from utf8fpga.boards.protocol import Mark, escaped
 from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.cli.demo import show_virtual_board
 from utf8fpga.cli.output import CommandError
@@ -83,7 +83,7 @@ def board(form: str = "words", *, baud: float = 3e6) -> VirtualBoard:
 def conversation(of: VirtualBoard, text: bytes) -> list[Any]:
     """What comes back for a text, without the answers to requests."""
     events = Conversation(Wire(of)).exchange([text])
-    return [event for some in events for event in some if not isinstance(event, Counters)]
+    return [event for some in events for event in some if event is not Mark.ANSWER]
 
 
 def characters(events: list[Any]) -> str:
@@ -106,28 +106,19 @@ def test_utf8_has_markers_that_no_text_has() -> None:
     of = board("utf-8")
     sent = of.exchange(escaped(DAMAGED) + b"\x04\x05") + of.drain()
     assert sent == repaired_and_marked(DAMAGED)
-    assert answer_in(sent) == ("utf-8", counters_of(DAMAGED))
-
-
-def counters_of(text: bytes) -> Counters:
-    """The counters after a text that has no U+FFFD of its own."""
-    items = text.decode("utf-8", "replace")
-    bad = items.count("\ufffd")
-    return Counters(len(text), len(items) - bad, bad)
+    assert answer_in(sent) == "utf-8"
 
 
 def repaired_and_marked(text: bytes) -> bytes:
-    """The repaired text, its end, and the counters."""
-    words = (WordFlag.COUNTERS, *counters_of(text))
-    end = b"\xff" + int(WordFlag.END).to_bytes(4, "little")
-    return text.decode("utf-8", "replace").encode() + end + b"\xff" + b"".join(w.to_bytes(4, "little") for w in words)
+    """The repaired text, its end, and an answer: markers of bits 29 and 28, see docs/boards.md."""
+    return text.decode("utf-8", "replace").encode() + bytes.fromhex("FF 00 00 00 20 FF 00 00 00 10")
 
 
 def test_any_division_of_a_text_gives_the_same_events() -> None:
     data = repaired_and_marked(DAMAGED) + "é".encode()
     whole = Text().feed(data)
     assert characters(whole) == DAMAGED.decode("utf-8", "replace") + "é"
-    assert [event for event in whole if not isinstance(event, Received)] == [Mark.END, counters_of(DAMAGED)]
+    assert [event for event in whole if not isinstance(event, Received)] == [Mark.END, Mark.ANSWER]
     parser = Text()
     assert [event for place in range(len(data)) for event in parser.feed(data[place : place + 1])] == whole
 
@@ -174,17 +165,6 @@ def test_an_overflow_is_lit_until_reset(name: str, baud: float, led: str) -> Non
     assert lit_by(b"A\x05") == [led]
     of.reset()
     assert lit_by(b"A") == []
-
-
-def test_counters_are_those_since_reset() -> None:
-    of = board()
-    first = Conversation(Wire(of))
-    assert first.counters == (0, 0, 0)
-    assert [event for some in first.exchange([DAMAGED]) for event in some][-1] == first.counters
-    items = DAMAGED.decode("utf-8", "replace")
-    ill_formed = items.count("\ufffd")
-    assert first.counters == (len(DAMAGED), len(items) - ill_formed, ill_formed)
-    assert Conversation(Wire(of)).counters == first.counters
 
 
 def test_a_later_conversation_ends_what_an_interrupted_one_left() -> None:
@@ -257,8 +237,8 @@ def test_no_board_is_reported() -> None:
     assert refusal(TalkError, lambda: Conversation(Scripted(lambda _data: b""))) == message
 
 
-ANSWER = bytes.fromhex("00000010" + 3 * "00000000")
-"""Word 28 set, and three counters, see docs/boards.md."""
+ANSWER = bytes.fromhex("00 00 00 10")
+"""Bit 28 set, see docs/boards.md."""
 
 
 @pytest.mark.parametrize("is_quiet_first", [False, True])
