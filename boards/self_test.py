@@ -129,21 +129,21 @@ class SelfTest(wiring.Component):
         if platform is not None:
             self._add_pll(m, platform)
         m.submodules.core = DomainRenamer("fast")(self._core)
+        noise, restart, differs = Signal(16, init=1), Signal(), Signal()
         passed, failed = Signal(), Signal()
-        self._test(m, passed, failed)
+        m.d.fast += noise.eq(Cat(noise[15] ^ noise[14] ^ noise[12] ^ noise[3], noise[:15]))
+        self._send(m, noise, restart)
+        self._judge(m, noise, restart, differs)
+        with m.If(restart):
+            m.d.fast += [failed.eq(failed | differs), passed.eq(~failed & ~differs)]
         m.submodules.passed = FFSynchronizer(passed, self.activity)
         m.submodules.failed = FFSynchronizer(failed, self.error)
         self._report(m)
         return m
 
-    def _test(self, m: Module, passed: Signal, failed: Signal) -> None:
-        """Send the text, and judge the output; every decision has a register of its own, for the clock's sake."""
-        source, output = self._core.input, self._core.output
-        noise = Signal(16, init=1)
-        """PRBS-16, which makes the pauses."""
-        m.d.fast += noise.eq(Cat(noise[15] ^ noise[14] ^ noise[12] ^ noise[3], noise[:15]))
-
-        # A skid buffer, so that the ready of the decoder stops few registers.
+    def _send(self, m: Module, noise: Signal, restart: Signal) -> None:
+        """Send the text, with pauses: a generator, and a skid buffer, whose registers alone wait for the decoder."""
+        source = self._core.input
         drawn, count = Signal(31, init=_SEED), Signal(self._bits + 1)
         made, made_valid, held, held_valid = Signal(9), Signal(), Signal(9), Signal()
         draws, ends = Signal(), Signal()
@@ -160,40 +160,37 @@ class SelfTest(wiring.Component):
                 ]
         m.d.comb += source.payload.keep.eq(1)
         with m.If(~source.valid | source.ready):
-            m.d.fast += [
-                Cat(source.payload.symbols[0], source.payload.last).eq(Mux(held_valid, held, made)),
-                source.valid.eq(held_valid | made_valid),
-                held_valid.eq(0),
-            ]
+            data = Cat(source.payload.symbols[0], source.payload.last)
+            m.d.fast += [data.eq(Mux(held_valid, held, made)), source.valid.eq(held_valid | made_valid)]
+            m.d.fast += held_valid.eq(0)
         with m.Elif(made_valid & ~held_valid):
             m.d.fast += [held.eq(made), held_valid.eq(1)]
+        with m.If(restart):
+            m.d.fast += [drawn.eq(_SEED), count.eq(0)]
 
-        kept, ended, word, signature = Signal(), Signal(), Signal(32), Signal(32)
-        texts = Signal(self._bits - exact_log2(TEXT_BYTES) + 1)
-        payload = output.payload
+    def _judge(self, m: Module, noise: Signal, restart: Signal, differs: Signal) -> None:
+        """Compare the signature of the output, in steps, since 32 bits at once take longer than a cycle."""
+        output = self._core.output
         transferred = output.valid & output.ready
+        kept, ended, word, signature = Signal(), Signal(), Signal(32), Signal(32)
+        texts, steps, parts = Signal(self._bits - exact_log2(TEXT_BYTES) + 1), Signal(3), Signal(8)
+        symbol, expected = output.payload.symbols[0], Const(self._expected, 32)
+        m.d.comb += restart.eq(steps[-1])
         m.d.fast += [
             output.ready.eq(noise[4:6].any()),
-            kept.eq(transferred & payload.keep),
-            ended.eq(transferred & payload.last),
-            word.eq(Cat(payload.symbols[0].code_point, Const(0, 10), payload.symbols[0].error)),
+            kept.eq(transferred & output.payload.keep),
+            ended.eq(transferred & output.payload.last),
+            word.eq(Cat(symbol.code_point, Const(0, 10), symbol.error)),
+            steps.eq(Mux(restart, 0, Cat(texts[-1], steps))),
+            parts.eq(Cat(signature.word_select(part, 4) != expected.word_select(part, 4) for part in range(8))),
+            differs.eq(parts.any()),
         ]
         with m.If(kept):
             m.d.fast += signature.eq(Cat(signature[31], signature[:31]) ^ word)
         with m.If(ended):
             m.d.fast += texts.eq(texts + 1)
-
-        # In three steps, since the comparison of 32 bits takes longer than a cycle.
-        steps, parts, differs = Signal(3), Signal(8), Signal()
-        expected = Const(self._expected, 32)
-        m.d.fast += [
-            steps.eq(Cat(texts[-1], steps)),
-            parts.eq(Cat(signature.word_select(part, 4) != expected.word_select(part, 4) for part in range(8))),
-            differs.eq(parts.any()),
-        ]
-        with m.If(steps[-1]):
-            m.d.fast += [failed.eq(failed | differs), passed.eq(~failed & ~differs), steps.eq(0)]
-            m.d.fast += [signal.eq(signal.init) for signal in (drawn, count, signature, texts)]
+        with m.If(restart):
+            m.d.fast += [signature.eq(0), texts.eq(0)]
 
     def _report(self, m: Module) -> None:
         """Send the verdict again and again."""
