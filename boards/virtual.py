@@ -6,6 +6,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Fragment, Module, Signal
 from amaranth.lib import io
 
@@ -13,10 +14,13 @@ from utf8fpga.boards.catalog import Board, find_board
 from utf8fpga.boards.top import BoardTop
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl import CoreParameters
-from utf8fpga.sim.engines.gates import CLOCK
-from utf8fpga.sim.engines.native import Circuit, Rtlil, rtlil_of
-from utf8fpga.sim.engines.netlist import FAMILIES as NETLIST_FAMILIES
-from utf8fpga.sim.engines.netlist import Line, Netlist
+from utf8fpga.hdl.toolchain import ToolError
+from utf8fpga.sim import HAS_GRAPH, NETLISTS
+
+if HAS_GRAPH:
+    import numpy as np
+
+    from utf8fpga.sim.graph import Graph
 
 _FRAME_BITS = 10
 _BREAK_BITS = 12
@@ -43,6 +47,36 @@ class SimulatedPlatform:
     def request(self, name: str, number: int, *, dir: str) -> Any:  # noqa: A002  (the name that Amaranth calls it by)
         assert dir == "-"
         return self.uart if name == "uart" else self.leds[number]
+
+
+class Line:
+    """A simulation of a circuit with the ports ``rx`` and ``tx``, and optionally ``leds``.
+
+    Attributes:
+        leds: for each LED whether it was on in one of the cycles of the last call.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._outputs = [name for name in ("tx", "leds") if name in graph.outputs]
+        self.leds: list[bool] = []
+        self.reset()
+
+    def reset(self) -> None:
+        """Set all flip-flops and memories to their initial values."""
+        self._state = self._graph.start()
+
+    def run(self, levels: bytes) -> bytes:
+        """The level of the output line in each of the next cycles.
+
+        Args:
+            levels: the level of the input line in each of them, 0 or 1.
+        """
+        given = np.frombuffer(levels, np.uint8).astype(np.uint64).reshape(-1, 1)
+        found = self._graph.step(self._state, {"rx": given}, self._outputs)
+        if "leds" in found:
+            self.leds = found["leds"].any(axis=0).tolist()
+        return found["tx"].astype(np.uint8).tobytes()
 
 
 class HostLine:
@@ -135,19 +169,20 @@ def _levels(data: bytes, bit: float) -> bytes:
 
 
 class VirtualBoard(HostLine):
-    """The top module of a board as machine code, with a UART of a host at its pins.
+    """The top module of a board as a graph, with a UART of a host at its pins. It requires the extra ``fast``.
 
     Args:
         board: a name in the catalogue, or a board that is not in it.
         baud: bits per second of the board's UART.
         netlist: simulate what Yosys makes of it for the family of the board, if its cells have models; otherwise the
-            circuit before synthesis, which is compiled faster.
+            circuit before synthesis.
 
     Attributes:
         is_netlist: whether the netlist is simulated.
 
     Raises:
         InvalidArgumentError: `UartCore` rejects the arguments.
+        ToolError: the extra ``fast`` is not installed.
     """
 
     def __init__(
@@ -158,15 +193,17 @@ class VirtualBoard(HostLine):
         core: CoreParameters | None = None,
         netlist: bool = False,
     ) -> None:
+        if not HAS_GRAPH:
+            raise ToolError("a virtual board requires Numba: pip install 'utf8fpga[fast]'")
         self.board = find_board(board) if isinstance(board, str) else board
         platform = self.board.create_platform()
         clock_hz = float(platform.default_clk_frequency)
         leds = tuple(name for number, name in enumerate(self.board.leds) if ("led", number) in platform.resources)
         text = _rtlil(UartCore(clock_hz, baud, core), self.board, len(leds))
-        self.is_netlist = netlist and self.board.family in NETLIST_FAMILIES
-        circuit: Circuit = Netlist(self.board.family).circuit(text) if self.is_netlist else Rtlil(text)
+        self.is_netlist = netlist and self.board.family in NETLISTS
+        graph = Graph.from_rtlil(text, netlist=self.board.family if self.is_netlist else None)
         self._leds = leds
-        super().__init__(Line(circuit, leds=len(leds)), clock_hz, baud)
+        super().__init__(Line(graph), clock_hz, baud)
 
     @property
     def leds(self) -> dict[str, bool]:
@@ -175,15 +212,16 @@ class VirtualBoard(HostLine):
 
 
 def _rtlil(core: UartCore, board: Board, leds: int) -> str:
-    """The top module of a board as RTLIL with the ports that ``line.c`` names."""
+    """The top module of a board as RTLIL with the ports of a `Line`."""
     pins = SimulatedPlatform(leds)
     m = Module()
     m.domains += (domain := ClockDomain("sync"))  # Some cores use its reset, which is not asserted here.
     m.submodules.top = Fragment.get(BoardTop(core, board), pins)
     shown = Signal(leds)
     m.d.comb += shown.eq(Cat(led.o for led in pins.leds))
-    signals = {CLOCK: domain.clk, "rx": pins.uart.rx.i, "tx": pins.uart.tx.o, "leds": shown}
-    return rtlil_of(m, {name: signal for name, signal in signals.items() if len(signal)})
+    signals = {"clk": domain.clk, "rx": pins.uart.rx.i, "tx": pins.uart.tx.o, "leds": shown}
+    ports = {name: (signal, None) for name, signal in signals.items() if len(signal)}
+    return str(rtlil.convert(m, name="top", ports=ports, emit_src=False))
 
 
 class DirectPort:

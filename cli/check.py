@@ -51,7 +51,7 @@ def check(
     a table by cause.
 
     The core is a decoder, a validator or a transcoder. The name of a FILE ends in .v, in .sv for SystemVerilog, or in
-    .il for RTLIL. The compiled simulation requires a C compiler. The exit status is 1 if the core differs from the
+    .il for RTLIL. It requires the extra fast. The exit status is 1 if the core differs from the
     model.
     """
     check_different({"--vcd": vcd, "--testbench": testbench})

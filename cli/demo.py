@@ -20,8 +20,7 @@ from utf8fpga.hdl import decoder_core
 from utf8fpga.hdl.parameters import OPTIMIZE
 from utf8fpga.model import DFA, TABLE_3_7, decode
 from utf8fpga.model.render import counted, table_text
-from utf8fpga.sim import Simulation, compare
-from utf8fpga.sim.engines import has_compiler
+from utf8fpga.sim import HAS_GRAPH, Simulation, compare
 
 TEXTS = ("multilingual.txt", "torture.txt")
 """A text in many scripts, and one with every cause of error."""
@@ -78,8 +77,8 @@ def run_demo(directory: Path) -> None:
 
 def show_virtual_board(text: bytes) -> None:
     """Send a text to a virtual board, compare what comes back with the model, and show the first item of each cause."""
-    if not has_compiler():
-        print(pip_install("Skipped, since there is no C compiler: pip install 'utf8fpga[compiled]'"))
+    if not HAS_GRAPH:
+        print(pip_install("Skipped, since Numba is not installed: pip install 'utf8fpga[fast]'"))
         return
     core = FORMS["words"].core
     with progress("sending", len(text)) as done:

@@ -66,6 +66,8 @@ class _Commands(click.Group):
         except ModuleNotFoundError as missing:
             if missing.name is None or missing.name.startswith("utf8fpga"):
                 raise
+            if missing.name in ("numba", "numpy"):
+                raise CommandError(f"{cmd_name} requires Numba: pip install 'utf8fpga[fast]'") from None
             extra = "boards" if cmd_name in ("demo", *GROUPS["Boards"]) else "hdl"
             raise CommandError(f"{cmd_name} requires {missing.name}: pip install 'utf8fpga[{extra}]'") from None
         found: click.Command = getattr(module, cmd_name)

@@ -52,7 +52,7 @@ class CommandError(UserError):
 def pip_install(message: str) -> str:
     """A message in which the command of pip is that of this Python, whatever the shell finds as pip.
 
-    ``pip install 'utf8fpga[arrays]'`` needs no release of utf8fpga: pip adds the extra to the one that is installed.
+    ``pip install 'utf8fpga[fast]'`` needs no release of utf8fpga: pip adds the extra to the one that is installed.
     """
     found = shutil.which("pip")
     is_own = found is not None and Path(found).parent == Path(sys.executable).parent

@@ -25,6 +25,7 @@ from utf8fpga.cli.output import (
     is_standard_output,
     progress,
     read_chunks,
+    say,
     writing,
 )
 from utf8fpga.cli.show import Tally, item_table, json_line
@@ -32,10 +33,8 @@ from utf8fpga.cli.soak import soak_core
 from utf8fpga.hdl import CoreParameters, DecoderParameters, build, entry_of
 from utf8fpga.model import Item
 from utf8fpga.model.render import columns, counted
-from utf8fpga.sim import Netlist, Simulation, compare
+from utf8fpga.sim import HAS_GRAPH, NETLISTS, Simulation, compare
 from utf8fpga.sim.beats import symbol_width, symbols_from
-from utf8fpga.sim.engines import has_compiler
-from utf8fpga.sim.engines.netlist import FAMILIES
 
 
 def _pattern(_context: click.Context, option: click.Parameter, value: str) -> list[bool]:
@@ -52,7 +51,7 @@ _PAUSES: dict[str, Any] = {"default": "0", "callback": _pattern, "metavar": "PAT
 @hex_option
 @click.option("--input-pauses", **_PAUSES, help="Cycles without input, such as 001; default: 0.")
 @click.option("--output-pauses", **_PAUSES, help="Cycles without ready, such as 001; default: 0.")
-@click.option("--netlist", **one_of(FAMILIES, "The core after synthesis; default: before."))
+@click.option("--netlist", **one_of(NETLISTS, "The core after synthesis; default: before."))
 @click.option("--soak", metavar="LIMIT", help="Random packets and pauses, such as 10m or 5GB.")
 @click.option("--seed", type=SEED, help="The first seed of --soak; default: 0.")
 @dask_option
@@ -123,16 +122,17 @@ def _check_files(files: Sequence[str], vcd: str | None, output: str | None, netl
 def _simulation(
     core: CoreParameters, chunks: Iterator[bytes], netlist: str | None, *, is_slow: bool
 ) -> tuple[Simulation, Iterator[bytes]]:
-    """The core in the engine that needs less time, including that to build its model; and the text."""
+    """The core in the engine that needs less time, including that to begin; and the text."""
     if netlist:
-        return Simulation(build(core), engine="netlist", netlist=Netlist(netlist)), chunks
-    is_long, chunks = beginning(chunks, max(_LONG, _LONG_PER_LANE * core.lanes))
-    engine = "compiled" if is_long and not is_slow and has_compiler() else "python"
-    return Simulation(build(core), engine=engine), chunks
+        return Simulation(build(core), engine="graph", netlist=netlist), chunks
+    is_long, chunks = beginning(chunks, _LONG)
+    if is_long and not is_slow and not HAS_GRAPH:
+        say("utf8fpga: Numba makes long simulations twenty times faster: pip install 'utf8fpga[fast]'")
+    return Simulation(build(core), engine="graph" if is_long and not is_slow and HAS_GRAPH else "python"), chunks
 
 
-_LONG, _LONG_PER_LANE = 1 << 14, 1 << 13
-"""Bytes, of any core and for each lane, that the engine `python` simulates in about the time to build a model."""
+_LONG = 1 << 14
+"""Bytes that Amaranth's simulator, with one lane, simulates in about the time that the graph needs to begin."""
 
 
 class _Shown:

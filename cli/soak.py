@@ -10,12 +10,10 @@ from contextlib import nullcontext
 from dataclasses import asdict
 
 from utf8fpga.cli.core_command import chosen_executor
-from utf8fpga.cli.demo import TEXTS, demo_text
 from utf8fpga.cli.output import CommandError, coloured, progress
 from utf8fpga.hdl import CoreParameters, build, command_words
 from utf8fpga.model.render import counted
-from utf8fpga.sim import Netlist, Simulation
-from utf8fpga.sim.engines import has_compiler
+from utf8fpga.sim import Simulation
 
 _TIMES = {"s": 1, "m": 60, "h": 3600}
 _AMOUNTS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -45,14 +43,10 @@ def soak_core(
         dask: the scheduler of the cluster that runs the rounds; None: this process.
     """
     seconds, symbols = soak_limit(limit)
-    try:
-        from utf8fpga.sim.soak import soak
-    except ModuleNotFoundError:
-        raise CommandError("--soak requires NumPy: pip install 'utf8fpga[arrays]'", status=1) from None
+    simulation = Simulation(build(parameters), engine="graph", netlist=netlist)
+    # Numba is optional: the line before reports that it is not installed.
+    from utf8fpga.sim.soak import soak
 
-    engine = "netlist" if netlist else "compiled" if has_compiler() else "python"
-    simulation = Simulation(build(parameters), engine=engine, netlist=Netlist(netlist or "ice40"))
-    corpus = b"".join(map(demo_text, TEXTS))
     total = symbols or round(seconds or 0)
     with (
         chosen_executor(None, dask) if dask else nullcontext() as executor,
@@ -63,7 +57,6 @@ def soak_core(
             seed=seed,
             seconds=seconds,
             symbols=symbols,
-            corpus=corpus,
             on_round=lambda totals: done(int(totals.seconds) if seconds else totals.symbols),
             executor=executor,
         )

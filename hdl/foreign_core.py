@@ -86,6 +86,7 @@ class ForeignCore(wiring.Component):
         practice: Practice = Practice.MAXIMAL_SUBPARTS,
     ) -> None:
         self.module = module = read_module(files, top, flat=True)
+        self.rtlil = module.rtlil
         self._is_own, ports = ports.is_own, ports.named()
         self._tied = tied = module.tie_off(ports.clock, ports.reset, ports.reset_active, ports.constants)
         _check_registers(module, tied.clock)

@@ -6,14 +6,15 @@ from __future__ import annotations
 import utf8fpga.hdl  # noqa: F401 - it names the extra if Amaranth is missing
 from utf8fpga.sim.beats import ContractError, StreamOptions
 from utf8fpga.sim.check import Mismatch, compare
-from utf8fpga.sim.engines import ENGINES, Netlist
+from utf8fpga.sim.engine import ENGINES, HAS_GRAPH, NETLISTS
 from utf8fpga.sim.simulation import Run, Simulation, simulate
 
 __all__ = [
     "ENGINES",
+    "HAS_GRAPH",
+    "NETLISTS",
     "ContractError",
     "Mismatch",
-    "Netlist",
     "Run",
     "Simulation",
     "StreamOptions",

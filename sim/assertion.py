@@ -30,7 +30,7 @@ def assert_utf8_core(
     ports: CheckedPorts | Name | None = None,
     practice: Practice | str = Practice.MAXIMAL_SUBPARTS,
 ) -> Report:
-    """Check a core, as the command `check` does. It requires a C compiler.
+    """Check a core, as the command `check` does. It requires the extra ``fast``.
 
     Args:
         core: the core: a component in Amaranth with two streams, see `component_core`; or its file or files in Verilog,
@@ -46,7 +46,7 @@ def assert_utf8_core(
         AssertionError: the core differs from the model; the message has the shortest input for each cause.
         CoreError: a file cannot be read, the description does not match the ports, or the core cannot be checked.
         InvalidArgumentError: the practice is unknown, or a component has a description of its ports.
-        ToolError: Yosys or a C compiler is missing.
+        ToolError: Yosys or Numba is missing.
     """
     __tracebackhide__ = True
     chosen = Practice(practice)

@@ -224,6 +224,9 @@ def with_null_beats(beats: Iterable[Beat], null_beats: Sequence[bool]) -> Iterat
     Args:
         null_beats: for each beat of the result, repeated, whether it is a null beat; at least one is not.
     """
+    if not any(null_beats):
+        yield from beats
+        return
     pattern = cycle(null_beats)
     for beat in beats:
         yield from (NULL_BEAT for _ in takewhile(bool, pattern))
@@ -282,40 +285,58 @@ class SymbolReader:
     """Takes the output beats of a core apart into symbols."""
 
     def __init__(self, core: Core, entry: CoreEntry[Any]) -> None:
-        self._entry = entry
+        self._entry, self._packed = entry, core.packed
         layout = core.output.payload.shape()
-        size = Shape.cast(symbol_shape(core.output)).width
-        self._lanes = [
-            (
-                layout["keep"].offset + lane,
-                [
-                    (name, layout["symbols"].offset + lane * size + offset, (1 << width) - 1)
-                    for name, (offset, width) in output_fields(core).items()
-                ],
-            )
-            for lane in range(lanes_of(core.output))
-        ]
+        self._keep, self._symbols, self._last = (layout[name].offset for name in ("keep", "symbols", "last"))
+        self._lanes, self._width = lanes_of(core.output), Shape.cast(symbol_shape(core.output)).width
+        self._fields = output_fields(core)
+        self._known: dict[int, Any] = {}
 
-    def __call__(self, payload: int, lane: int) -> Any:
-        """The symbol in a lane of an output beat, see `CoreEntry.observed`; None where `keep` of the lane is 0.
+    def __call__(self, payload: int) -> list[Any]:
+        """The symbols of an output beat, see `CoreEntry.observed`.
 
         Raises:
-            ContractError: the flags of the lane contradict each other.
+            ContractError: packed symbols have a gap, there is neither a symbol nor `last`, or the flags of a lane
+                contradict each other.
         """
-        keep, fields = self._lanes[lane]
-        values = {name: payload >> place & mask for name, place, mask in fields}
-        if not payload >> keep & 1:
-            if values.get("error"):
-                raise ContractError(f"the error flag of word {lane} is set, but there is no word")
-            return None
+        keep, symbols, mask = payload >> self._keep, payload >> self._symbols, (1 << self._width) - 1
+        found: list[Any] = []
+        for lane in range(self._lanes):
+            value = symbols & mask
+            symbols >>= self._width
+            if not keep >> lane & 1:
+                self._check_absent(lane, value)
+                continue
+            if self._packed and len(found) != lane:
+                raise ContractError(f"a gap before word {lane} of packed words")
+            found.append(self._known[value] if value in self._known else self.symbol(value))
+        if not found and not payload >> self._last & 1:
+            raise ContractError("a beat with neither a word nor last")
+        return found
+
+    def _check_absent(self, lane: int, value: int) -> None:
+        place, _ = self._fields.get("error", (self._width, 1))
+        if value >> place & 1:
+            raise ContractError(f"the error flag of word {lane} is set, but there is no word")
+
+    def symbol(self, value: int) -> Any:
+        """The symbol of which the bits are `value`."""
+        values = {name: value >> place & (1 << width) - 1 for name, (place, width) in self._fields.items()}
         try:
-            return self._entry.observed(values)
+            found = self._entry.observed(values)
         except InvalidArgumentError as error:
             raise ContractError(str(error)) from None
+        if len(self._known) < _MOST_KNOWN:
+            self._known[value] = found
+        return found
+
+
+_MOST_KNOWN = 1 << 16
+"""Symbols that a reader remembers, since most texts repeat theirs."""
 
 
 class Receiver:
-    """Checks the output beats of a core during a run and takes them apart.
+    """Takes the output beats of a core apart during a run.
 
     Args:
         read: the function that reads the symbols of a beat.
@@ -323,7 +344,7 @@ class Receiver:
     """
 
     def __init__(self, core: Core, read: SymbolReader, take: Take) -> None:
-        self._lanes, self._packed, self._read, self._take = lanes_of(core.output), core.packed, read, take
+        self._read, self._take = read, take
         self._last = core.output.payload.shape()["last"].offset
 
     def receive(self, payload: int, cycle: int, valid_since: int) -> None:
@@ -333,20 +354,12 @@ class Receiver:
             valid_since: the first cycle in which `valid` was asserted for the beat.
 
         Raises:
-            ContractError: the beat has neither a symbol nor `last`, packed symbols have a gap, or the flags of a lane
-                contradict each other.
+            ContractError: see `SymbolReader`.
         """
-        last = bool(payload >> self._last & 1)
-        found: list[Any] = []
-        for lane in range(self._lanes):
-            symbol = self._read(payload, lane)
-            if symbol is None:
-                continue
-            if self._packed and len(found) != lane:
-                raise ContractError(f"cycle {cycle}: a gap before word {lane} of packed words")
-            found.append(symbol)
-        if not found and not last:
-            raise ContractError(f"cycle {cycle}: a beat with neither a word nor last")
+        try:
+            found = self._read(payload)
+        except ContractError as error:
+            raise ContractError(f"cycle {cycle}: {error}") from None
         for symbol in found[:-1]:
             self._take(symbol, False, valid_since)
-        self._take(found[-1] if found else None, last, valid_since)
+        self._take(found[-1] if found else None, bool(payload >> self._last & 1), valid_since)

@@ -25,7 +25,6 @@ from utf8fpga.hdl.foreign_ports import CheckedPorts
 from utf8fpga.model import DFA, TABLE_3_7, ErrorKind, IncrementalDecoder, Item, Practice, decode_with, encode
 from utf8fpga.model.errors import representatives
 from utf8fpga.model.vectors import vectors
-from utf8fpga.sim.boundaries import boundary_sequences
 from utf8fpga.sim.foreign import ForeignSimulation, Outcome
 from utf8fpga.sim.judgement import Output, Run
 from utf8fpga.sim.report import (
@@ -41,6 +40,7 @@ from utf8fpga.sim.report import (
     Throughput,
     well_formed,
 )
+from utf8fpga.sim.stimulus import boundary_sequences
 
 _BLOCK = 1024
 """Code points of one text where every code point is tried."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 from utf8fpga.hdl import OutputSymbol, command_words
 from utf8fpga.model import spell
-from utf8fpga.sim.beats import Beat, ContractError, StreamOptions, StreamWords, is_null, symbol_bytes, symbol_width
+from utf8fpga.sim.beats import Beat, ContractError, StreamOptions, StreamWords, symbol_bytes, symbol_width
 from utf8fpga.sim.simulation import Simulation
 
 _REPLAY_UNITS = 16
@@ -93,12 +93,22 @@ def compare(
     """
     options = StreamOptions(**streams)
     mismatch = _Comparison(simulation, units, options, on_item, on_unit).first_difference(vcd)
-    if mismatch is None:
-        return None
+    return mismatch and reproduced(simulation, mismatch, options)
+
+
+def reproduced(simulation: Simulation, mismatch: Mismatch, options: StreamOptions) -> Mismatch:
+    """A difference with the shortest input and the simplest stream options found that reproduce one."""
+    simulation = replayed_in(simulation)
     for kept in (_REPLAY_UNITS + simulation.core.lanes, len(mismatch.units)):
-        if found := first_difference(simulation, mismatch.units[-kept:], options):
+        end = mismatch.offset + kept
+        if found := first_difference(simulation, mismatch.units[max(0, mismatch.offset - kept) : end], options):
             return shortest(simulation, found, options)
     return replace(mismatch, replay=(), no_replay=DEPENDS_ON_EARLIER)
+
+
+def replayed_in(simulation: Simulation) -> Simulation:
+    """The simulation that reproduces a difference: Amaranth's, unless it is that of a netlist or of a foreign core."""
+    return simulation if simulation.netlist or hasattr(simulation.core, "module") else simulation.on("python")
 
 
 SEARCH_SECONDS = 60.0
@@ -123,11 +133,7 @@ def first_difference(simulation: Simulation, units: Sequence[int], options: Stre
 
 
 def shortest(simulation: Simulation, found: Mismatch, options: StreamOptions) -> Mismatch:
-    """A difference with the shortest input and the simplest stream options found that reproduce one.
-
-    Args:
-        options: the stream options that reproduce it.
-    """
+    """Like `reproduced`, of a difference that these units and options reproduce."""
     deadline = search_deadline()
     while monotonic() < deadline:
         plainer = (
@@ -178,18 +184,20 @@ class _Comparison:
     on_item: Callable[[OutputSymbol], None] | None = None
     on_unit: Callable[[int], None] | None = None
 
-    recent: deque[int] = field(init=False)
-    """The most recent units sent."""
     sent: int = 0
     offset: int = 0
     """The offset of the next item in the text."""
+    first: int = 0
+    """The offset of the first one of `recent`."""
 
     def __post_init__(self) -> None:
         self.entry = self.simulation.entry
         self.golden = self.entry.golden()
         self.expected: deque[Any] = deque()
         self.early: deque[OutputSymbol] = deque()
-        self.recent = deque(maxlen=4 * (_REPLAY_UNITS + self.simulation.core.lanes))
+        self.recent: list[int] = []
+        """The units from a little before the next item to the most recent one."""
+        self.window = 4 * (_REPLAY_UNITS + self.simulation.core.lanes)
 
     def first_difference(self, vcd: Path | None = None) -> Mismatch | None:
         reason = ""
@@ -201,20 +209,19 @@ class _Comparison:
             expected, simulated = difference.expected, difference.simulated
         except ContractError as error:
             expected, simulated, reason = (self.expected[0] if self.expected else None), None, str(error)
-        offset = len(self.recent) - (self.sent - self.offset)
-        wanted = None if expected is None else self.entry.comparable(expected)
-        return described(self.simulation, tuple(self.recent), self.options, offset, wanted, simulated, reason)
+        offset = self.offset - self.first
+        near, wanted = tuple(self.recent[: offset + self.window]), expected and self.entry.comparable(expected)
+        return described(self.simulation, near, self.options, offset, wanted, simulated, reason)
 
-    def presented(self, beat: Beat) -> None:
-        if is_null(beat):
-            return
-        slots, last = beat
-        units = [unit for unit in slots if unit is not None]
+    def presented(self, beats: Sequence[Beat]) -> None:
+        units = [unit for slots, _ in beats for unit in slots if unit is not None]
         self.sent += len(units)
-        self.recent.extend(units)
         if self.on_unit and units:
             self.on_unit(self.sent)
-        self.expected.extend(self.golden.process(units, final=last))
+        unneeded = max(0, self.offset - self.window - self.first)
+        self.recent = [*self.recent[unneeded:], *units]
+        self.first += unneeded
+        self.expected.extend(self.golden.process(units, final=any(last for _, last in beats)))
         self.match()
 
     def take(self, item: OutputSymbol | None, last: bool, _valid_since: int) -> None:

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from string import Template
 
+from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Module, Signal, Value
 
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.foreign_core import PARTIAL, ForeignCore
 from utf8fpga.hdl.toolchain import run_yosys
 from utf8fpga.sim.beats import BeatEncoder, text_beats
-from utf8fpga.sim.engines.native import rtlil_of
 from utf8fpga.sim.report import Failure, Finding
 
 _MOST_SHOWN = 100
@@ -107,5 +107,6 @@ def _adapter(core: ForeignCore) -> str:
     for name, value in fields.items():
         ports[name] = port = Signal(len(value), name=name)
         m.d.comb += port.eq(value) if name.startswith("out_") and name != "out_ready" else value.eq(port)
-    text = rtlil_of(m, ports, f"{plain_name(core)}_adapter")
+    directed = {name: (signal, None) for name, signal in ports.items()}
+    text = rtlil.convert(m, name=f"{plain_name(core)}_adapter", ports=directed, emit_src=False)
     return re.sub(r"(?m)^(\s*cell )\\foreign ", lambda found: f"{found[1]}\\{core.name} ", text)

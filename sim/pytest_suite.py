@@ -21,7 +21,6 @@ from utf8fpga.hdl.foreign_ports import OWN_PORTS, read_checked_ports
 from utf8fpga.model import Practice, UserError
 from utf8fpga.sim.assertion import difference
 from utf8fpga.sim.causes import check_foreign_core, row_names
-from utf8fpga.sim.engines.native import find_compiler
 from utf8fpga.sim.report import Report
 
 _ROOT = "utf8-core"
@@ -39,7 +38,7 @@ class CoreSuite:
         config: the configuration of the run, with the options.
 
     Raises:
-        UsageError: a file cannot be read, the core cannot be checked, or Yosys or a C compiler is missing.
+        UsageError: a file cannot be read, the core cannot be checked, or Yosys or Numba is missing.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -51,7 +50,6 @@ class CoreSuite:
         known = getattr(config, "workerinput", {}).get(_ROOT)
         if known is None:
             try:
-                find_compiler()
                 self._core = self._read()
             except UserError as error:
                 raise pytest.UsageError(f"--utf8-core: {error}") from None

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain, cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from utf8fpga.hdl import Core, CoreEntry, DecoderParameters, OutputSymbol, Word, build, entry_of, parameters_of
+from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError
+from utf8fpga.sim.amaranth_engine import AmaranthEngine
 from utf8fpga.sim.beats import (
     PLAIN,
     Beat,
@@ -24,12 +26,10 @@ from utf8fpga.sim.beats import (
     text_beats,
     with_null_beats,
 )
-from utf8fpga.sim.engines import ENGINES, Engine, Events, Netlist, create_engine, ignore
+from utf8fpga.sim.engine import ENGINES, HAS_GRAPH, Engine, Events, ignore
 
 if TYPE_CHECKING:
-    from utf8fpga.sim.engines.compiled import CompiledModel
-
-_NETLIST = Netlist()
+    from utf8fpga.sim.session import CoreGraph
 
 
 @dataclass
@@ -52,28 +52,27 @@ class Run:
 class Simulation:
     """A core in a simulation engine, elaborated once for any number of runs.
 
-    The engines are equal in every cycle, and so are their errors. `python` is Amaranth's simulator. `compiled` is the
-    core as machine code, which takes seconds to build in the first run of a core and is then kept in the user's cache.
-    It has no waveforms: a run with `vcd` uses `python`. `netlist` is the netlist of the core as machine code, which
-    takes a synthesis to build, and has no waveforms at all.
+    Both engines are equal in every cycle, and so are their errors. `python` is Amaranth's simulator. `graph` is a
+    hundred times faster and requires the extra ``fast``; a run with `vcd` uses `python`.
 
     Args:
         core: the core. The symbols of its output are those of `CoreEntry.observed`. Default: a serial decoder of
             UTF-8 with `kind`.
         entry: what it is compared with; default: that of its parameters.
-        engine: ``python``, ``compiled`` or ``netlist``.
-        netlist: what the engine `netlist` simulates; default: the netlist of iCE40 after synthesis. It has no effect
-            on other engines.
+        engine: ``python`` or ``graph``.
+        netlist: the FPGA family, ``ice40`` or ``ecp5``, whose netlist after synthesis the engine `graph` simulates;
+            default: the circuit itself.
 
     Attributes:
         core: the core.
         entry: what it is compared with.
         engine: the name of the engine.
-        netlist: what the engine `netlist` simulates.
-        symbol: the function that reads the symbol in a lane of an output beat.
+        netlist: see above.
+        read: the function that takes the symbols out of an output payload.
 
     Raises:
-        InvalidArgumentError: there is no engine of that name.
+        InvalidArgumentError: there is no engine of that name, or it cannot simulate a netlist.
+        ToolError: the extra ``fast`` is not installed.
     """
 
     def __init__(
@@ -82,14 +81,18 @@ class Simulation:
         entry: CoreEntry[Any] | None = None,
         *,
         engine: str = ENGINES[0],
-        netlist: Netlist = _NETLIST,
+        netlist: str | None = None,
     ) -> None:
         if engine not in ENGINES:
             raise InvalidArgumentError(f"engine {engine!r} is not one of {', '.join(ENGINES)}")
+        if netlist is not None and engine != "graph":
+            raise InvalidArgumentError(f"netlist {netlist!r} is that of a graph: choose engine='graph'")
+        if engine == "graph" and not HAS_GRAPH:
+            raise ToolError("the engine graph requires Numba: pip install 'utf8fpga[fast]'")
         self.core = core or build(DecoderParameters(kind=True))
         self.entry = entry or entry_of(parameters_of(self.core))
         self.engine, self.netlist = engine, netlist
-        self.symbol = SymbolReader(self.core, self.entry)
+        self.read = SymbolReader(self.core, self.entry)
         self._engines: dict[str, Engine] = {}
 
     def on(self, engine: str) -> Simulation:
@@ -98,33 +101,32 @@ class Simulation:
         Raises:
             InvalidArgumentError: there is no engine of that name.
         """
-        other = Simulation(self.core, self.entry, engine=engine, netlist=self.netlist)
+        other = Simulation(self.core, self.entry, engine=engine)
         other._engines = self._engines
         return other
 
     @property
-    def model(self) -> CompiledModel:
-        """The compiled model of the core, or of its netlist for the engine `netlist`, which is built if necessary.
-
-        Raises:
-            InvalidArgumentError: see `CompiledModel`.
-            ToolError: see `CompiledModel`.
-        """
-        from utf8fpga.sim.engines.compiled import CompiledModel
-
-        engine = self._engine("netlist" if self.engine == "netlist" else "compiled")
-        assert isinstance(engine, CompiledModel)
-        return engine
+    def model(self) -> CoreGraph:
+        """The core as a graph, of the engine `graph`."""
+        engine: Any = self._engine("graph")
+        found: CoreGraph = engine.model
+        return found
 
     @property
     def arguments(self) -> list[str]:
         """The words of the command `simulate` that select a netlist; none if this is the circuit itself."""
-        return ["--netlist", self.netlist.family] if self.engine == "netlist" else []
+        return ["--netlist", self.netlist] if self.netlist else []
 
     def _engine(self, name: str) -> Engine:
         # Created in the first run, since that takes time.
         if name not in self._engines:
-            self._engines[name] = create_engine(name, self.core, self.entry, self.netlist)
+            if name == "graph":
+                # Numba is optional, and takes half a second to import.
+                from utf8fpga.sim.session import GraphEngine
+
+                self._engines[name] = GraphEngine(self.core, self.entry, netlist=self.netlist)
+            else:
+                self._engines[name] = AmaranthEngine(self.core, self.entry)
         return self._engines[name]
 
     def expected(self, text: Iterable[int]) -> list[OutputSymbol]:
@@ -144,9 +146,8 @@ class Simulation:
                 was set too often, a beat had neither a symbol nor `last`, packed symbols had a gap, the flags of a
                 symbol contradicted each other, or no beat was transferred for too many cycles.
             InvalidArgumentError: see `StreamOptions`; or the core does not accept gaps, a text is not an iterable of
-                symbols, a symbol is wider than those of the core, the engine `netlist` has no waveform, or its routed
-                design has too many pins.
-            ToolError: the engine is not `python`, and there is no C compiler, or the model cannot be built.
+                symbols, a symbol is wider than those of the core, or a netlist has no waveform.
+            ToolError: Yosys is missing.
         """
         options, result = StreamOptions(**streams), Run()
         result.texts.append([])
@@ -186,17 +187,17 @@ class Simulation:
         options: StreamOptions = PLAIN,
         *,
         accepted: Callable[[int], None] | None = None,
-        presented: Callable[[Beat], None] | None = None,
+        presented: Callable[[Sequence[Beat]], None] | None = None,
         vcd: Path | None = None,
     ) -> int:
         """Like `run`, but with beats that are read on demand, for input of any length.
 
         Args:
-            beats: the input beats. The engine `compiled` reads some thousands ahead.
+            beats: the input beats. The engine `graph` reads some thousands ahead.
             take: called with the symbols of each output beat.
             options: the pauses; the other options have no effect on beats.
             accepted: called with the cycle of each transfer at the input, except for null beats.
-            presented: called with each input beat when it becomes the next one to be transferred.
+            presented: called with the next input beats before one of them is transferred.
             vcd: a file for the waveform.
 
         Returns:
@@ -207,9 +208,9 @@ class Simulation:
             InvalidArgumentError: see `run`.
             ToolError: see `run`.
         """
-        receiver = Receiver(self.core, self.symbol, take)
+        receiver = Receiver(self.core, self.read, take)
         events = Events(receiver.receive, accepted or ignore, presented or ignore)
-        engine = self._engine("python" if vcd and self.engine == "compiled" else self.engine)
+        engine = self._engine("python" if vcd and not self.netlist else self.engine)
         return engine.run(beats, events, options, vcd=vcd)
 
 
@@ -218,7 +219,7 @@ def simulate(
     *,
     vcd: Path | None = None,
     engine: str = ENGINES[0],
-    netlist: Netlist = _NETLIST,
+    netlist: str | None = None,
     **options: Any,
 ) -> list[list[Word]]:
     """Simulate a UTF-8 decoder on one text or several.

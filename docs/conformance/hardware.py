@@ -3,7 +3,7 @@
 
 ``python docs/conformance/hardware.py SOURCES`` fetches the files of each core by commit into the folder SOURCES, checks
 their digests, runs `utf8fpga check` and `utf8fpga bench` on each, and writes their answers to hardware.json and the
-tables of the page. Cores whose files and ports have not changed are not run again. It requires git and a C compiler.
+tables of the page. Cores whose files and ports have not changed are not run again. It requires git and Numba.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from amaranth.hdl import Fragment
 from amaranth.lib.io import SimulationPort
 from support.benches import run_benches
 from support.builds import STAND_INS, Built, needs_tools, stand_in_tools
-from support.engines import requires_compiler
+from support.engines import requires_graph
 from support.oracle import refusal
 from support.processes import run
 from test_uart import frame, frames, line
@@ -494,7 +494,7 @@ def without_times(text: str) -> str:
 
 
 @pytest.mark.slow
-@requires_compiler
+@requires_graph
 def test_the_page_shows_the_session(tmp_path: Path) -> None:
     [session] = re.findall(r"```text\n(\$ printf .*?)```", PAGE, re.DOTALL)
     command = f'utf8fpga() {{ {shlex.join([sys.executable, "-m", "utf8fpga"])} "$@"; }}'

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 from support.command import utf8fpga
-from support.engines import requires_compiler
+from support.engines import requires_graph
 from support.oracle import refusal
 from support.pty_board import on_pty
 
@@ -34,7 +34,7 @@ from utf8fpga.cli.demo import show_virtual_board
 from utf8fpga.cli.output import CommandError
 from utf8fpga.model import InvalidArgumentError
 
-pytestmark = requires_compiler
+pytestmark = requires_graph
 
 PATIENCE = 300
 """Seconds after which a test gives up; a loaded machine simulates slowly."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from support.command import utf8fpga
-from support.engines import requires_compiler
+from support.engines import requires_graph
 from support.foreign_cores import CORES, FOLDER, use_few_texts
+from support.processes import run
 
-pytestmark = requires_compiler
+pytestmark = requires_graph
 
 
 def arguments(name: str) -> list[str]:
@@ -124,8 +126,9 @@ def test_faulty_core_as_json() -> None:
     }
 
 
-def test_missing_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CC", "no-such-compiler")
-    done = utf8fpga("check", *arguments("leaky"))
-    assert done.returncode == 1
-    assert done.stderr == b"utf8fpga: CC names 'no-such-compiler', which is not a program\n"
+def test_without_numba_the_extra_is_named() -> None:
+    code = 'import sys; sys.modules["numba"] = None; from utf8fpga.cli.main import main; main()'
+    done = run([sys.executable, "-c", code, "check", *map(str, arguments("leaky"))], capture_output=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"utf8fpga: check requires Numba: ")
+    assert done.stderr.endswith(b"pip install 'utf8fpga[fast]'\n")

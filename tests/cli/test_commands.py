@@ -18,7 +18,7 @@ import pytest
 from support.builds import stand_in_tools
 from support.codecs_oracle import encoded_by_cpython
 from support.command import utf8fpga
-from support.engines import requires_compiler
+from support.engines import requires_graph
 from support.processes import run
 
 from utf8fpga.cli.soak import soak_limit
@@ -152,10 +152,9 @@ def test_simulate_several_files_and_standard_input(damaged: Path, tmp_path: Path
     assert out.read_text("utf-8") == "".join(text.decode("utf-8", "replace") for text in texts)
 
 
-@pytest.mark.parametrize(("size", "compiled"), [(16_384, False), (16_385, True)])
-def test_simulate_selects_the_compiled_engine_for_long_input(
-    size: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@requires_graph
+@pytest.mark.parametrize(("size", "is_long"), [(16_384, False), (16_385, True)])
+def test_simulate_selects_the_graph_for_long_input(size: int, is_long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     engines = []
 
     def compare(simulation: Simulation, units: Iterable[int], **options: object) -> None:
@@ -163,12 +162,11 @@ def test_simulate_selects_the_compiled_engine_for_long_input(
         engines.append(simulation.engine)
 
     monkeypatch.setattr("utf8fpga.cli.simulate.compare", compare)
-    monkeypatch.setattr("utf8fpga.cli.simulate.has_compiler", lambda: True)
     utf8fpga("simulate", "-", data=bytes(size))
-    assert engines == ["compiled" if compiled else "python"]
+    assert engines == ["graph" if is_long else "python"]
 
 
-@requires_compiler
+@requires_graph
 @pytest.mark.slow
 def test_soak_prints_what_was_sent() -> None:
     done = utf8fpga("simulate", "--lanes", "2", "--soak", "1.5MB", "--seed", "7", "--json")
@@ -184,11 +182,10 @@ def test_soak_prints_what_was_sent() -> None:
     assert last == "the simulated decoder gave exactly the model's code points"
 
 
-def test_a_soak_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "utf8fpga.sim.soak", raising=False)
-    monkeypatch.setitem(sys.modules, "numpy", None)
-    done = utf8fpga("simulate", "--soak", "1s", env=os.environ | {"PATH": ""})
-    assert_rejected(done, f"--soak requires NumPy: {sys.executable} -m pip install 'utf8fpga[arrays]'", status=1)
+def test_a_soak_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("utf8fpga.sim.simulation.HAS_GRAPH", False)
+    done = utf8fpga("simulate", "--soak", "1s")
+    assert_rejected(done, "the engine graph requires Numba: pip install 'utf8fpga[fast]'", status=1)
 
 
 def test_limits_of_a_soak() -> None:
@@ -328,7 +325,7 @@ def test_mismatch_is_reported_with_the_shortest_input_and_a_replay_command(tmp_p
     assert wave.exists()
 
 
-@requires_compiler
+@requires_graph
 @pytest.mark.usefixtures("faulty_decoder")
 def test_soak_reports_the_shortest_input_and_two_replay_commands() -> None:
     done = utf8fpga("simulate", "--soak", "1m")

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 from support.command import utf8fpga
-from support.engines import requires_compiler
+from support.engines import requires_graph
 
 SAME = [
     pytest.param(["prove", "serial-area", "serial-speed", "--property", "independence", "--json"], id="prove"),
-    pytest.param(["simulate", "--soak", "3MB", "--seed", "3", "--json"], id="simulate", marks=requires_compiler),
+    pytest.param(["simulate", "--soak", "3MB", "--seed", "3", "--json"], id="simulate", marks=requires_graph),
 ]
 
 

@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 from support.command import COMMAND, utf8fpga
-from support.engines import requires_compiler
+from support.engines import requires_graph
 from support.processes import run, started
 
 from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import GENERALISED_UTF_8
 
-pytestmark = requires_compiler
+pytestmark = requires_graph
 
 TEXT = b"h\xc3\xa9llo \xf0\x9f\x98\x80 \xff \xe2\x82"
 VIRTUAL = "virtual:icebreaker"

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import click
 import pytest
-from support.engines import requires_compiler
+from support.engines import requires_graph
 from support.foreign_cores import use_few_texts
 from support.processes import run
 from support.site import DOCS, program
@@ -85,7 +85,7 @@ def test_the_wrappers_are_those_of_the_cores(hardware: ModuleType) -> None:
     }
 
 
-@requires_compiler
+@requires_graph
 @pytest.mark.usefixtures("few_texts")
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_a_correct_core_behind_a_wrapper_passes(name: str) -> None:

@@ -35,7 +35,7 @@ from utf8fpga.hdl.payloads import Kind
 from utf8fpga.hdl.toolchain import run_yosys
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, decode
 from utf8fpga.model.forms import RFC_2279
-from utf8fpga.sim.boundaries import boundary_sequences
+from utf8fpga.sim.stimulus import boundary_sequences
 
 SERIAL = [name for name in CONFIGURATIONS if name.startswith("serial")]
 

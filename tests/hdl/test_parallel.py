@@ -31,7 +31,7 @@ from utf8fpga.hdl.parameters import OPTIMIZE
 from utf8fpga.model import decode
 from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.boundaries import boundary_units
+from utf8fpga.sim.stimulus import boundary_units
 from utf8fpga.sim.strategies import stream_patterns, texts
 
 FULL: dict[str, Any] = {"kind": True}

@@ -16,10 +16,10 @@ from support.engines import ENGINE
 from support.tiers import tiered
 from support.verilog_ports import declared_ports, header_of
 
-from utf8fpga.hdl import RemoverParameters, axi_verilog, build, entry_of
+from utf8fpga.hdl import RemoverParameters, axi_verilog, build
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.beats import PLAIN, Beat, StreamOptions
-from utf8fpga.sim.engines import Events, create_engine
+from utf8fpga.sim.engine import Events
 from utf8fpga.sim.strategies import pauses
 
 CHOICES: dict[str, dict[str, Any]] = {
@@ -40,7 +40,7 @@ IN_EVERY_RUN = ("1", "2", "3")
 @cache
 def engine_of(name: str) -> tuple[RemoverParameters, Any]:
     parameters = RemoverParameters(**CHOICES[name])
-    return parameters, create_engine(ENGINE, build(parameters), entry_of(parameters))
+    return parameters, Simulation(build(parameters), engine=ENGINE)._engine(ENGINE)
 
 
 @pytest.fixture(scope="module", params=tiered({name: name for name in CHOICES}, IN_EVERY_RUN, smoke=("1", "2")))

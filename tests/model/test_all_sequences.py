@@ -16,7 +16,7 @@ import pytest
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.dfa import DFA, REJECT, START
 
-np = pytest.importorskip("numpy", reason="requires the extra 'arrays'")
+np = pytest.importorskip("numpy", reason="requires the extra 'fast'")
 
 BYTES = 256
 OUTSIDE = 254

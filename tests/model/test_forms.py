@@ -278,7 +278,7 @@ def test_encode_requires_a_table_of_bytes() -> None:
 
 
 def test_code_points_as_numpy_integers() -> None:
-    np = pytest.importorskip("numpy", reason="requires the extra 'arrays'")
+    np = pytest.importorskip("numpy", reason="requires the extra 'fast'")
     for kind in ("i4", "u4", ">u4", "i8", "u8"):
         assert encode(np.array([0x41, 0xE9, 0x10302], kind)) == "A\xe9\U00010302".encode()
     assert all(type(unit) is int for unit in encode_units(np.array([0x41]), UTF_32))

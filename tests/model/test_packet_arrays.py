@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-pytest.importorskip("numpy", reason="requires the extra 'arrays'")
+pytest.importorskip("numpy", reason="requires the extra 'fast'")
 
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, IncrementalDecoder, Item, Practice, TableError
 from utf8fpga.model.forms import UTF_16

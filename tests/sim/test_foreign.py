@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.engines import requires_compiler
+from support.engines import requires_graph
 from support.foreign_cores import CORES, FOLDER, core_of, report_of, row_of, spelt, use_few_texts, variant_of
 from support.oracle import refusal
 from support.tiers import tiered
@@ -21,11 +21,10 @@ from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import CheckedPorts, read_checked_ports
 from utf8fpga.model import ErrorKind, Practice
 from utf8fpga.sim import Simulation, compare
-from utf8fpga.sim.bulk import compare_bulk
 from utf8fpga.sim.causes import check_foreign_core
 from utf8fpga.sim.foreign import ForeignSimulation
 
-pytestmark = requires_compiler
+pytestmark = requires_graph
 
 CORRECT = ("strobe", "validator")
 
@@ -68,10 +67,10 @@ def core_output(name: str, text: bytes) -> list[str]:
 
 def test_a_foreign_core_is_simulated_and_compared_like_any_other() -> None:
     core = core_of("surrogates")
-    simulation = Simulation(core, core.entry, engine="compiled")
+    simulation = Simulation(core, core.entry, engine="graph")
     well_formed = "né€😀".encode()
     assert compare(simulation, well_formed, output_pauses=[True, False], null_beats=[True, False]) is None
-    assert compare_bulk(simulation, [well_formed * 1000, b"\xff\xe2\x82"]) is None
+    assert compare(simulation, well_formed * 1000 + b"\xff\xe2\x82") is None
     found = compare(simulation, well_formed + b"\xed\xa0\x80")
     assert bytes(found.units) == b"\xed\xa0"
     assert str(found).splitlines()[-1] == "  replay:    none, since the core is foreign"

@@ -13,7 +13,7 @@ import pytest
 from amaranth.hdl import Module, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from support.engines import requires_compiler
+from support.engines import requires_graph
 from support.foreign_cores import CORES, FOLDER, use_few_texts
 from support.oracle import refusal
 
@@ -73,7 +73,7 @@ Of the few texts, ED A0, ED BF, and one of them before or after one of 14 other 
 """
 
 
-@requires_compiler
+@requires_graph
 @pytest.mark.usefixtures("few_texts")
 @pytest.mark.parametrize("name", FAULTY)
 def test_faulty_core_fails_in_the_test_of_its_cause_only(name: str, project: pytest.Pytester) -> None:
@@ -107,7 +107,7 @@ suite.check_foreign_core = counted
 """
 
 
-@requires_compiler
+@requires_graph
 def test_correct_core_is_checked_once_by_two_workers_beside_other_tests(project: pytest.Pytester) -> None:
     project.makeconftest(COUNTING)
     project.makepyfile("def test_other(): pass")
@@ -116,7 +116,7 @@ def test_correct_core_is_checked_once_by_two_workers_beside_other_tests(project:
     assert Path("checks").read_text() == "x"
 
 
-@requires_compiler
+@requires_graph
 def test_tests_are_selected_by_their_names(project: pytest.Pytester) -> None:
     project.makepyfile("def test_other(): pass")
     words = of_core(project, "validator")
@@ -153,7 +153,7 @@ BAD_USE = {
 }
 
 
-@requires_compiler
+@requires_graph
 @pytest.mark.parametrize(("words", "message"), BAD_USE.values(), ids=BAD_USE)
 def test_bad_use_is_one_line(words: list[str], message: str, project: pytest.Pytester) -> None:
     of_core(project, "validator")
@@ -163,14 +163,6 @@ def test_bad_use_is_one_line(words: list[str], message: str, project: pytest.Pyt
     (line,) = (line for line in done.errlines if line)
     done.stderr.fnmatch_lines([f"ERROR: {message}"])
     assert line.startswith("ERROR: ")
-
-
-def test_missing_compiler_is_an_error(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = of_core(project, "validator")
-    monkeypatch.setenv("CC", "no-such-compiler")
-    done = project.runpytest_inprocess(*words)
-    assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines(["ERROR: --utf8-core: CC names 'no-such-compiler', which is not a program"])
 
 
 def test_options_need_the_extra(project: pytest.Pytester) -> None:
@@ -219,7 +211,7 @@ class Ascii(wiring.Component):
         return m
 
 
-@requires_compiler
+@requires_graph
 @pytest.mark.usefixtures("few_texts")
 def test_component_of_another_project() -> None:
     with pytest.raises(AssertionError) as caught:
@@ -237,7 +229,7 @@ def test_component_of_another_project() -> None:
     ]
 
 
-@requires_compiler
+@requires_graph
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
@@ -249,7 +241,7 @@ def test_cores_of_this_project_pass(parameters: Any) -> None:
     assert not any(row.not_checked for row in report.rows)
 
 
-@requires_compiler
+@requires_graph
 @pytest.mark.slow
 def test_fixture_takes_files(project: pytest.Pytester) -> None:
     of_core(project, "validator"), of_core(project, "leaky")

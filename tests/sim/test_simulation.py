@@ -19,7 +19,7 @@ from utf8fpga.hdl import DecoderParameters, Word
 from utf8fpga.hdl.decoder.window_logic import Window
 from utf8fpga.model import InvalidArgumentError, Item, decode
 from utf8fpga.sim import ContractError, Simulation, compare, simulate
-from utf8fpga.sim.boundaries import boundary_units
+from utf8fpga.sim.stimulus import boundary_units
 
 TEXT = b"A\xc3\xa9\xe0\x80Z"
 
@@ -33,7 +33,7 @@ def kind_is_lost(m: Module, outer: Any, inner: Any) -> None:
     m.d.comb += outer.output.payload.symbols[0].kind.eq(0)
 
 
-KINDS = {"flag without kind": (kind_is_lost, r"the error flag is 1, but the kind is Kind\.NONE")}
+KINDS = {"flag without kind": (kind_is_lost, r"cycle \d+: the error flag is 1, but the kind is Kind\.NONE")}
 
 
 @pytest.mark.parametrize(("fault", "message"), (VIOLATIONS | KINDS).values(), ids=VIOLATIONS | KINDS)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support.engines import requires_compiler
+from support.engines import requires_graph
 from support.foreign_cores import report_of, spelt, use_few_texts, variant_of
 from support.icarus import run_icarus
 from support.tiers import tiered
@@ -77,7 +77,7 @@ CAUSES = {
 """The rows of the table in which some of them differ."""
 
 
-@requires_compiler
+@requires_graph
 @pytest.mark.usefixtures("few_texts")
 @pytest.mark.parametrize("name", tiered({name: name for name in FAULTS}, ["accepts", "leaks"]))
 def test_fault_has_one_defect_which_the_bench_shows(name: str, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def run_bench(name: str, folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@requires_compiler
+@requires_graph
 @pytest.mark.slow
 def test_core_may_conform_to_another_practice() -> None:
     report = report_of("strobe", Practice.EACH_UNIT)

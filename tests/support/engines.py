@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The engine of simulations that do not depend on which one it is, and the mark of tests of the compiled one."""
+"""The engine of simulations that do not depend on which one it is, and the mark of tests of the faster one."""
 
 from __future__ import annotations
 
@@ -11,18 +11,13 @@ import pytest
 from hypothesis import given, settings
 
 from utf8fpga.model import TABLE_3_7, EncodingTable
-from utf8fpga.sim import ContractError, Run, Simulation
-from utf8fpga.sim.engines import has_compiler
+from utf8fpga.sim import HAS_GRAPH, ContractError, Run, Simulation
 from utf8fpga.sim.strategies import stream_patterns, texts
 
-ENGINE = "compiled" if has_compiler() else "python"
-"""The faster one; both are compared with each other in `tests/sim/test_compiled.py`."""
+ENGINE = "graph" if HAS_GRAPH else "python"
+"""The faster one; both are compared with each other in `tests/sim/test_graph.py`."""
 
-requires_compiler = pytest.mark.skipif(
-    not has_compiler(), reason="requires a C compiler, which the extra 'compiled' installs"
-)
-
-
+requires_graph = pytest.mark.skipif(not HAS_GRAPH, reason="requires the extra 'fast'")
 requires_solver = pytest.mark.skipif(find_spec("pysat") is None, reason="requires the extra 'proofs'")
 
 

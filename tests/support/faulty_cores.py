@@ -82,7 +82,7 @@ VIOLATIONS: dict[str, tuple[PortFault, str]] = {
     "endless": (output_is_endless, r"cycle \d+: output beats for 128 cycles without a transfer of an input beat"),
     "last too often": (last_is_always_set, r"cycle \d+: last is set at the output before a text has ended"),
     "null beats": (null_beats_are_asserted, r"cycle \d+: a beat with neither a word nor last"),
-    "flag without word": (error_flag_stays, "the error flag of word 0 is set, but there is no word"),
+    "flag without word": (error_flag_stays, r"cycle \d+: the error flag of word 0 is set, but there is no word"),
     "gap": (words_have_gaps, r"cycle \d+: a gap before word 1 of packed words"),
 }
 """Faults that violate the contract of a core with two lanes, and the messages."""

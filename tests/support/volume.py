@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from utf8fpga.sim.engines.compiled import CompiledModel, Session
-from utf8fpga.sim.engines.python import PythonEngine
+from utf8fpga.sim import HAS_GRAPH
+from utf8fpga.sim.amaranth_engine import AmaranthEngine
 
 Volume = Counter[str]
 """Numbers of texts and symbols, such as ``python texts``."""
@@ -16,6 +16,12 @@ Volume = Counter[str]
 
 def count_simulations(volume: Volume) -> None:
     """Count what every simulation of this process sends from now on."""
+
+    engines: dict[str, Any] = {"python": AmaranthEngine}
+    if HAS_GRAPH:
+        from utf8fpga.sim.session import GraphEngine
+
+        engines["graph"] = GraphEngine
 
     def counted(engine: str, run: Callable[..., Any]) -> Callable[..., Any]:
         def counting(beats: Iterator[Any]) -> Iterator[Any]:
@@ -29,22 +35,14 @@ def count_simulations(volume: Volume) -> None:
 
         return call
 
-    send = Session.send_symbols
-
-    def send_symbols(self: Any, symbols: Any, ends: Any = (), **options: Any) -> Any:
-        volume["compiled symbols"] += len(symbols) // self._model.symbol_bytes
-        volume["compiled texts"] += len(ends)
-        return send(self, symbols, ends, **options)
-
-    for engine, kind in (("python", PythonEngine), ("compiled", CompiledModel)):
+    for engine, kind in engines.items():
         kind.run = counted(engine, kind.run)  # replaced for the counts of the tests
-    Session.send_symbols = send_symbols  # likewise
 
 
 def volume_line(volume: Volume) -> str:
     """The counts in a line."""
     parts = [
         f"{engine}: {volume[f'{engine} texts']:,} texts, {volume[f'{engine} symbols']:,} code units"
-        for engine in ("python", "compiled")
+        for engine in ("python", "graph")
     ]
     return "simulated in the tests' processes: " + "; ".join(parts)

@@ -15,18 +15,17 @@ from amaranth.sim import Simulator
 
 from utf8fpga.hdl import Core, CoreEntry
 from utf8fpga.sim.beats import Beat, BeatEncoder, ContractError, StreamOptions, endless_output, is_null, patience_of
-from utf8fpga.sim.engines.engine import Events
-from utf8fpga.sim.waveform import recorded
+from utf8fpga.sim.engine import Events
 
 _CLOCK_PERIOD = 10e-9
 """The period of the simulated clock in seconds, which is visible only in waveforms."""
 
 
-class PythonEngine:
+class AmaranthEngine:
     """A core in Amaranth's simulator, elaborated once; see `Engine`."""
 
     def __init__(self, core: Core, entry: CoreEntry[Any]) -> None:
-        self._core, self._name = core, entry.parameters.core
+        self._core = core
         self._encode = BeatEncoder(core, entry)
         self._play: Callable[[Any], Any] | None = None
 
@@ -52,7 +51,7 @@ class PythonEngine:
         if self._play is not None:
             self._simulator.reset()
         self._play = play
-        with recorded(self._simulator, self._core, vcd, name=self._name) if vcd else nullcontext():
+        with self._simulator.write_vcd(str(vcd)) if vcd else nullcontext():
             self._simulator.run()
         return bench.clock
 
@@ -96,7 +95,7 @@ class Bench:
         """Read the next input beat."""
         self.upcoming, self.offered = next(self.beats, None), False
         if self.upcoming is not None:
-            self.events.presented(self.upcoming)
+            self.events.presented([self.upcoming])
 
     async def play(self, ctx: Any, input_pauses: Sequence[bool], output_pauses: Sequence[bool]) -> None:
         """Transfer all beats.
@@ -110,9 +109,10 @@ class Bench:
         source, output = self.core.input, self.core.output
         while self.upcoming is not None or self.ended or self.inside:
             if self.upcoming is not None and not self.offered and not input_pauses[self.clock % len(input_pauses)]:
-                ctx.set(self.given, self.encode(self.upcoming))
                 self.offered = True
             ready = not output_pauses[self.clock % len(output_pauses)]
+            # The payload is there before `valid`, which shows whether a core uses it too early.
+            ctx.set(self.given, 0 if self.upcoming is None else self.encode(self.upcoming))
             ctx.set(source.valid, self.offered)
             ctx.set(output.ready, ready)
             counts = ready and (self.offered or self.upcoming is None)

@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cores as graphs: beats are sent to up to 64 runs of a core at once, and its output is received and checked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from amaranth.back import rtlil
+from amaranth.hdl import ClockDomain, Module, Shape, Value
+from numpy.typing import ArrayLike, NDArray
+
+from utf8fpga.hdl import Core, CoreEntry
+from utf8fpga.hdl.beats import lanes_of, symbol_shape
+from utf8fpga.model import InvalidArgumentError
+from utf8fpga.sim.beats import (
+    Beat,
+    BeatEncoder,
+    ContractError,
+    StreamOptions,
+    endless_output,
+    is_null,
+    output_fields,
+    patience_of,
+    symbol_width,
+)
+from utf8fpga.sim.engine import Events
+from utf8fpga.sim.graph import Graph, Numbers, State, Words
+from utf8fpga.sim.stream_kernel import LAST, LINE, NULL, Given, Limits, Ports, Status, Taken, drive
+
+_BEATS_AT_ONCE = 4096
+"""Input beats that a run reads ahead."""
+
+_BYTES_AT_ONCE = 1 << 22
+"""Upper bound on the bytes of output payloads that are received at once, unless one call has less than
+`_FEWEST_CYCLES`."""
+
+_FEWEST_CYCLES, _MOST_CYCLES = 64, 4096
+"""Cycles that are simulated by one call of the compiled loop."""
+
+
+def core_rtlil(core: Core) -> str:
+    """A core in RTLIL: the module ``top``, with the payload, `valid` and `ready` of both streams as ports."""
+    m, domain = Module(), ClockDomain("sync")
+    m.domains += domain
+    m.submodules.core = core
+    ports = {
+        "clk": domain.clk,
+        "rst": domain.rst,
+        "in_payload": Value.cast(core.input.payload),
+        "in_valid": core.input.valid,
+        "in_ready": core.input.ready,
+        "out_payload": Value.cast(core.output.payload),
+        "out_valid": core.output.valid,
+        "out_ready": core.output.ready,
+    }
+    if (violation := getattr(core, "violation", None)) is not None:
+        ports["violation"] = violation
+    directed = {name: (signal, None) for name, signal in ports.items()}
+    text: str = rtlil.convert(m, name="top", ports=directed, emit_src=False)
+    return getattr(core, "rtlil", "") + text
+
+
+class CoreGraph:
+    """A core as a graph, for any number of runs.
+
+    Args:
+        netlist: see `Graph.from_rtlil`.
+
+    Attributes:
+        graph: the graph.
+        ports: the ports of its streams.
+        patience: see `patience_of`.
+    """
+
+    def __init__(self, core: Core, entry: CoreEntry[Any], *, netlist: str | None = None) -> None:
+        self._core, self._absent = core, BeatEncoder(core, entry).absent
+        self.graph = Graph.from_rtlil(core_rtlil(core), netlist=netlist)
+        self.patience = patience_of(core)
+        inputs, outputs = self.graph.inputs, self.graph.outputs
+        self._width = Shape.cast(symbol_shape(core.output)).width
+        self.ports = Ports(
+            in_payload=np.array(inputs["in_payload"], np.int64),
+            in_valid=inputs["in_valid"][0],
+            in_ready=outputs["in_ready"][0],
+            out_payload=np.array(outputs["out_payload"], np.int64),
+            out_valid=outputs["out_valid"][0],
+            out_ready=inputs["out_ready"][0],
+            last=core.output.payload.shape()["last"].offset,
+            violation=outputs.get("violation", [0])[0],
+        )
+        self.in_words = -(-len(self.ports.in_payload) // 64)
+        self.out_words = -(-len(self.ports.out_payload) // 64)
+
+    def beats(
+        self, symbols: Numbers, ends: Numbers, is_separate: NDArray[np.bool_] | None = None
+    ) -> tuple[Words, NDArray[np.uint8]]:
+        """The payloads and the kinds of the beats of packets, all full except the last of each.
+
+        Args:
+            symbols: the symbols of all packets; -1 for a lane without one.
+            ends: for each packet the number of symbols before its end.
+            is_separate: for each packet whether `last` is in a beat of its own if the beat before is full.
+        """
+        lengths, lanes = np.diff(ends, prepend=0), self._core.lanes
+        counts = np.maximum(1, -(-lengths // lanes))
+        if is_separate is not None:
+            counts += is_separate & (lengths == counts * lanes)
+        kinds = np.zeros(counts.sum(), np.uint8)
+        kinds[np.cumsum(counts) - 1] = LAST
+        slots = np.full(len(kinds) * lanes, -1, np.int64)
+        first = (np.cumsum(counts) - counts) * lanes - (ends - lengths)
+        slots[np.arange(len(symbols)) + np.repeat(first, lengths)] = symbols
+        return self._payloads_of(slots, kinds == LAST), kinds
+
+    def _payloads_of(self, slots: Numbers, is_last: NDArray[np.bool_]) -> Words:
+        """The payloads of beats, given all lanes one after another; -1 for one without a symbol."""
+        layout, lanes, width = self._core.input.payload.shape(), self._core.lanes, symbol_width(self._core)
+        keep, values = (slots >= 0).astype(np.uint64), np.where(slots < 0, self._absent, slots).astype(np.uint64)
+        words = np.zeros((len(is_last), self.in_words), np.uint64)
+        for lane in range(lanes):
+            put(words, layout["symbols"].offset + lane * width, width, values[lane::lanes])
+            put(words, layout["keep"].offset + lane, 1, keep[lane::lanes])
+        put(words, layout["last"].offset, 1, is_last.astype(np.uint64))
+        return words
+
+    @property
+    def null_beat(self) -> Words:
+        """The payload of a null beat."""
+        return self._payloads_of(np.full(self._core.lanes, -1), np.array([False]))[0]
+
+    def symbols(self, payloads: Words) -> tuple[Words, Numbers]:
+        """The symbols of output payloads, each in words of 64 bits, and the number of symbols in each payload."""
+        keep, offset = self._keep(payloads), self._core.output.payload.shape()["symbols"].offset
+        lanes = range(keep.shape[1])
+        fields = [get_wide(payloads, offset + lane * self._width, self._width) for lane in lanes]
+        return np.stack(fields, axis=1)[keep], keep.sum(axis=1)
+
+    def _keep(self, payloads: Words) -> NDArray[np.bool_]:
+        """For each output payload the lanes with a symbol."""
+        offset = self._core.output.payload.shape()["keep"].offset
+        lanes = range(lanes_of(self._core.output))
+        return np.stack([get(payloads, offset + lane, 1) for lane in lanes], axis=1) != 0
+
+    def irregular(self, payloads: Words) -> NDArray[np.bool_]:
+        """The output payloads that violate the contract: see `SymbolReader`."""
+        keep = self._keep(payloads)
+        found = ~keep.any(axis=1) & ~self.lasts(payloads)
+        if self._core.packed:
+            found |= (keep[:, 1:] & ~keep[:, :-1]).any(axis=1)
+        if "error" in (fields := output_fields(self._core)):
+            offset = self._core.output.payload.shape()["symbols"].offset + fields["error"][0]
+            for lane in range(keep.shape[1]):
+                found |= (get(payloads, offset + lane * self._width, 1) != 0) & ~keep[:, lane]
+        return found
+
+    def lasts(self, payloads: Words) -> NDArray[np.bool_]:
+        """Whether output payloads end a packet."""
+        return get(payloads, self.ports.last, 1) != 0
+
+    def payloads(self, payloads: Sequence[int]) -> Words:
+        """Input payloads as words of 64 bits."""
+        size = 8 * self.in_words
+        data = b"".join(payload.to_bytes(size, "little") for payload in payloads)
+        return np.frombuffer(bytearray(data), np.uint64).reshape(len(payloads), self.in_words)
+
+
+def put(words: Words, offset: int, width: int, values: Words) -> None:
+    """Write values into a field of each row of words, of at most 64 bits, which are 0 before."""
+    word, shift = divmod(offset, 64)
+    words[:, word] |= values << np.uint64(shift)
+    if shift + width > 64:
+        words[:, word + 1] |= values >> np.uint64(64 - shift)
+
+
+def get(words: Words, offset: int, width: int) -> Words:
+    """The values of a field of each row of words, of at most 64 bits."""
+    word, shift = divmod(offset, 64)
+    values = words[:, word] >> np.uint64(shift)
+    if shift + width > 64:
+        values = values | words[:, word + 1] << np.uint64(64 - shift)
+    return values & np.uint64((1 << width) - 1)
+
+
+def get_wide(words: Words, offset: int, width: int) -> Words:
+    """The values of a field of each row of words, in rows of words."""
+    parts = range(0, width, 64)
+    return np.stack([get(words, offset + part, min(64, width - part)) for part in parts], axis=1)
+
+
+class Session:
+    """Runs of a core that proceed together, whose input may be given piece by piece.
+
+    Args:
+        model: the core.
+        runs: their number, at most 64.
+        input_pauses: see `StreamOptions`, for each run; if they are fewer, they are repeated.
+        output_pauses: likewise.
+        quiet: see `Limits`.
+
+    Attributes:
+        state: the state of the graph.
+        lines: the state of the runs, see `LINE`.
+        cycle: the cycles simulated so far.
+    """
+
+    def __init__(
+        self,
+        model: CoreGraph,
+        runs: int = 1,
+        *,
+        input_pauses: ArrayLike = ((False,),),
+        output_pauses: ArrayLike = ((False,),),
+        quiet: int = 0,
+    ) -> None:
+        self._model, self._quiet, self.cycle = model, quiet, 0
+        patterns = (np.array(each, np.uint8) for each in (input_pauses, output_pauses))
+        self._pauses = [np.resize(each, (runs, each.shape[1])) for each in patterns]
+        self.state = model.graph.start(runs)
+        self.lines = np.zeros(runs, LINE)
+        self.lines["first"] = -1
+        most = _BYTES_AT_ONCE // (8 * runs * model.out_words)
+        self._cycles = max(_FEWEST_CYCLES, min(_MOST_CYCLES, most))
+        self._taken = Taken(
+            payloads=np.zeros((runs, self._cycles, model.out_words), np.uint64),
+            cycle=np.zeros((runs, self._cycles), np.int64),
+            since=np.zeros((runs, self._cycles), np.int64),
+            accepted=np.zeros((runs, self._cycles), np.int64),
+            waiting=np.zeros((runs, model.out_words), np.uint64),
+            seen=np.zeros((runs, model.out_words), np.uint64),
+        )
+
+    def reset(self, cycles: int = 1) -> None:
+        """Assert the reset, and forget what the runs have not finished."""
+        graph = self._model.graph
+        graph.set(self.state, "rst", self.state.active)
+        graph.step(self.state, self._idle(cycles), [])
+        graph.set(self.state, "rst", 0)
+        self.begin(self.state)
+
+    def idle(self, outputs: Sequence[str]) -> dict[str, Words]:
+        """The values of outputs in a cycle without input in which the output is ready."""
+        return self._model.graph.step(self.state, self._idle(1), outputs)
+
+    def _idle(self, cycles: int) -> dict[str, Words]:
+        nothing = np.zeros((cycles, 1), np.uint64)
+        return {"in_valid": nothing, "out_ready": nothing | self.state.active}
+
+    def begin(self, state: State) -> None:
+        """Begin new runs from a state, which is copied."""
+        self.state.values[:], self.state.memory[:] = state.values, state.memory
+        self.lines[:] = np.zeros(1, LINE)
+        self.lines["first"], self.cycle = -1, 0
+
+    def send(
+        self,
+        beats: Words,
+        kinds: NDArray[np.uint8],
+        ends: NDArray[np.int64],
+        *,
+        more: bool = False,
+        cycles: int = sys.maxsize,
+    ) -> Iterator[Taken]:
+        """Send beats.
+
+        Args:
+            beats: the payloads of the beats of all runs, run by run, in words of 64 bits.
+            kinds: for each beat `LAST` or `NULL` or 0.
+            ends: for each run the number of its beats and of those of the runs before.
+            more: whether other beats will follow, which requires a single run.
+            cycles: the cycles after which the runs are left as they are.
+
+        Yields:
+            What was received, in pieces, each valid until the next one.
+        """
+        lines, model = self.lines, self._model
+        lines["status"][lines["status"] == Status.NEEDS_INPUT] = Status.RUNNING
+        lines["next"], lines["end"] = np.concatenate([[0], ends[:-1]]), ends
+        given = Given(beats, kinds, *self._pauses)
+        limits, last = Limits(model.patience, self._quiet, more), self.cycle + cycles
+        while (lines["status"] == Status.RUNNING).any() and self.cycle < last:
+            lines["accepted"] = lines["taken"] = 0
+            end = min(last, self.cycle + self._cycles)
+            arguments = model.graph.circuit, self.state, model.ports, given, lines, self._taken, limits
+            self.cycle = drive(*arguments, self.cycle, end)
+            yield self._taken
+
+    def raise_errors(self, run: int = 0) -> None:
+        """Raise the error of a run.
+
+        Raises:
+            ContractError: the core violated the stream contract.
+        """
+        held, seen = (_integer(each[run]) for each in (self._taken.waiting, self._taken.seen))
+        reasons = {
+            Status.DEASSERTED: f"valid was deasserted before the transfer of payload {held:#x}",
+            Status.CHANGED: f"the payload changed from {held:#x} to {seen:#x} before its transfer",
+            Status.EARLY_LAST: "last is set at the output before a text has ended",
+            Status.STUCK: f"no beat was transferred for {self._model.patience} cycles",
+            Status.ENDLESS: endless_output(self._model.patience),
+            Status.VIOLATION: "keep selects a part of a word",
+        }
+        if reason := reasons.get(Status(self.lines[run]["status"])):
+            raise ContractError(f"cycle {self.lines[run]['cycles']}: {reason}")
+
+
+def _integer(words: Words) -> int:
+    return int.from_bytes(words.tobytes(), "little")
+
+
+class GraphEngine:
+    """A core as a graph, see `Engine`."""
+
+    def __init__(self, core: Core, entry: CoreEntry[Any], *, netlist: str | None = None) -> None:
+        self.model = CoreGraph(core, entry, netlist=netlist)
+        self._encode = BeatEncoder(core, entry)
+
+    def run(self, beats: Iterator[Beat], events: Events, options: StreamOptions, *, vcd: Path | None = None) -> int:
+        """See `Engine.run`.
+
+        Raises:
+            InvalidArgumentError: a waveform was requested.
+        """
+        if vcd is not None:
+            raise InvalidArgumentError(f"graphs have no waveforms: leave out vcd {str(vcd)!r}")
+        session = Session(
+            self.model, input_pauses=[list(options.input_pauses)], output_pauses=[list(options.output_pauses)]
+        )
+        while True:
+            read = list(islice(beats, _BEATS_AT_ONCE))
+            events.presented(read)
+            kinds = np.array([NULL if is_null(beat) else LAST * beat[1] for beat in read], np.uint8)
+            payloads, accepted = self.model.payloads([self._encode(beat) for beat in read]), 0
+            for taken in session.send(payloads, kinds, np.array([len(read)]), more=bool(read)):
+                count = session.lines[0]["accepted"]
+                is_counted = kinds[accepted : accepted + count] != NULL
+                for cycle in taken.accepted[0, :count][is_counted].tolist():
+                    events.accepted(cycle)
+                accepted += count
+                _report(taken, session.lines[0]["taken"], events)
+            session.raise_errors()
+            if not read:
+                return session.cycle
+
+
+def _report(taken: Taken, count: int, events: Events) -> None:
+    """Report the first output beats."""
+    size, data = 8 * taken.payloads.shape[2], taken.payloads[0, :count].tobytes()
+    cycles, since = taken.cycle[0, :count].tolist(), taken.since[0, :count].tolist()
+    for number, (cycle, first) in enumerate(zip(cycles, since, strict=True)):
+        events.received(int.from_bytes(data[number * size : (number + 1) * size], "little"), cycle, first)
