@@ -143,8 +143,6 @@ def _usage_error(error: click.ClickException) -> str:
     if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Argument) and error.ctx:
         return f"{error.param.make_metavar(error.ctx)} is missing"
     message = " ".join(error.message.rstrip(".").split())
-    if isinstance(error, click.BadParameter) and error.param is not None:
-        return f"{error.param.opts[0]}: {message}"
     return message[:1].lower() + message[1:]
 
 

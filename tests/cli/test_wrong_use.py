@@ -34,6 +34,7 @@ table --list --format json | --format has no effect with --list: leave it out
 table --format xml | --format 'xml' is not one of text, json, svg
 vectors --format suit | --format 'suit' is not one of json, readmemh, suite, schema; did you mean suite?
 generate --lanes 0 | --lanes '0' is not a number in 1..256
+generate --lanes 257 | --lanes '257' is not a number in 1..256
 generate --lanes x | --lanes 'x' is not a number in 1..256
 generate --lanes | option '--lanes' requires an argument
 generate --name 2nd | --name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first
