@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from amaranth.back import rtlil
 
@@ -21,7 +22,8 @@ from utf8fpga.formal.catalogue import Configuration
 from utf8fpga.formal.drained_proof import prove_drained
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.transcoder_reference import ItemEncoder
-from utf8fpga.hdl import DecoderParameters, SerialDecoder
+from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl.decoder.serial import SERIAL
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.model import EncodingTable
@@ -33,7 +35,7 @@ TRANSCODER_PROPERTIES = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEAD
 
 def decoder_configuration(transcoder: Transcoder) -> Configuration:
     """The decoder of a transcoder with one lane: it leaves the code points of ill-formed items undefined."""
-    parameters = transcoder.decoder.parameters
+    parameters = DecoderParameters(table=transcoder.decoder.table, optimize=transcoder.parameters.optimize)
     configuration = Configuration.of(parameters)
     return replace(
         configuration,
@@ -43,13 +45,15 @@ def decoder_configuration(transcoder: Transcoder) -> Configuration:
     )
 
 
-def _without_replacement(parameters: DecoderParameters, table: EncodingTable) -> SerialDecoder:
-    return SerialDecoder(replace(parameters, table=table), replacement=False)
+def _without_replacement(parameters: DecoderParameters, table: EncodingTable) -> Any:
+    decoder: Any = SERIAL[parameters.optimize](table, replacement=False)
+    decoder.parameters = replace(parameters, table=table)
+    return decoder
 
 
 def is_same_decoder(transcoder: Transcoder) -> bool:
     """Whether the decoder is, line by line, the one that its parameters make, and of the table of the source."""
-    if transcoder.decoder.parameters.table != encoding_named(transcoder.parameters.from_).table:
+    if transcoder.decoder.table != encoding_named(transcoder.parameters.from_).table:
         return False
     ones = (transcoder.decoder, decoder_configuration(transcoder).build())
     first, second = (str(rtlil.convert(each, name="decoder", emit_src=False)) for each in ones)

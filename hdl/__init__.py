@@ -15,7 +15,7 @@ from utf8fpga.hdl.cores import CORES, OutputSymbol, build, command_words, decode
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.packed import PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
-from utf8fpga.hdl.decoder.serial import SerialDecoder
+from utf8fpga.hdl.decoder.serial import SerialAreaDecoder, SerialDecoder, SerialSpeedDecoder
 from utf8fpga.hdl.encoder.encoder import Encoder
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.parameters import (
@@ -64,7 +64,9 @@ __all__ = [
     "RemoverParameters",
     "Sanitizer",
     "SanitizerParameters",
+    "SerialAreaDecoder",
     "SerialDecoder",
+    "SerialSpeedDecoder",
     "Transcoder",
     "TranscoderParameters",
     "ValidatorParameters",

@@ -15,7 +15,7 @@ from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.packed import PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.pipeline import packer_is_buffer, stages_of
-from utf8fpga.hdl.decoder.serial import SerialDecoder
+from utf8fpga.hdl.decoder.serial import SERIAL
 from utf8fpga.hdl.encoder.encoder import Encoder
 from utf8fpga.hdl.parameters import (
     CoreParameters,
@@ -75,7 +75,7 @@ class DecoderEntry(CoreEntry[DecoderParameters]):
     def circuit(self) -> Any:
         given = self.parameters
         if given.lanes == 1:
-            return SerialDecoder(given)
+            return SERIAL[given.optimize](given.table, kind=given.kind)
         if not given.packed:
             return ParallelDecoder(given, stages_of(given))
         return DirectPackedDecoder(given) if packer_is_buffer(given.table, given.lanes) else PackedDecoder(given)
@@ -313,7 +313,7 @@ def decoder_core(table: EncodingTable = TABLE_3_7, **parameters: Any) -> Core:
         TableError: the circuit does not support the table.
 
     >>> [type(decoder_core(lanes=lanes)).__name__ for lanes in (1, 2, 8)]
-    ['SerialDecoder', 'PackedDecoder', 'DirectPackedDecoder']
+    ['SerialSpeedDecoder', 'PackedDecoder', 'DirectPackedDecoder']
     """
     return build(DecoderParameters(table=table, **parameters))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The logic functions of a serial decoder, derived from the rows of its table.
 
-Each function is specified only for the inputs for which it is used; all others are don't-cares of the
-minimisation. For UTF-8 this is enough to reduce "is a continuation" to one bit.
+Each function is specified only for the inputs for which it is used; all others are don't-cares of the minimisation. For
+UTF-8 this is enough to reduce "is a continuation" to two bits.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
-from amaranth.hdl import Cat, Module, Value
+from amaranth.hdl import Cat, Value
 
-from utf8fpga.hdl.commented import named, spelled_units
+from utf8fpga.hdl.commented import spelled_units
 from utf8fpga.hdl.minimise import Function, Word, minimise, minimised, minimised_word
 from utf8fpga.hdl.payloads import code_point_bits
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
@@ -30,14 +30,14 @@ _WIDEST = 17
 class SerialControl:
     """The logic functions of one encoding table.
 
-    The state of an open sequence is represented by `remaining`, a register of `longest` - 1 bits of
-    which bit k is set while more than k units are needed, and by a constraint code. If only the unit
-    after a lead is constrained, as in UTF-8, the code is one bit: this lead constrains the unit after
-    it. *Which* constraint applies follows from the payload of the lead, which is stored anyway.
-    Otherwise the code is the number of the state among those that need equally many units.
+    An open sequence is represented by
 
-    In the functions below a *context* is, from bit 0: the unit, `remaining`, the code, and the
-    low `payload_bits` of the payload of the unit before.
+    - `remaining`, a register of which bit k is set while the sequence needs more than k units;
+    - `restricts`: the unit before was a lead that allows only some trailing units. Which ones follows from its payload,
+      which is stored anyway, and from `remaining`.
+
+    In the functions below a *context* is, from bit 0: the unit, `remaining`, `restricts`, and the low `payload_bits`
+    of the payload of the sequence.
     """
 
     table: EncodingTable
@@ -46,33 +46,44 @@ class SerialControl:
     @staticmethod
     @lru_cache(maxsize=32)
     def of(table: EncodingTable) -> SerialControl:
-        """The control functions of `table` (the same object for an equal table).
+        """The functions of a table (the same object for an equal table).
 
         Raises:
-            TableError: the table does not allow a serial decoder: its units are wider than 17 bits,
-                a state leads to sequences of different lengths, or the payload bits are not in the
+            TableError: the table does not allow a decoder: its units are wider than 17 bits, a unit starts one sequence
+                and continues another, units after the second one are constrained, or the payload bits are not in the
                 same places in all sequences.
         """
         control = SerialControl(table, DFA.of(table))
-        control._check()
+        control._check_units()
+        control._check_states()
+        control._check_payload()
         return control
 
-    def _check(self) -> None:
-        name = self.table.name
-        if self.table.unit_width > _WIDEST:
-            raise TableError(
-                f"{name}: a serial decoder accepts units of up to {_WIDEST} bits, not {self.table.unit_width}"
-            )
+    def _check_units(self) -> None:
+        name, width = self.table.name, self.table.unit_width
+        if width > _WIDEST:
+            raise TableError(f"{name}: a serial decoder accepts units of up to {_WIDEST} bits, not {width}")
         if self.longest == 1:
             raise TableError(f"{name}: a serial decoder requires sequences of several units, but all have one")
         if both := self.trails & self.allowed[START]:
             raise TableError(
                 f"{name}: a serial decoder is for self-synchronising tables, "
-                f"but {spell([min(both)], self.table.unit_width)} starts one sequence and continues another"
+                f"but {spell([min(both)], width)} starts one sequence and continues another"
             )
+
+    def _check_states(self) -> None:
+        name = self.table.name
         for state in self.dfa.states:
             if state.remaining[0] != state.remaining[1]:
                 raise TableError(f"{name}: state {state.name!r} leads to sequences of different lengths")
+        for number in sorted(self._later_states & self._constrained):
+            raise TableError(
+                f"{name}: a decoder requires constraints on the second unit of a sequence only, "
+                f"but in state {self.dfa.states[number].name!r} the next unit is, too"
+            )
+
+    def _check_payload(self) -> None:
+        name = self.table.name
         for length, pattern in self.table.patterns.items():
             if pattern.base % (1 << self.trail_bits * (length - 1)):
                 raise TableError(
@@ -99,31 +110,11 @@ class SerialControl:
         """Payload bits of every unit after the first (0 where there is none)."""
         return max((pattern.payload_bits[-1] for n, pattern in self.table.patterns.items() if n > 1), default=0)
 
-    @cached_property
-    def code_bits(self) -> int:
-        """Bits of the constraint code."""
-        if self.reads_lead:
-            return 1 if self._constrained else 0
-        return max(map(self.code_of, self._open_states)).bit_length()
-
-    @cached_property
-    def payload_bits(self) -> int:
-        """The number of low payload bits of a lead that determine its constraint, and are stored unchanged."""
-        return self._kept_bits if self.reads_lead and self._constrained else 0
-
-    @cached_property
-    def _kept_bits(self) -> int:
-        """The number of low bits of a lead that are stored unchanged."""
-        for bit in range(self.trail_bits):
-            as_it_comes = Function(((1 << bit, 1 << bit),))
-            if self._own_bit(bit, singles=False) != as_it_comes:
-                return bit
-        return self.trail_bits
-
     # Sets of units and states.
 
     @cached_property
     def units(self) -> frozenset[int]:
+        """All units."""
         return frozenset(range(1 << self.table.unit_width))
 
     @cached_property
@@ -146,6 +137,7 @@ class SerialControl:
 
     @cached_property
     def singles(self) -> frozenset[int]:
+        """The units that are whole sequences."""
         return frozenset(unit for unit in self.allowed[START] if self.dfa.step(START, unit) == START)
 
     @cached_property
@@ -155,9 +147,11 @@ class SerialControl:
 
     @cached_property
     def trails(self) -> frozenset[int]:
+        """The units that continue sequences."""
         return frozenset[int]().union(*self.allowed[1:])
 
-    def _remaining(self, state: int) -> int:
+    def needs(self, state: int) -> int:
+        """The units that a state needs."""
         return self.dfa.states[state].remaining[0]
 
     @cached_property
@@ -165,41 +159,10 @@ class SerialControl:
         return frozenset(state for state in self._open_states if self.allowed[state] != self.trails)
 
     @cached_property
-    def later_states(self) -> frozenset[int]:
+    def _later_states(self) -> set[int]:
         """The open states that the second unit of a sequence, or a later one, leads to."""
         targets = {to for state in self._open_states for to in self.dfa.states[state].transitions}
-        return frozenset(targets.intersection(self._open_states))
-
-    @cached_property
-    def reads_lead(self) -> bool:
-        """Whether the constraint follows from one bit and the payload of the lead."""
-        if self.later_states & self._constrained:
-            return False
-        # Leads with different constraints must differ in their payload.
-        mask = (1 << self._kept_bits) - 1
-        states: dict[tuple[int, int], int] = {}
-        return all(
-            states.setdefault((self._remaining(state), unit & mask), state) == state
-            for unit, state in self.leads.items()
-            if state in self._constrained
-        )
-
-    def code_of(self, state: int) -> int:
-        """The constraint code of an open state."""
-        if self.reads_lead:
-            return int(state in self._constrained)
-        alike = [other for other in self._open_states if self._remaining(other) == self._remaining(state)]
-        alike.sort(key=lambda other: (other in self._constrained, min(self.allowed[other])))
-        return alike.index(state)
-
-    def _contexts(self, state: int) -> list[int]:
-        """All contexts of an open state, without the unit."""
-        payloads: Iterable[int] = range(1 << self.payload_bits)
-        if self.reads_lead and state in self._constrained:
-            mask = (1 << self.payload_bits) - 1
-            payloads = sorted({unit & mask for unit, to in self.leads.items() if to == state})
-        low = (1 << self._remaining(state)) - 1 | self.code_of(state) << self.longest - 1
-        return [low | payload << self.longest - 1 + self.code_bits for payload in payloads]
+        return targets.intersection(self._open_states)
 
     # Functions of the unit.
 
@@ -213,6 +176,16 @@ class SerialControl:
         return self.of_unit(self.singles, self.units - self.singles)
 
     @cached_property
+    def is_trail(self) -> Function:
+        """The unit is not the first one in some sequence."""
+        return self.of_unit(self.trails, self.units - self.trails)
+
+    @cached_property
+    def is_lead(self) -> Function:
+        """The unit starts a sequence of several units."""
+        return self.of_unit(self.leads, self.units - set(self.leads))
+
+    @cached_property
     def may_stay_open(self) -> Function:
         """Of a unit that occurs in a sequence: the sequence has other units, too."""
         return self.of_unit(self.trails.union(self.leads), self.singles)
@@ -222,175 +195,141 @@ class SerialControl:
         """Of a unit that `may_stay_open`: it starts a sequence."""
         return self.of_unit(self.leads, self.units - self.singles - set(self.leads))
 
-    @cached_property
-    def is_lead(self) -> Function:
-        """The unit starts a sequence of several units."""
-        return self.of_unit(self.leads, self.units - set(self.leads))
-
-    @cached_property
-    def needs_more_than(self) -> tuple[Function, ...]:
-        """Of a unit that `opens`: entry k, it needs more than k further units."""
-        further = {unit: self._remaining(state) for unit, state in self.leads.items()}
-        return tuple(
-            minimised({unit: n > k for unit, n in further.items()}, self.table.unit_width)
-            for k in range(self.longest - 1)
-        )
-
-    def needed(self, opens: Value, unit: Value) -> list[Value]:
+    def needs_after(self, opens: Value, unit: Value) -> list[Value]:
         """The bits of `remaining` after a unit that opens a sequence if `opens` is 1."""
-        return [opens, *(opens & more(unit) for more in self.needs_more_than[1:])]
+        needs = {lead: self.needs(state) for lead, state in self.leads.items()}
+        bits = [opens]
+        for k in range(1, self.longest - 1):
+            longer = {lead for lead, number in needs.items() if number > k}
+            bits.append(opens & self.of_unit(longer, needs.keys() - longer)(unit))
+        return bits
 
     @cached_property
-    def code_after_unit(self) -> Word:
-        """Of a unit: the constraint code of the state that a lead opens and, where `reads_lead`, of any later state."""
-        wanted = {unit: self.code_of(state) for unit, state in self.leads.items()}
-        if self.reads_lead:
-            wanted |= dict.fromkeys(self.trails, 0)
-        return minimised_word(wanted, self.code_bits, self.table.unit_width)
+    def restricts(self) -> Function:
+        """Of a unit of a sequence: it is a lead that allows only some trailing units."""
+        restricting = {lead for lead, state in self.leads.items() if state in self._constrained}
+        return self.of_unit(restricting, self.trails.union(self.leads) - restricting)
 
     @cached_property
     def stray_kind(self) -> Word:
         """The error kind of a unit that neither starts nor continues a sequence."""
-        strays = self.units - self.allowed[START]
-        kinds = {unit: cause(self.table, [unit], None) for unit in strays}
+        kinds = {unit: cause(self.table, [unit], None) for unit in self.units - self.allowed[START]}
         return minimised_word(kinds, _KIND_BITS, self.table.unit_width)
 
-    # Functions of the context.
+    # Functions of the open sequence and the unit after it.
+
+    @cached_property
+    def payload_bits(self) -> int:
+        """The number of low payload bits of a lead that are stored unchanged, if some lead restricts the unit after it.
+
+        Raises:
+            TableError: these bits and the length of the sequence do not tell what the lead allows.
+        """
+        if not self._constrained:
+            return 0
+        kept = 0
+        while kept < self.trail_bits and self._own_bit(kept, singles=False) == Function(((1 << kept, 1 << kept),)):
+            kept += 1
+        known: dict[tuple[int, int], int] = {}
+        for lead, state in self.leads.items():
+            seen = self.needs(state), lead & (1 << kept) - 1
+            if state in self._constrained and known.setdefault(seen, state) != state:
+                raise TableError(f"{self.table.name}: the payload of a lead does not tell which units it allows")
+        return kept
+
+    def context(self, unit: Value, remaining: Value, restricts: Value, payload: Value) -> Value:
+        """The context word of these values."""
+        return Cat(unit, remaining, restricts, payload[: self.payload_bits])
 
     def _of_context(
         self, units: Callable[[int], Iterable[int]], wanted: Callable[[int, int], int], bits: int = 1
     ) -> Word:
         """A function for each bit of ``wanted(state, unit)``, specified for all open states and ``units(state)``."""
+        values: dict[int, int] = {}
         width = self.table.unit_width
-        on: list[set[int]] = [set() for _ in range(bits)]
-        off: list[set[int]] = [set() for _ in range(bits)]
         for state in self._open_states:
-            contexts = self._contexts(state)
+            payloads: Iterable[int] = range(1 << self.payload_bits)
+            if is_constrained := state in self._constrained:
+                mask = (1 << self.payload_bits) - 1
+                payloads = {lead & mask for lead, to in self.leads.items() if to == state}
+            low = (1 << self.needs(state)) - 1 | is_constrained << self.longest - 1
             for unit in units(state):
-                words = [unit | context << width for context in contexts]
                 value = wanted(state, unit)
-                for bit in range(bits):
-                    (on if value >> bit & 1 else off)[bit].update(words)
-        inputs = width + self.longest - 1 + self.code_bits + self.payload_bits
-        return Word(minimise(ones, zeros, inputs) for ones, zeros in zip(on, off, strict=True))
-
-    def context(self, unit: Value, remaining: Value, code: Value, payload: Value) -> Value:
-        """The context word of these values."""
-        return Cat(unit, remaining, code, payload[: self.payload_bits])
+                values |= {unit | (low | payload << self.longest) << width: value for payload in payloads}
+        return minimised_word(values, bits, width + self.longest + self.payload_bits)
 
     @cached_property
-    def is_trail(self) -> Function:
-        """The unit is not the first one in some sequence."""
-        return self.of_unit(self.trails, self.units - self.trails)
-
-    @cached_property
-    def _fits(self) -> Function:
-        """Of a unit that continues some open state: it continues this one."""
+    def allows(self) -> Function:
+        """Of a context with a trailing unit: the open sequence allows the unit."""
         return self._of_context(lambda _: self.trails, lambda state, unit: unit in self.allowed[state])[0]
 
-    def continues(self, context: Value, m: Module | None = None) -> Value:
-        """The unit continues the open sequence; unspecified if none is open.
-
-        Args:
-            m: the module in which the parts of the function have names; default: they have none.
-        """
-        trail, fits = self.is_trail(context[: self.table.unit_width]), self._fits(context)
-        if m is not None:
-            trail = named(m, "is_trail", trail, self.comments["trail"])
-            fits = named(m, "is_allowed", fits, self.comments["fits"])
-        return trail & fits
+    def allows_next(self, unit: Value, restricts: Value, before: Value) -> Value:
+        """Of a trailing unit and the unit before it in the sequence: that one allows it."""
+        width = self.table.unit_width
+        leads = {lead: self.allowed[state] for lead, state in self.leads.items() if state in self._constrained}
+        values = {trail | lead << width: trail in units for lead, units in leads.items() for trail in self.trails}
+        return ~restricts | minimised(values, 2 * width)(Cat(unit, before))
 
     @property
     def comments(self) -> dict[str, str]:
         """What the functions mean in terms of the rows, by name, for comments."""
-        width, longest = self.table.unit_width, self.longest
-        spelled = partial(spelled_units, width=width)
-        lengths = {
-            k: spelled(unit for unit, state in self.leads.items() if self._remaining(state) > k)
-            for k in range(longest - 1)
+        spelled = partial(spelled_units, width=self.table.unit_width)
+        longer = {
+            k: spelled(lead for lead, state in self.leads.items() if self.needs(state) > k)
+            for k in range(self.longest - 1)
         }
-        leads = {state: sorted(unit for unit, to in self.leads.items() if to == state) for state in self._constrained}
-        constrained = spelled(unit for units in leads.values() for unit in units)
-        limits = [
-            f"after {spelled(units)} it is {spelled(self.allowed[state])}"
-            for state, units in sorted(leads.items(), key=lambda pair: pair[1])
-        ]
+        groups: dict[int, list[int]] = {}
+        for lead, state in self.leads.items():
+            if state in self._constrained:
+                groups.setdefault(state, []).append(lead)
+        limits = [f"after {spelled(leads)} it is {spelled(self.allowed[state])}" for state, leads in groups.items()]
+        restricting = spelled(lead for leads in groups.values() for lead in leads)
         return {
-            "opens": f"The unit starts a sequence of several units: {lengths[0]}.",
-            "code": f"The lead is one of those that allow only some trailing units next: {constrained}.",
-            "needs": "; ".join(f"bit {k}: {units}" for k, units in lengths.items()),
-            "trail": f"Bits of the unit are those of a trailing unit, {spelled(self.trails)}.",
-            "fits": f"The open sequence allows this trailing unit: {'; '.join([*limits, 'else any'])}.",
+            "opens": f"The unit starts a sequence of several units: {longer[0]}.",
+            "restricts": f"The lead is one of those that allow only some trailing units next: {restricting}.",
+            "remaining": "Bit k: the open sequence needs more than k units; all 0 where none is open. The leads that"
+            f" set them: {'; '.join(f'bit {k}: {leads}' for k, leads in longer.items())}.",
+            "trail": f"The unit continues sequences: {spelled(self.trails)}.",
+            "allowed": f"The open sequence allows this trailing unit: {'; '.join([*limits, 'else any'])}.",
         }
-
-    @property
-    def pairwise(self) -> bool:
-        """Whether `continues` depends only on the unit and the one before it, if they are in one sequence."""
-        remaining = (1 << self.longest - 1) - 1 << self.table.unit_width
-        return self.reads_lead and not self._fits.support & remaining
 
     def payload_is_read(self, bit: int, *, kind: bool) -> bool:
-        """Whether `continues` or, if `kind`, `broken_kind` depends on this bit of the payload."""
-        functions = (self._fits, *self.broken_kind) if kind else (self._fits,)
-        place = self.table.unit_width + self.longest - 1 + self.code_bits + bit
+        """Whether `allows` or, if `kind`, `broken_kind` depends on this bit of the payload."""
+        functions = (self.allows, *self.broken_kind) if kind else (self.allows,)
+        place = self.table.unit_width + self.longest + bit
         return any(function.support >> place & 1 for function in functions)
 
     @cached_property
-    def code_after_trail(self) -> Word:
-        """Of a context: the constraint code after a unit that continues a sequence; for tables without `reads_lead`."""
-
-        def staying_open(state: int) -> list[int]:
-            return [unit for unit in self.allowed[state] if self.dfa.step(state, unit) != START]
-
-        return self._of_context(
-            staying_open, lambda state, unit: self.code_of(self.dfa.step(state, unit)), self.code_bits
-        )
-
-    @cached_property
-    def causes(self) -> dict[tuple[int, int], ErrorKind]:
-        """Per open state and unit that breaks it the cause of the error.
+    def broken_kind(self) -> Word:
+        """Of a context: the error kind of an open sequence that the unit breaks.
 
         Raises:
-            TableError: the cause depends on more of the sequence than the state.
+            TableError: the kind depends on more of the sequence than the state.
         """
-        causes: dict[tuple[int, int], ErrorKind] = {}
+        kinds: dict[tuple[int, int], ErrorKind] = {}
         for subpart, state in representatives(self.table):
             for unit in sorted(self.units - self.allowed[state]):
                 kind = cause(self.table, subpart, unit)
-                if causes.setdefault((state, unit), kind) is not kind:
+                if kinds.setdefault((state, unit), kind) is not kind:
                     shown = spell(subpart, self.table.unit_width)
                     raise TableError(
                         f"{self.table.name}: {shown} before {spell([unit], self.table.unit_width)} is {kind.name}, "
-                        f"but another sequence in the same state is {causes[state, unit].name}: leave out kind"
+                        f"but another sequence in the same state is {kinds[state, unit].name}: leave out kind"
                     )
-        return causes
-
-    def check_kinds(self) -> None:
-        """Raise `TableError` if the cause of an error depends on more of the sequence than the state."""
-        _ = self.causes  # Raises.
-
-    @cached_property
-    def broken_kind(self) -> Word:
-        """Of a context: the error kind of an open sequence that the unit breaks."""
         return self._of_context(
-            lambda state: self.units - self.allowed[state],
-            lambda state, unit: self.causes[state, unit],
-            _KIND_BITS,
+            lambda state: self.units - self.allowed[state], lambda state, unit: kinds[state, unit], _KIND_BITS
         )
 
-    # Data.
+    # The code point.
 
     def _own_bit(self, bit: int, *, leads: bool = True, singles: bool = True) -> Function:
         """Bit `bit` of the code point, as far as it comes from the last unit."""
         payloads = [(unit, unit, self.trail_bits, 0) for unit in self.trails]
         if singles:
             payloads += [(unit, self.first_payload(unit, 1), self.first_payload_bits(1), 0) for unit in self.singles]
-        if leads:
-            further = {unit: self._remaining(state) for unit, state in self.leads.items()}
-            payloads += [
-                (unit, self.first_payload(unit, n + 1), self.first_payload_bits(n + 1), n)
-                for unit, n in further.items()
-            ]
+        for unit, state in self.leads.items() if leads else ():
+            n = self.needs(state)
+            payloads.append((unit, self.first_payload(unit, n + 1), self.first_payload_bits(n + 1), n))
         on = [unit for unit, payload, bits, _ in payloads if bit < bits and payload >> bit & 1]
         off = [unit for unit, payload, bits, _ in payloads if bit < bits and not payload >> bit & 1]
         # A fixed bit of a lead must not enter the code point, unless later units shift it out.
@@ -423,32 +362,21 @@ class SerialControl:
         return self.of_unit(self.trails, starts)
 
     def accumulate(
-        self,
-        before: Value,
-        unit: Value,
-        width: int,
-        *,
-        leads: bool = True,
-        singles: bool = True,
-        shifts: Value | None = None,
+        self, before: Value, unit: Value, shifts: Value, *, leads: bool = True, singles: bool = True
     ) -> list[Value]:
-        """The payload bits of a sequence after one more unit of it, bit 0 first.
+        """The bits of a code point after one more unit, bit 0 first.
 
         Args:
-            before: the payload bits before it; not used if the unit starts a sequence.
-            width: the number of bits of the result.
-            leads: whether the result is used after a unit that opens a sequence.
-            singles: whether the result is used after a unit that is a complete sequence.
-            shifts: the value of `shifts` for the unit, if it is known from a register.
+            before: the payload bits before it.
+            shifts: the value of `shifts` for the unit.
+            leads, singles: see `shifts`.
         """
-        shift = self.shifts(leads=leads, singles=singles)(unit) if shifts is None else shifts
         bits: list[Value] = []
-        for place in range(width):
-            function = self._own_bit(place, leads=leads, singles=singles)
-            own = function(unit)
+        for place in range(self.code_point_bits):
+            own = self._own_bit(place, leads=leads, singles=singles)
             if place < self.trail_bits:
-                bits.append(own)
+                bits.append(own(unit))
             else:
-                moved = before[place - self.trail_bits] & shift
-                bits.append(moved if function.is_zero else moved | own)
+                moved = before[place - self.trail_bits] & shifts
+                bits.append(moved if own.is_zero else moved | own(unit))
         return bits

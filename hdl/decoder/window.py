@@ -69,7 +69,7 @@ class ItemWindow(wiring.Component):
         self.parameters, self.lanes, self.stages = parameters, parameters.lanes, stages
         self.control = WindowControl.of(parameters.table)
         if parameters.kind:
-            self.control.serial.check_kinds()
+            _ = self.control.serial.broken_kind  # Raises `TableError`.
         units = beat_layout(parameters.table.unit_width, self.lanes)
         super().__init__({"input": In(stream.Signature(units, always_ready=always_ready)), **ports})
 
@@ -106,9 +106,8 @@ class ItemWindow(wiring.Component):
         if self.parameters.kind:
             serial = self.control.serial
             unit = contents["unit"]
-            code = serial.code_after_unit(unit)
-            code = code & serial.opens(unit).replicate(len(code))
-            broken = serial.broken_kind(serial.context(next_unit, contents["needed"], code, unit))
+            restricts = serial.restricts(unit) & serial.opens(unit)
+            broken = serial.broken_kind(serial.context(next_unit, contents["needed"], restricts, unit))
             fields.append(Mux(contents["is_open"] & next_keep, broken, contents["kind"]))
         return Cat(*fields)
 

@@ -74,19 +74,9 @@ class WindowControl:
         """The functions of `table`.
 
         Raises:
-            TableError: the table does not allow a parallel decoder: for the reasons of the serial decoder, or because
-                units after the second one are constrained.
+            TableError: the table does not allow a decoder.
         """
-        control = cls(table, SerialControl.of(table))
-        # A state after a lead may also be reached by later units.
-        for index in sorted(control.serial.later_states):
-            state = control.serial.dfa.states[index]
-            if control.serial.allowed[index] != control.serial.trails:
-                raise TableError(
-                    f"{table.name}: a parallel decoder requires constraints on the second unit of a sequence only, "
-                    f"but in state {state.name!r} the next unit is, too"
-                )
-        return control
+        return cls(table, SerialControl.of(table))
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from utf8fpga.hdl.chain import Chain, Join
 from utf8fpga.hdl.core import Stage
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
-from utf8fpga.hdl.decoder.serial import SerialDecoder
+from utf8fpga.hdl.decoder.serial import SERIAL, SerialDecoder
 from utf8fpga.hdl.encoder.encoder import in_byte_order, units_in_order
 from utf8fpga.hdl.encoder.logic import EncoderLogic
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
@@ -58,7 +58,7 @@ class Transcoder(Chain):
         decoder = DecoderParameters(table=table, lanes=lanes, packed=False, optimize=parameters.optimize)
         self.decoder: SerialDecoder | ParallelDecoder
         if lanes == 1:
-            self.decoder = SerialDecoder(decoder, replacement=replacement)
+            self.decoder = SERIAL[parameters.optimize](table, replacement=replacement)
         else:
             # Not all transcoders reach the clock with fewer stages.
             setting = "fastest" if parameters.optimize == "speed" else parameters.optimize

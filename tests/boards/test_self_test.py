@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from utf8fpga.boards.self_test import (
     fastest_setting,
     pll_settings,
 )
-from utf8fpga.hdl import DecoderParameters, SerialDecoder
+from utf8fpga.hdl import DecoderParameters, SerialSpeedDecoder
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
 
 LENGTH_BITS = 9
@@ -59,14 +58,14 @@ def received(levels: list[int]) -> bytes:
     return bytes(found)
 
 
-class Faulty(SerialDecoder):
-    """A decoder of a table with surrogates, which has the parameters of one of Table 3-7."""
+class Faulty(SerialSpeedDecoder):
+    """A decoder of a table with surrogates."""
 
-    def __init__(self, parameters: DecoderParameters) -> None:
+    def __init__(self) -> None:
         rows = [str(row).replace("U+", "").replace(" as ", "  ") for row in TABLE_3_7.rows]
         rows[4] = "D000..DFFF ED 80..BF 80..BF"
         wrong = EncodingTable.parse("wrong", "\n".join(rows), source="a mutant")
-        super().__init__(replace(parameters, table=wrong))
+        super().__init__(wrong)
 
 
 def test_texts_have_every_lead_and_every_bound() -> None:
@@ -92,7 +91,7 @@ def test_the_correct_decoder_passes_and_says_so() -> None:
 
 
 def test_one_wrong_row_of_the_table_turns_the_verdict() -> None:
-    passed, failed, sent = verdict_of(Faulty(DecoderParameters()))
+    passed, failed, sent = verdict_of(Faulty())
     assert (passed, failed) == (False, True)
     assert set(sent.split(b"\n")[:-1]) == {b"testing", b"failed."}
 

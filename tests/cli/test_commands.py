@@ -11,8 +11,8 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.builds import stand_in_tools
@@ -22,7 +22,8 @@ from support.engines import requires_graph
 from support.processes import run
 
 from utf8fpga.cli.soak import soak_limit
-from utf8fpga.hdl import DecoderParameters, SerialDecoder
+from utf8fpga.hdl import SerialSpeedDecoder
+from utf8fpga.hdl.decoder.serial import SERIAL
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.sim import Simulation
 
@@ -292,20 +293,19 @@ def test_input_file_as_output_file(damaged: Path) -> None:
 # A decoder with a fault.
 
 
-class Faulty(SerialDecoder):
+class Faulty(SerialSpeedDecoder):
     """A decoder of a table with surrogates, which has the parameters of one of Table 3-7."""
 
-    def __init__(self, parameters: DecoderParameters) -> None:
+    def __init__(self, table: EncodingTable, **options: Any) -> None:
         rows = [str(row).replace("U+", "").replace(" as ", "  ") for row in TABLE_3_7.rows]
         rows[4] = "D000..DFFF ED 80..BF 80..BF"
         wrong = EncodingTable.parse("wrong", "\n".join(rows), source="a mutant")
-        super().__init__(replace(parameters, table=wrong))
-        self.parameters = parameters
+        super().__init__(wrong, **options)
 
 
 @pytest.fixture
 def faulty_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("utf8fpga.hdl.cores.SerialDecoder", Faulty)
+    monkeypatch.setitem(SERIAL, "speed", Faulty)
 
 
 @pytest.mark.smoke

@@ -70,13 +70,13 @@ def test_a_lack_of_temporary_folders_names_the_variable(
 CUT_OFF = """
 from amaranth.hdl import Module
 from utf8fpga.cli.main import main
-from utf8fpga.hdl.decoder.serial import SerialDecoder
+from utf8fpga.hdl.decoder.serial import SerialSpeedDecoder
 
 def elaborate(self, platform):
     m = Module()
     {statement}
 
-SerialDecoder.elaborate = elaborate
+SerialSpeedDecoder.elaborate = elaborate
 main(["simulate", "--hex", "41"])
 """
 

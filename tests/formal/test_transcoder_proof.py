@@ -17,7 +17,7 @@ from utf8fpga.formal.properties import Property
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
-from utf8fpga.hdl import DecoderParameters, SerialDecoder, TranscoderParameters, build
+from utf8fpga.hdl import SerialSpeedDecoder, TranscoderParameters, build
 from utf8fpga.hdl.shift_queue import ShiftQueue
 from utf8fpga.model.forms import GENERALISED_UTF_8
 
@@ -99,5 +99,5 @@ def test_with_another_decoder_nothing_is_proved(monkeypatch: pytest.MonkeyPatch)
 def test_a_decoder_of_another_table_is_rejected() -> None:
     core = build(TO_UTF_16)
     assert is_same_decoder(core)
-    core.decoder = SerialDecoder(DecoderParameters(table=GENERALISED_UTF_8), replacement=False)
+    core.decoder = SerialSpeedDecoder(GENERALISED_UTF_8, replacement=False)
     assert not is_same_decoder(core)

@@ -23,7 +23,8 @@ from utf8fpga.hdl import (
     DirectPackedDecoder,
     PackedDecoder,
     ParallelDecoder,
-    SerialDecoder,
+    SerialAreaDecoder,
+    SerialSpeedDecoder,
     axi_verilog,
     decoder_core,
 )
@@ -338,8 +339,8 @@ def test_a_packer_has_room_for_all_beats_of_a_window_without_a_buffer(lanes: int
 
 
 def test_decoder_picks_the_architecture() -> None:
-    assert type(decoder_core()) is SerialDecoder
-    assert type(decoder_core(packed=True)) is SerialDecoder
+    assert type(decoder_core()) is type(decoder_core(packed=True)) is SerialSpeedDecoder
+    assert type(decoder_core(optimize="area")) is SerialAreaDecoder
     assert type(decoder_core(lanes=4)) is type(decoder_core(lanes=16)) is DirectPackedDecoder
     assert type(decoder_core(lanes=2)) is type(decoder_core(lanes=2, packed=True)) is PackedDecoder
     assert type(decoder_core(lanes=2, packed=False)) is ParallelDecoder

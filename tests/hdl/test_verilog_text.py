@@ -178,13 +178,13 @@ def test_ports_are_the_members_of_the_component() -> None:
 def test_values_of_an_enumeration_are_named_constants() -> None:
     verilog = axi_verilog(build(DecoderParameters(kind=True)))
     assert "  localparam [2:0] KIND_NONE = 3'h0;\n" in verilog
-    assert "kind <= completed ? KIND_NONE : " in verilog
+    assert "kind <= completes ? KIND_NONE : " in verilog
 
 
 def test_comments_of_signals_and_modules_are_in_the_text() -> None:
     verilog = axi_verilog(build(DecoderParameters(optimize="area")))
     assert "// The unit starts a sequence of several units: C2..F4.\n  wire opens = " in verilog
-    assert "// Code units in, items out, with one U+FFFD per maximal subpart (D93b).\n" in verilog
+    assert "// Code units in, items out, with one U+FFFD per maximal subpart (D93b): the smallest decoder.\n" in verilog
 
 
 def test_the_docs_show_a_part_of_the_text() -> None:

@@ -13,8 +13,9 @@ from amaranth.hdl import Module, Signal, Value
 from support.command import utf8fpga
 from support.faults import wrap
 
-from utf8fpga.hdl import DecoderParameters, SerialDecoder, cores, decoder_core, parameters_of
-from utf8fpga.model import EncodingTable
+from utf8fpga.hdl import DecoderParameters, SerialDecoder, SerialSpeedDecoder, cores, decoder_core, parameters_of
+from utf8fpga.hdl.decoder.serial import SERIAL
+from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.sim import Mismatch, Simulation, compare
 
 TEXT = b"A sentence, and nothing but. \xe2\x82" + "Then é€😀 and so on; no end in sight now, as it is known!.".encode()
@@ -94,7 +95,11 @@ def insert_fault(choice: dict[str, Any], fault: Fault, monkeypatch: pytest.Monke
     """Insert a fault into the decoder of this choice and into no other."""
     wanted = build(choice)
     base = type(wanted)
-    monkeypatch.setattr(cores, base.__name__, faulty(base, wanted.parameters, fault))
+    wrong = faulty(base, wanted.parameters, fault)
+    if isinstance(wanted, SerialDecoder):
+        monkeypatch.setitem(SERIAL, wanted.parameters.optimize, wrong)
+    else:
+        monkeypatch.setattr(cores, base.__name__, wrong)
 
 
 # The command.
@@ -183,12 +188,9 @@ def test_replay_command_has_the_required_stream_options(
 
 
 def test_no_replay_command_for_a_table_that_no_option_selects() -> None:
-    class Wrong(SerialDecoder):
-        def __init__(self) -> None:
-            super().__init__(DecoderParameters(table=WIDE_UNITS))
-            self.parameters = DecoderParameters(table=WIDE_CHANGED)
-
-    found = compare(Simulation(Wrong()), [0x41, 0xD801, 0xDC00])
+    wrong: Any = SerialSpeedDecoder(WIDE_UNITS)
+    wrong.parameters = DecoderParameters(table=WIDE_CHANGED)
+    found = compare(Simulation(wrong), [0x41, 0xD801, 0xDC00])
     assert str(found).splitlines() == [
         "the decoder differs from the model at offset 0 of D801 DC00",
         "  model:     U+0400",
@@ -230,7 +232,8 @@ def guesses(number: int) -> Fault:
 def test_a_symbol_before_the_units_that_determine_it_is_a_difference(number: int, is_difference: bool) -> None:
     """One symbol may precede the unit after it, as a mark does whose length is not known; all symbols are correct."""
     full = DecoderParameters(kind=True)
-    decoder = faulty(SerialDecoder, full, guesses(number))(full)
+    decoder = faulty(SerialSpeedDecoder, full, guesses(number))(TABLE_3_7, kind=True)
+    decoder.parameters = full
     simulation = Simulation(decoder)
     assert simulation.run([b"AAAAA"]).texts == [simulation.expected(b"AAAAA")]
     found = compare(simulation, b"AAAAA")
