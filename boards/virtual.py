@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board in simulation behind a pseudo-terminal, which a host uses like the serial port of a real one."""
+"""A board in simulation, which a host uses like the serial port of a real one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from utf8fpga.boards.top import BoardTop
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.sim import HAS_GRAPH, NETLISTS
+from utf8fpga.sim import HAS_GRAPH
 
 if HAS_GRAPH:
     import numpy as np
@@ -24,12 +24,6 @@ if HAS_GRAPH:
 
 _FRAME_BITS = 10
 _BREAK_BITS = 12
-
-_CHUNK = 64
-"""Upper bound on the bytes from the host between two looks at the port."""
-
-_PENDING = 1 << 20
-"""Bytes that the host has not read, at which the simulation waits."""
 
 
 class SimulatedPlatform:
@@ -49,58 +43,46 @@ class SimulatedPlatform:
         return self.uart if name == "uart" else self.leds[number]
 
 
-class Line:
-    """A simulation of a circuit with the ports ``rx`` and ``tx``, and optionally ``leds``.
+class VirtualBoard:
+    """The top module of a board as a graph, with a UART of a host at its pins; see `Port`.
 
-    Attributes:
-        leds: for each LED whether it was on in one of the cycles of the last call.
-    """
-
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-        self._outputs = [name for name in ("tx", "leds") if name in graph.outputs]
-        self.leds: list[bool] = []
-        self.reset()
-
-    def reset(self) -> None:
-        """Set all flip-flops and memories to their initial values."""
-        self._state = self._graph.start()
-
-    def run(self, levels: bytes) -> bytes:
-        """The level of the output line in each of the next cycles.
-
-        Args:
-            levels: the level of the input line in each of them, 0 or 1.
-        """
-        given = np.frombuffer(levels, np.uint8).astype(np.uint64).reshape(-1, 1)
-        found = self._graph.step(self._state, {"rx": given}, self._outputs)
-        if "leds" in found:
-            self.leds = found["leds"].any(axis=0).tolist()
-        return found["tx"].astype(np.uint8).tobytes()
-
-
-class HostLine:
-    """The UART of a host at the pins of a circuit in simulation.
+    It requires the extra ``fast``.
 
     Args:
-        baud: bits per second of the circuit's UART.
+        board: a name in the catalogue, or a board that is not in it.
+        baud: bits per second of the board's UART.
 
     Attributes:
         cycles: the cycles simulated so far.
+        leds: for each LED its signal, and whether it was on in the last call.
+
+    Raises:
+        InvalidArgumentError: `UartCore` rejects the arguments.
+        ToolError: the extra ``fast`` is not installed.
     """
 
-    def __init__(self, line: Line, clock_hz: float, baud: float) -> None:
-        self._line, self.clock_hz, self.baud = line, clock_hz, baud
-        self.cycles = 0
-        self._settle = round(4 * _FRAME_BITS * clock_hz / baud) + 256
+    def __init__(
+        self, board: str | Board = "icebreaker", *, baud: float = 1_000_000, core: CoreParameters | None = None
+    ) -> None:
+        if not HAS_GRAPH:
+            raise ToolError("a virtual board requires Numba: pip install 'utf8fpga[fast]'")
+        self.board = find_board(board) if isinstance(board, str) else board
+        self.name, self.baud = f"virtual:{self.board.name}", baud
+        platform = self.board.create_platform()
+        self.clock_hz = float(platform.default_clk_frequency)
+        names = [name for number, name in enumerate(self.board.leds) if ("led", number) in platform.resources]
+        self.leds = dict.fromkeys(names, False)
+        self._graph = Graph.from_rtlil(_rtlil(UartCore(self.clock_hz, baud, core), self.board, len(names)))
+        self._settle = round(4 * _FRAME_BITS * self.clock_hz / baud) + 256
         """Cycles in which TX is high, after which the board has nothing more to send."""
+        self.cycles = 0
         self.reset()
 
     def reset(self) -> None:
         """Configure the board again: all flip-flops and memories have their initial values."""
-        self._line.reset()
-        self._sent = b""
-        """The levels of the TX pin that are not decoded yet."""
+        self._state = self._graph.start()
+        self._levels = self._received = b""
+        """The levels of the TX pin that are not decoded yet; the bytes that were not read yet."""
         self._quiet = 0
         self._run(b"\1" * self._settle, self.baud)
 
@@ -116,10 +98,9 @@ class HostLine:
             data: the bytes; without any, the line is idle for the time of some.
             baud: the host's bits per second, both ways; default: the board's.
         """
-        baud = self.baud if baud is None else baud
+        baud = baud or self.baud
         bit = self.clock_hz / baud
-        levels = _levels(data, bit) if data else b"\1" * round(4 * _FRAME_BITS * bit)
-        return self._run(levels, baud)
+        return self._run(_levels(data, bit) if data else b"\1" * round(4 * _FRAME_BITS * bit), baud)
 
     def send_break(self) -> bytes:
         """Send a break condition, and return what the board sends meanwhile; see `exchange`."""
@@ -133,17 +114,34 @@ class HostLine:
             found += self.exchange(b"", baud=baud)
         return bytes(found)
 
+    def read(self, seconds: float) -> bytes:
+        """See `Port`; the time is that of the board, which is simulated until it sends something."""
+        while not self._received and not self.is_idle:
+            self._received = self.exchange(b"")
+        found, self._received = self._received, b""
+        return found
+
+    def write(self, data: bytes) -> None:
+        """See `Port`."""
+        self._received += self.exchange(data)
+
     def _run(self, levels: bytes, baud: float) -> bytes:
-        sent = self._line.run(levels)
+        """Simulate a cycle for each level of the RX pin; returns what a UART receives from the TX pin."""
+        given = np.frombuffer(levels, np.uint8).astype(np.uint64).reshape(-1, 1)
+        outputs = [name for name in ("tx", "leds") if name in self._graph.outputs]
+        found = self._graph.step(self._state, {"rx": given}, outputs)
+        if "leds" in found:
+            self.leds = dict(zip(self.leds, found["leds"].any(axis=0).tolist(), strict=True))
+        sent = found["tx"].astype(np.uint8).tobytes()
         self.cycles += len(levels)
         # What the board sends for these bytes may start later.
         last = max(sent.rfind(0), levels.rfind(0))
         self._quiet = self._quiet + len(sent) if last < 0 else len(sent) - last - 1
-        return self._received(sent, self.clock_hz / baud)
+        return self._bytes_in(sent, self.clock_hz / baud)
 
-    def _received(self, sent: bytes, bit: float) -> bytes:
+    def _bytes_in(self, sent: bytes, bit: float) -> bytes:
         """The bytes that a UART receives; one without a stop bit is 0, as Linux delivers it."""
-        levels = self._sent + sent
+        levels = self._levels + sent
         places = [int((number + 0.5) * bit) for number in range(_FRAME_BITS)]
         found = bytearray()
         place = 0
@@ -153,7 +151,7 @@ class HostLine:
             place = start + places[-1]
             if not bits[-1] and (place := levels.find(1, place)) < 0:
                 place = len(levels)
-        self._sent = levels[start:] if start >= 0 else b""
+        self._levels = levels[start:] if start >= 0 else b""
         return bytes(found)
 
 
@@ -168,51 +166,8 @@ def _levels(data: bytes, bit: float) -> bytes:
     return bytes(levels)
 
 
-class VirtualBoard(HostLine):
-    """The top module of a board as a graph, with a UART of a host at its pins. It requires the extra ``fast``.
-
-    Args:
-        board: a name in the catalogue, or a board that is not in it.
-        baud: bits per second of the board's UART.
-        netlist: simulate what Yosys makes of it for the family of the board, if its cells have models; otherwise the
-            circuit before synthesis.
-
-    Attributes:
-        is_netlist: whether the netlist is simulated.
-
-    Raises:
-        InvalidArgumentError: `UartCore` rejects the arguments.
-        ToolError: the extra ``fast`` is not installed.
-    """
-
-    def __init__(
-        self,
-        board: str | Board = "icebreaker",
-        *,
-        baud: float = 1_000_000,
-        core: CoreParameters | None = None,
-        netlist: bool = False,
-    ) -> None:
-        if not HAS_GRAPH:
-            raise ToolError("a virtual board requires Numba: pip install 'utf8fpga[fast]'")
-        self.board = find_board(board) if isinstance(board, str) else board
-        platform = self.board.create_platform()
-        clock_hz = float(platform.default_clk_frequency)
-        leds = tuple(name for number, name in enumerate(self.board.leds) if ("led", number) in platform.resources)
-        text = _rtlil(UartCore(clock_hz, baud, core), self.board, len(leds))
-        self.is_netlist = netlist and self.board.family in NETLISTS
-        graph = Graph.from_rtlil(text, netlist=self.board.family if self.is_netlist else None)
-        self._leds = leds
-        super().__init__(Line(graph), clock_hz, baud)
-
-    @property
-    def leds(self) -> dict[str, bool]:
-        """For each LED its signal, and whether it was on in the last call."""
-        return dict(zip(self._leds, self._line.leds, strict=True))
-
-
 def _rtlil(core: UartCore, board: Board, leds: int) -> str:
-    """The top module of a board as RTLIL with the ports of a `Line`."""
+    """The top module of a board as RTLIL with the ports ``rx``, ``tx`` and, if there are any, ``leds``."""
     pins = SimulatedPlatform(leds)
     m = Module()
     m.domains += (domain := ClockDomain("sync"))  # Some cores use its reset, which is not asserted here.
@@ -222,27 +177,3 @@ def _rtlil(core: UartCore, board: Board, leds: int) -> str:
     signals = {"clk": domain.clk, "rx": pins.uart.rx.i, "tx": pins.uart.tx.o, "leds": shown}
     ports = {name: (signal, None) for name, signal in signals.items() if len(signal)}
     return str(rtlil.convert(m, name="top", ports=ports, emit_src=False))
-
-
-class DirectPort:
-    """The port of a virtual board within one process, without a pseudo-terminal."""
-
-    def __init__(self, board: VirtualBoard) -> None:
-        self._board = board
-        self._received = b""
-
-    @property
-    def name(self) -> str:
-        """See `Port`."""
-        return f"virtual:{self._board.board.name}"
-
-    def read(self, seconds: float) -> bytes:
-        """See `Port`; the time is that of the board, which is simulated until it sends something."""
-        while not self._received and not self._board.is_idle:
-            self._received = self._board.exchange(b"")
-        found, self._received = self._received, b""
-        return found
-
-    def write(self, data: bytes) -> None:
-        """See `Port`."""
-        self._received += self._board.exchange(data)

@@ -11,7 +11,7 @@ from utf8fpga.boards.build import build_board, require_tools
 from utf8fpga.boards.events import Received
 from utf8fpga.boards.forms import FORMS, Expected
 from utf8fpga.boards.host import Conversation
-from utf8fpga.boards.virtual import DirectPort, VirtualBoard
+from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.cli.command import command
 from utf8fpga.cli.options import directory_option
 from utf8fpga.cli.output import CommandError, pip_install, progress, say
@@ -82,7 +82,7 @@ def show_virtual_board(text: bytes) -> None:
         return
     core = FORMS["words"].core
     with progress("sending", len(text)) as done:
-        port = DirectPort(VirtualBoard(BOARD, core=core))
+        port = VirtualBoard(BOARD, core=core)
         parts = (text[at : at + _PART] for at in range(0, len(text), _PART))
         found = []
         for events in Conversation(port).exchange(parts):

@@ -18,7 +18,7 @@ from utf8fpga.boards.events import Event, Received, line_of
 from utf8fpga.boards.forms import FORMS, Expected
 from utf8fpga.boards.host import Conversation, Port, SerialPort, find_port
 from utf8fpga.boards.protocol import Mark
-from utf8fpga.boards.virtual import DirectPort, VirtualBoard
+from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.cli.command import command
 from utf8fpga.cli.options import FILE, baud_option, form_option, json_option, output_option
 from utf8fpga.cli.output import (
@@ -76,7 +76,7 @@ def talk(port: str, file: str, output: str, baud: int | None, check: bool, form:
 def _connected(port: str, baud: float, form: str) -> Iterator[Port]:
     """The port of a board, or of a virtual one."""
     if port.startswith(VIRTUAL):
-        yield DirectPort(VirtualBoard(port.removeprefix(VIRTUAL), baud=baud, core=FORMS[form].core))
+        yield VirtualBoard(port.removeprefix(VIRTUAL), baud=baud, core=FORMS[form].core)
         return
     connection = SerialPort(find_port() if port == AUTO else port, baud)
     try:

@@ -380,14 +380,6 @@ def test_a_virtual_board_needs_no_pyserial(monkeypatch: pytest.MonkeyPatch) -> N
     assert done.stdout.decode().startswith("3 bytes, 2 items, 1 ill-formed, all equal to the model; "), done.stderr
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["icebreaker", "ulx3s-85f"])
-def test_the_synthesised_netlist_behaves_like_the_circuit(name: str) -> None:
-    of = VirtualBoard(name, baud=1e6, netlist=True)
-    assert of.is_netlist
-    assert conversation(of, DAMAGED) == [*Expected(FORMS["words"].core).feed(DAMAGED, final=True), Mark.END]
-
-
 @pytest.mark.smoke
 def test_the_demo_shows_what_a_virtual_board_sends(capsys: pytest.CaptureFixture[str]) -> None:
     show_virtual_board(b"A\xe2\x82(\xff\xff")
