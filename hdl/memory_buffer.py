@@ -97,10 +97,8 @@ class Front(wiring.Component):
     Args:
         copies: bits of `valid`.
 
-    Attributes:
-        two, odd: the count in binary.
-
     Ports:
+        two, odd: the count in binary.
         arrives: a beat reaches the front; only where there was `room` in the cycle before.
         ready: the consumer is ready.
         reset: duplicates of a reset, one for each bit of `valid`; the count becomes 0.
@@ -108,17 +106,19 @@ class Front(wiring.Component):
     """
 
     def __init__(self, copies: int) -> None:
-        super().__init__({"arrives": In(1), "ready": In(1), "reset": In(copies), "valid": Out(copies)})
+        super().__init__(
+            {"arrives": In(1), "ready": In(1), "reset": In(copies), "valid": Out(copies), "two": Out(1), "odd": Out(1)}
+        )
         # In binary each bit is a function of itself, the other one and two inputs.
-        self.two = commented(Signal(name="two", reset_less=True), "There are two beats at the front, or three.")
-        self.odd = commented(Signal(name="odd", reset_less=True), "There is one beat at the front, or three.")
+        self._two = commented(Signal(name="is_two", reset_less=True), "There are two beats at the front, or three.")
+        self._odd = commented(Signal(name="is_odd", reset_less=True), "There is one beat at the front, or three.")
         self._valid = [Signal(name=f"valid_{copy}", reset_less=True) for copy in range(copies)]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        two, odd, arrives, ready = self.two, self.odd, self.arrives, self.ready
+        two, odd, arrives, ready = self._two, self._odd, self.arrives, self.ready
         leaves = ready & (two | odd)
-        m.d.comb += self.valid.eq(Cat(*self._valid))
+        m.d.comb += [self.valid.eq(Cat(*self._valid)), self.two.eq(two), self.odd.eq(odd)]
         m.d.sync += [
             *(valid.eq(arrives | two | (valid & ~ready)) for valid in self._valid),
             odd.eq(odd ^ arrives ^ leaves),

@@ -86,4 +86,4 @@ class RegisterBuffer(wiring.Component):
 
     def runs_next(self, run: Value) -> Value:
         """The value of `run` in the next cycle, given its value in this one."""
-        return self.output.ready | ~self.valid | (run & ~self.entry_valid)
+        return self.output.ready | ~self.output.valid | (run & ~self.entry_valid)

@@ -34,8 +34,11 @@ _RESERVED_SINCE = """
 _KEYWORDS = frozenset((_RESERVED + _RESERVED_SINCE).split())
 """Reserved in IEEE Std 1364-2005, annex B, and in IEEE Std 1800-2017, annex B; they are case-sensitive."""
 
-_LONGEST_NAME = 1024
-"""The length of identifiers that every tool must accept (IEEE Std 1364-2005, 3.7.1)."""
+SEPARATOR = "__"
+"""Between the name of the top module and that of another one, so that cores with different names do not conflict."""
+
+_LONGEST_NAME = 127
+"""Verilator 5 does not find the file of a module with a longer name."""
 
 
 def check_module_name(name: str) -> None:
@@ -50,8 +53,10 @@ def check_module_name(name: str) -> None:
         )
     if len(name) > _LONGEST_NAME:
         raise InvalidArgumentError(
-            f"{name[:20] + '...'!r} has {len(name)} characters, but a Verilog identifier may have {_LONGEST_NAME}"
+            f"{name[:20] + '...'!r} has {len(name)} characters, but Verilator finds names of at most {_LONGEST_NAME}"
         )
+    if SEPARATOR in name:
+        raise InvalidArgumentError(f"{name!r} has {SEPARATOR}, which the names of inner modules have: use single _")
     if name in _KEYWORDS:
         raise InvalidArgumentError(f"{name!r} is a keyword of Verilog or SystemVerilog: choose another module name")
 
@@ -75,6 +80,9 @@ class Names:
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._taken
 
     def take(self, name: str) -> str:
         """The name, with a number behind it if it is taken."""

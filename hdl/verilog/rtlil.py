@@ -4,133 +4,169 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from utf8fpga.model.exceptions import InvalidArgumentError
 
-class WireBit(NamedTuple):
-    """A bit of a wire."""
+
+class Slice(NamedTuple):
+    """Adjacent bits of a wire."""
 
     wire: str
-    offset: int
-
-    @staticmethod
-    def all_of(wire: str, width: int) -> tuple[WireBit, ...]:
-        """The bits of a wire."""
-        return tuple(WireBit(wire, index) for index in range(width))
+    start: int
+    width: int
 
 
-Bit: TypeAlias = WireBit | str
-"""A bit of a wire, or a constant: ``0``, ``1`` or ``x``."""
+class Constant(NamedTuple):
+    """Bits ``0``, ``1`` or ``x``, the highest one first."""
 
-Bits: TypeAlias = tuple[Bit, ...]
-"""Bits, the lowest one first."""
+    bits: str
+
+    @property
+    def width(self) -> int:
+        return len(self.bits)
 
 
-@dataclass(frozen=True)
-class Signal:
+Part: TypeAlias = Slice | Constant
+Value: TypeAlias = tuple[Part, ...]
+"""Bits side by side, the lowest part first."""
+
+
+def width_of(value: Iterable[Part]) -> int:
+    """The number of bits of a value."""
+    return sum(part.width for part in value)
+
+
+def joined(parts: Iterable[Part]) -> Value:
+    """Parts side by side, in which adjacent bits of one wire are one part.
+
+    >>> joined([Slice("a", 0, 2), Slice("a", 2, 1), Constant("0"), Constant("1")])
+    (Slice(wire='a', start=0, width=3), Constant(bits='10'))
+    """
+    found: list[Part] = []
+    for part in parts:
+        last = found[-1] if found else None
+        if isinstance(part, Constant) and isinstance(last, Constant):
+            found[-1] = Constant(part.bits + last.bits)
+        elif (
+            isinstance(part, Slice)
+            and isinstance(last, Slice)
+            and (last.wire, last.start + last.width) == (part.wire, part.start)
+        ):
+            found[-1] = Slice(last.wire, last.start, last.width + part.width)
+        elif part.width:
+            found.append(part)
+    return tuple(found)
+
+
+def sliced(value: Value, start: int, width: int) -> Value:
+    """Adjacent bits of a value.
+
+    >>> sliced((Slice("a", 4, 2), Constant("01")), 1, 2)
+    (Slice(wire='a', start=5, width=1), Constant(bits='1'))
+    """
+    found: list[Part] = []
+    at = 0
+    for part in value:
+        low, high = max(start - at, 0), min(start + width - at, part.width)
+        if low < high and isinstance(part, Slice):
+            found.append(Slice(part.wire, part.start + low, high - low))
+        elif low < high and isinstance(part, Constant):
+            found.append(Constant(part.bits[part.width - high : part.width - low]))
+        at += part.width
+    return tuple(found)
+
+
+def extended(value: Value, width: int, *, signed: bool = False) -> Value:
+    """A value with zeros, or copies of its sign, above it up to a width, or without the bits above the width."""
+    missing = width - width_of(value)
+    if missing <= 0:
+        return sliced(value, 0, width)
+    sign = sliced(value, width_of(value) - 1, 1) if signed and value else (Constant("0"),)
+    return joined([*value, *(sign * missing)])
+
+
+@dataclass
+class Wire:
     """A wire.
 
     Attributes:
         direction: ``input`` or ``output``; empty: it is no port.
-        init: its initial value, the lowest bit first; empty: none.
-        doc: what it means, from the Amaranth source.
-        elements: the number of signals that it consists of.
-        names: the names of its values, the lowest bit of which is first, if they have any.
+        init: its initial value, the highest bit first; empty: none.
+        attributes: the other attributes; ``doc`` is a comment from the source.
     """
 
     width: int
     direction: str = ""
     init: str = ""
-    doc: str = ""
-    elements: int = 1
-    names: Mapping[Bits, str] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cell:
     """An operator, a flip-flop, a port of a memory or an instance of a module."""
 
-    name: str
     kind: str
+    name: str
     parameters: dict[str, str] = field(default_factory=dict)
-    ports: dict[str, Bits] = field(default_factory=dict)
+    ports: dict[str, Value] = field(default_factory=dict)
 
-    @property
-    def memory(self) -> str:
-        """The name of the memory that the cell is a port of."""
-        return self.parameters.get("MEMID", "").strip('"\\')
+    def number(self, parameter: str) -> int:
+        """The value of a parameter."""
+        text = self.parameters[parameter]
+        width, _, bits = text.partition("'")
+        return int(bits or "0", 2) if _ else int(width)
 
 
-@dataclass(frozen=True)
-class Assignment:
+@dataclass
+class Assign:
     """An assignment in a process; a later one overrides it."""
 
-    target: Bits
-    value: Bits
-
-    @staticmethod
-    def of(pairs: Iterable[tuple[Bit, Bit]]) -> Assignment:
-        """The assignment with these pairs."""
-        pairs = list(pairs)
-        return Assignment(tuple(target for target, _ in pairs), tuple(value for _, value in pairs))
-
-    def pairs(self) -> Iterator[tuple[Bit, Bit]]:
-        """The bits of the target with their values."""
-        return zip(self.target, self.value, strict=True)
-
-    def moved(self, place: Callable[[Bits], Bits]) -> Assignment:
-        """The same with other bits in the places of its own."""
-        return Assignment(place(self.target), place(self.value))
+    target: Value
+    value: Value
 
 
-@dataclass(frozen=True)
+@dataclass
 class Switch:
-    """The statements of the first case whose patterns contain that of the selector; no pattern: any value."""
+    """The statements of the first case with a pattern that the selector has; no pattern: any value."""
 
-    selector: Bits
-    cases: Sequence[tuple[Sequence[str], Sequence[Statement]]] = ()
-
-    def moved(self, place: Callable[[Bits], Bits]) -> Switch:
-        """The same with other bits in the places of its own."""
-        cases = [(keys, [each.moved(place) for each in body]) for keys, body in self.cases]
-        return Switch(place(self.selector), cases)
+    selector: Value
+    cases: list[tuple[tuple[str, ...], list[Statement]]] = field(default_factory=list)
 
 
-Statement: TypeAlias = Assignment | Switch
+Statement: TypeAlias = Assign | Switch
 
 
 @dataclass
 class Module:
-    """A module.
+    """A module as it is written.
 
     Attributes:
-        signals: its wires by name; ports are in order.
-        connections: bits and their drivers.
+        memories: by name the width and the number of the rows.
     """
 
     name: str
-    signals: dict[str, Signal] = field(default_factory=dict)
+    wires: dict[str, Wire] = field(default_factory=dict)
     memories: dict[str, tuple[int, int]] = field(default_factory=dict)
     cells: list[Cell] = field(default_factory=list)
-    processes: list[Sequence[Statement]] = field(default_factory=list)
-    connections: list[Assignment] = field(default_factory=list)
+    processes: list[list[Statement]] = field(default_factory=list)
+    connections: list[Assign] = field(default_factory=list)
 
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\\$]\S+|\[\d+(?::\d+)?\]|[^\s,]+')
+def read_rtlil(text: str) -> list[Module]:
+    """The modules in their order.
 
-
-def read_rtlil(text: str) -> dict[str, Module]:
-    """The modules by name, the top first."""
-    lines = [_TOKEN.findall(line) for line in text.splitlines() if line.strip()]
-    modules = _Reader(lines[::-1]).modules()
-    return {module.name: module for module in modules}
+    Raises:
+        InvalidArgumentError: it has a statement that Amaranth did not write when this was written.
+    """
+    lines = [line.split() for line in text.splitlines() if line and not line.isspace()]
+    return list(_Reader(lines[::-1]).modules())
 
 
 class _Reader:
-    """Reads lines of tokens, of which the next is the last one of the list."""
+    """Reads lines of words, of which the next is the last one of the list."""
 
     def __init__(self, lines: list[list[str]]) -> None:
         self._lines = lines
@@ -138,107 +174,101 @@ class _Reader:
 
     def modules(self) -> Iterator[Module]:
         while self._lines:
-            word, *tokens = self._lines.pop()
+            word, *words = self._lines.pop()
             if word == "module":
-                self._module = Module(_plain(tokens[0]))
+                self._module = Module(plain(words[0]))
                 self._read_module()
                 yield self._module
 
     def _read_module(self) -> None:
         module, attributes = self._module, dict[str, str]()
         while (line := self._lines.pop()) != ["end"]:
-            word, *tokens = line
+            word, *words = line
             if word == "attribute":
-                attributes[_plain(tokens[0])] = tokens[1]
+                attributes[plain(words[0])] = " ".join(words[1:])
                 continue
             if word == "wire":
-                direction = next((each for each in tokens if each in ("input", "output")), "")
-                init = attributes.get("init", "").partition("'")[2][::-1]
-                doc = ast.literal_eval(attributes["doc"]) if "doc" in attributes else ""
-                base = ast.literal_eval(attributes.get("enum_base_type", "''"))
-                names: dict[Bits, str] = {
-                    tuple(reversed(attribute.removeprefix("enum_value_"))): f"{base}_{ast.literal_eval(value)}".upper()
-                    for attribute, value in attributes.items()
-                    if attribute.startswith("enum_value_")
-                }
-                module.signals[_plain(tokens[-1])] = Signal(int(tokens[1]), direction, init, doc, names=names)
+                module.wires[plain(words[-1])] = _wire(words, attributes)
             elif word == "memory":
-                module.memories[_plain(tokens[-1])] = int(tokens[1]), int(tokens[3])
+                module.memories[plain(words[-1])] = int(words[1]), int(words[3])
             elif word == "cell":
-                module.cells.append(self._cell(*tokens))
+                module.cells.append(self._cell(*words))
             elif word == "process":
-                self._add_process(self._statements())
+                module.processes.append(self._statements())
                 self._lines.pop()
+            elif word == "connect":
+                module.connections.append(Assign(*self._operands(words)))
             else:
-                assert word == "connect", f"unexpected {word} in RTLIL"
-                module.connections.append(Assignment(*self._operands(tokens)))
+                raise InvalidArgumentError(f"module {module.name}: the Verilog writer does not know {word!r} in RTLIL")
             attributes = {}
 
-    def _add_process(self, statements: list[Statement]) -> None:
-        """Add a process; one without conditions connects bits, each with the value of its last assignment."""
-        values: dict[Bit, Bit] = {}
-        for each in statements:
-            if isinstance(each, Switch):
-                self._module.processes.append(statements)
-                return
-            values.update(each.pairs())
-        self._module.connections.append(Assignment.of(values.items()))
-
     def _cell(self, kind: str, name: str) -> Cell:
-        cell = Cell(_plain(name), _plain(kind))
+        cell = Cell(plain(kind), plain(name))
         while (line := self._lines.pop()) != ["end"]:
-            word, name, *tokens = line
-            if word == "connect":
-                cell.ports[_plain(name)] = self._operands(tokens)[0]
-            elif word == "parameter":
-                cell.parameters[_plain(name)] = tokens[-1]
+            if line[0] == "connect":
+                cell.ports[plain(line[1])] = self._operands(line[2:])[0]
+            elif line[0] == "parameter":
+                cell.parameters[plain(line[-2])] = line[-1]
         return cell
 
     def _statements(self) -> list[Statement]:
         """The statements up to the next ``end`` or ``case``, which remains."""
         found: list[Statement] = []
         while self._lines[-1][0] not in ("end", "case"):
-            word, *tokens = self._lines.pop()
+            word, *words = self._lines.pop()
             if word == "assign":
-                found.append(Assignment(*self._operands(tokens)))
+                found.append(Assign(*self._operands(words)))
             elif word == "switch":
-                cases = []
+                switch = Switch(self._operands(words)[0])
                 while (line := self._lines.pop()) != ["end"]:
                     if line[0] == "case":
-                        cases.append(([each.partition("'")[2] for each in line[1:]], self._statements()))
-                found.append(Switch(self._operands(tokens)[0], cases))
+                        patterns = tuple(each.rstrip(",").partition("'")[2] for each in line[1:] if each != ",")
+                        switch.cases.append((patterns, self._statements()))
+                # Without a selector it only keeps its assignments behind the switch before it.
+                found += [switch] if switch.selector else switch.cases[0][1]
         return found
 
-    def _operands(self, tokens: list[str]) -> list[Bits]:
+    def _operands(self, words: Sequence[str]) -> list[Value]:
         """The operands of a line; the parts of a concatenation are written from the highest one on."""
-        found: list[Bits] = []
-        parts: list[Bits] | None = None
-        at = 0
-        while at < len(tokens):
-            token = tokens[at]
-            at += 1
-            if token == "{":
+        found: list[Value] = []
+        parts: list[Part] | None = None
+        for at, word in enumerate(words):
+            if word == "{}":
+                found.append(())
+            elif word == "{":
                 parts = []
-            elif token == "}":
-                assert parts is not None
-                found.append(tuple(bit for part in reversed(parts) for bit in part))
+            elif word == "}":
+                found.append(joined(reversed(parts or [])))
                 parts = None
-            else:
-                if token[0] in "\\$":
-                    is_sliced = at < len(tokens) and tokens[at][0] == "["
-                    bits = self._slice(_plain(token), tokens[at] if is_sliced else "")
-                    at += is_sliced
+            elif word[0] != "[":
+                place = words[at + 1] if word[0] in "\\$" and at + 1 < len(words) else ""
+                part = self._part(word, place if place.startswith("[") else "")
+                if parts is None:
+                    found.append(joined([part]))
                 else:
-                    bits = tuple(reversed(token.partition("'")[2]))
-                (found if parts is None else parts).append(bits)
+                    parts.append(part)
         return found
 
-    def _slice(self, wire: str, indices: str) -> Bits:
-        first, _, last = indices.strip("[]").partition(":")
-        high = int(first) if first else self._module.signals[wire].width - 1
-        low = int(last or first) if first else 0
-        return tuple(WireBit(wire, index) for index in range(low, high + 1))
+    def _part(self, word: str, place: str) -> Part:
+        if word[0] not in "\\$":
+            return Constant(word.partition("'")[2])
+        wire = plain(word)
+        if not place:
+            return Slice(wire, 0, self._module.wires[wire].width)
+        high, _, low = place[1:-1].partition(":")
+        start = int(low or high)
+        return Slice(wire, start, int(high) - start + 1)
 
 
-def _plain(name: str) -> str:
+def _wire(words: Sequence[str], attributes: dict[str, str]) -> Wire:
+    direction = next((each for each in words if each in ("input", "output")), "")
+    init = attributes.get("init", "").partition("'")[2]
+    texts = {name: ast.literal_eval(value) for name, value in attributes.items() if value.startswith('"')}
+    if "keep" in attributes:
+        texts["keep"] = "1"
+    return Wire(int(words[1]), direction, init, texts)
+
+
+def plain(name: str) -> str:
+    """A public name without its backslash; a name that RTLIL made up keeps its dollar sign."""
     return name.removeprefix("\\")

@@ -3,486 +3,254 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import groupby
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
-from utf8fpga.hdl.verilog.arrange import (
-    alias_places,
-    field_places,
-    memory_port_places,
-    rearranged,
-    vector_places,
-    with_instance_names,
-    with_members,
-    with_port_names,
-    without_number,
-)
-from utf8fpga.hdl.verilog.contents import Contents, find_live, is_anonymous, merged, size_of, targets
-from utf8fpga.hdl.verilog.expressions import Expression, bits_of, divided_in, leaf, reduced, runs, text, wires_of
-from utf8fpga.hdl.verilog.identifiers import Names, plain_identifier
-from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Module, Statement, Switch, WireBit
+from utf8fpga.hdl.verilog import expressions
+from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, memory_of
+from utf8fpga.hdl.verilog.identifiers import plain_identifier
+from utf8fpga.hdl.verilog.live import live_wires, ordered, uses_of, wires_of
+from utf8fpga.hdl.verilog.processes import Processes
+from utf8fpga.hdl.verilog.rtlil import Cell, Slice
+from utf8fpga.hdl.verilog.statements import Reset, merged, shape_of, split_reset
+from utf8fpga.hdl.verilog.values import Values
 
-_LINE = 120
+LINE = 120
 """Upper bound on the characters of a line."""
 
-_COMMON = {"axi_clk": "clk", "axi_rst": "rst"}
-"""Signals with the same name in each module."""
 
-
-class Part(NamedTuple):
-    """A component: what it does, and for each of its members whether it is an ``input`` or an ``output``."""
-
-    doc: str
-    members: Mapping[str, str]
-
-
-def modules_text(
-    modules: Mapping[str, Module],
-    ports: Sequence[str],
-    parts: Mapping[str, Part],
-) -> str:
-    """Modules in Verilog, the top first; instances with the same text share a module.
+def modules_text(circuits: Mapping[str, Circuit], top: str) -> str:
+    """Modules in Verilog, the top first.
 
     Args:
-        modules: the modules by the path of their instance, the top first.
+        circuits: by name, each behind those that it has instances of.
     """
-    modules = rearranged(modules, memory_port_places)
-    modules = with_instance_names(with_members(modules, {path: each.members for path, each in parts.items()}))
-    modules = with_port_names(rearranged(modules, field_places))
-    live = {name: each.live_signals() for name, each in _contents(modules).items()}
-    modules = rearranged(modules, lambda module: vector_places(module, live[module.name]))
-    modules = rearranged(modules, alias_places)
-    contents = _contents(modules)
-    top, *others = modules
-    names = Names()
-    names.take(top)
+    live = live_wires(circuits, top)
     made: dict[str, _ModuleText] = {}
-    found: dict[str, tuple[str, str]] = {}
-    # Those inside an instance come after it.
-    for path in [*reversed(others), top]:
-        order = ports if path == top else None
-        while True:
-            made[path] = _ModuleText(contents[path], made, order)
-            body = made[path].body()
-            if not made[path].divided:
-                break
-            # Only the text shows which further cells need a wire; then it is written anew.
-            contents[path] = contents[path].divide(made[path].divided)
-        if body not in found:
-            words = [plain_identifier(re.sub(r"\$\d+$|_\d+$", "", part)) for part in path.split(".")]
-            found[body] = (
-                (top if path == top else names.take("_".join(words))),
-                parts[without_number(path)].doc if without_number(path) in parts else "",
-            )
-        made[path].name = found[body][0]
-    return "\n".join(f"{_comment(doc)}module {name} {body}endmodule\n" for body, (name, doc) in reversed(found.items()))
+    written: list[str] = []
+    for name, circuit in circuits.items():
+        if name == top or not live[name].isdisjoint(circuit.ports("output")):
+            made[name] = _ModuleText(circuit, made, live[name], is_top=name == top)
+            written.append(f"{comment(circuit.doc)}module {name} {made[name].body()}endmodule\n")
+    return "\n".join(reversed(written))
 
 
-def _contents(modules: Mapping[str, Module]) -> dict[str, Contents]:
-    found = {name: Contents(module, modules) for name, module in modules.items()}
-    find_live(found)
-    for each in found.values():
-        each.count_uses()
-    return found
-
-
-def _comment(doc: str, indent: str = "") -> str:
+def comment(doc: str, indent: str = "") -> str:
+    """A comment, whose paragraphs begin on lines of their own."""
     lines: list[str] = []
     for paragraph in doc.split("\n\n"):
-        lines += textwrap.wrap(" ".join(paragraph.split()), _LINE - 3 - len(indent)) or []
+        lines += textwrap.wrap(" ".join(paragraph.split()), LINE - 3 - len(indent))
     return "".join(f"{indent}// {line}\n" for line in lines)
-
-
-class _Reference(NamedTuple):
-    """Adjacent bits of a wire."""
-
-    wire: str
-    first: int
-    last: int
 
 
 class _ModuleText:
     """The text of a module.
 
-    `body` finds which bits are read and which names are used while it writes, so it is called once.
-
     Attributes:
-        divided: the cells that need a wire, without which the text of the body is not valid.
+        ports: those that are used; of the top all.
+        values: its names and expressions.
     """
 
     def __init__(
-        self,
-        contents: Contents,
-        others: Mapping[str, _ModuleText],
-        ports: Sequence[str] | None,
+        self, circuit: Circuit, others: Mapping[str, _ModuleText], live: AbstractSet[str], *, is_top: bool
     ) -> None:
-        self.name, self.divided = "", set[str]()
-        self._contents, self._others = contents, others
-        self._signals = contents.signals
-        self._live = contents.live_signals()
-        self._names, self._chosen = Names(), dict[str, str]()
-        self._registered = {bit.wire for each in contents.registers for bit in each.bits if isinstance(bit, WireBit)}
-        found = [name for name, signal in self._signals.items() if signal.direction and name in self._live]
-        order = ports or sorted(
-            found, key=lambda name: (name not in _COMMON, self._signals[name].direction == "output")
+        self._circuit, self._live, self._others = circuit, live, others
+        self.ports = [name for name, wire in circuit.wires.items() if wire.direction and (is_top or name in live)]
+        self._instances = [cell for cell in circuit.instances if self._is_read_of(cell)]
+        uses = uses_of(
+            circuit,
+            live,
+            [
+                cell.ports[port]
+                for cell in self._instances
+                for port in others[cell.kind].ports
+                if others[cell.kind].direction(port) == "input"
+            ],
         )
-        self.ports = {name: self._signals[name] for name in order}
-        for name in self.ports:
-            self.named(name)
-        self._loop, self._index = self._names.take("lane"), self._names.take("i")
-        self._loops, self._indices = False, list[str]()
-        self._read: set[Bit] = set()
-        self._constants: dict[str, str] = {}
+        self.values = Values(circuit, uses)
+        for name in (*self.ports, *circuit.wires):
+            if (name in live or name in self.ports) and not is_anonymous(name):
+                self.values.named(name)
+        self._process_text = Processes(circuit, self.values)
 
-    def named(self, signal: str) -> str:
-        """The name of a signal in Verilog."""
-        if signal not in self._chosen:
-            short = _COMMON.get(signal) or re.sub(r"\$\d+$", "", signal).replace("__payload", "")
-            self._chosen[signal] = self._names.take(plain_identifier(short))
-        return self._chosen[signal]
+    def direction(self, port: str) -> str:
+        """The direction of a port."""
+        return self._circuit.wires[port].direction
 
     def body(self) -> str:
         """The text from the ports on, without ``endmodule``."""
-        header = ",\n".join(
-            _comment(signal.doc, "  ") + f"  {signal.direction} {self._declared(name)}"
-            for name, signal in self.ports.items()
-        )
-        instances, processes, wires = list(self._instances()), list(self._processes()), list(self._wires())
-        memories = [
-            f"  reg {_range(width)}{self.named(name)} [0:{size - 1}];"
-            for name, (width, size) in self._contents.module.memories.items()
-        ]
-        variables = [f"  genvar {self._loop};"] * self._loops + [f"  integer {', '.join(self._indices)};"] * bool(
-            self._indices
-        )
+        circuit = self._circuit
+        ports = []
+        for name in self.ports:
+            doc = comment(circuit.wires[name].attributes.get("doc", ""), "  ")
+            ports.append(f"{doc}  {self._kept(name)}{circuit.wires[name].direction} {self._declared(name)}")
+        clocked, unclocked = list(self._clocked()), list(self._unclocked())
+        instances, wires = list(self._instance_lines()), list(self._wires())
         lines = [
-            *(f"  localparam {declared};" for declared in self._constants.values()),
+            *self._constants(),
             *self._registers(),
-            *memories,
-            *variables,
+            *self._memories(),
+            *self._between(),
+            *(f"  {kind} {name};" for name, kind in self._process_text.variables.items()),
             *wires,
             *instances,
-            *processes,
+            *unclocked,
+            *clocked,
             *self._initial(),
-            *self._sink(),
+            *self._unread(),
         ]
+        header = ",\n".join(ports)
         return f"(\n{header}\n);\n" + "".join(f"{part}\n" for line in lines for part in _wrapped(line))
 
+    def _constants(self) -> Iterator[str]:
+        for name, bits in self.values.constants.items():
+            value = expressions.constant(bits).template
+            yield f"  localparam {_range(len(bits))}{self.values.named(name)} = {value};"
+
+    def _memories(self) -> Iterator[str]:
+        for name, (width, size) in self._circuit.memories.items():
+            if self._is_read(name):
+                yield f"  reg {_range(width)}{self.values.named(name)} [0:{size - 1}];"
+
+    def _is_read_of(self, cell: Cell) -> bool:
+        """Whether anything reads an output of an instance."""
+        inner = self._others.get(cell.kind)
+        outputs = [port for port in inner.ports if inner.direction(port) == "output"] if inner else []
+        return not self._live.isdisjoint(wires_of(cell.ports[port] for port in outputs))
+
+    def _is_read(self, memory: str) -> bool:
+        return any(memory_of(cell) == memory and wire in self._live for wire, cell in self._circuit.reads.items())
+
+    def _declared(self, name: str) -> str:
+        wire = self._circuit.wires[name]
+        kind = "reg" if name in self._circuit.registers or name in self._circuit.processes else "wire"
+        return f"{kind} {_range(wire.width)}{self.values.named(name)}"
+
+    def _kept(self, name: str) -> str:
+        """The attribute of a duplicate, which synthesis must not merge with others."""
+        is_kept = "keep" in self._circuit.wires[name].attributes and name in self._circuit.registers
+        return "(* keep *) " if is_kept else ""
+
     def _registers(self) -> Iterator[str]:
-        """Declarations of registers: one line for all of one width with the same comment; last those without any."""
+        """Declarations of registers, and of what processes without a clock assign: those without a comment are last."""
+        names = [name for name in (*self._circuit.registers, *self._circuit.processes) if name in self._live]
         found: dict[str, dict[str, list[str]]] = {}
-        for name, signal in self._signals.items():
-            if name in self._registered & self._live and name not in self.ports:
-                found.setdefault(signal.doc, {}).setdefault(_range(signal.width), []).append(self.named(name))
-        for doc, widths in sorted(found.items(), key=lambda each: not each[0]):
-            yield from _comment(doc, "  ").splitlines()
-            yield from (f"  reg {width}{', '.join(names)};" for width, names in widths.items())
+        for name in names:
+            if name not in self.ports:
+                kind, _, short = f"{self._kept(name)}{self._declared(name)}".rpartition(" ")
+                doc = self._circuit.wires[name].attributes.get("doc", "")
+                found.setdefault(doc, {}).setdefault(kind, []).append(short)
+        for doc, kinds in sorted(found.items(), key=lambda each: not each[0]):
+            yield from comment(doc, "  ").splitlines()
+            yield from (f"  {kind} {', '.join(short)};" for kind, short in kinds.items())
 
-    def _declared(self, signal: str) -> str:
-        kind = "reg" if signal in self._registered else "wire"
-        return f"{kind} {_range(self._signals[signal].width)}{self.named(signal)}"
+    def _clocked(self) -> Iterator[str]:
+        """A process for the registers with the same clock, reset and conditions."""
+        groups: dict[object, list[tuple[Slice, Reset]]] = {}
+        for name, register in self._circuit.registers.items():
+            if name in self._live and register.statements:
+                reset = split_reset(self._circuit.wires[name].width, register.statements)
+                key = register.clock, reset.condition, shape_of(reset.others, self.values.text)
+                groups.setdefault(key, []).append((register.clock, reset))
+        for members in groups.values():
+            clock, reset = members[0]
+            first = [each for _, one in members for each in one.first]
+            yield from self._process_text.clocked(
+                clock, reset.condition, first, merged([one.others for _, one in members], self.values.text)
+            )
+        for cell in self._circuit.writes:
+            if not self._live.isdisjoint(wires_of([cell.ports["CLK"]])):
+                yield from self._process_text.memory(cell)
 
-    def _text(self, expression: Expression) -> str:
-        """The text of an expression, whose bits are read."""
-        self._note(expression)
-        return text(reduced(expression), self._slice)
+    def _unclocked(self) -> Iterator[str]:
+        """A process without a clock for each signal that has several values by conditions."""
+        for name, statements in self._circuit.processes.items():
+            if name in self._live:
+                yield from self._process_text.unclocked(statements)
 
-    def _note(self, expression: Expression) -> None:
-        """Note the bits that an expression reads, and the cells that need a wire for it."""
-        self._read.update(bits_of(expression))
-        self.divided.update(divided_in(expression))
+    def _between(self) -> Iterator[str]:
+        """Declarations of the wires at outputs of instances."""
+        for cell in self._instances:
+            inner = self._others[cell.kind]
+            for name in wires_of(cell.ports[port] for port in inner.ports if inner.direction(port) == "output"):
+                if name not in self.ports:
+                    yield from comment(self._circuit.wires[name].attributes.get("doc", ""), "  ").splitlines()
+                    yield f"  {self._declared(name)};"
 
-    def _target(self, bits: Bits) -> str:
-        return text(leaf(bits), self._slice)
-
-    def _slice(self, wire: str, first: int, last: int) -> str:
-        name = self.named(wire)
-        is_whole = wire in self._contents.module.memories or wire in self._constants
-        if is_whole or (first == 0 and last == self._signals[wire].width - 1):
-            return name
-        return f"{name}[{first}]" if first == last else f"{name}[{last}:{first}]"
+    def _instance_lines(self) -> Iterator[str]:
+        for cell in self._instances:
+            inner, connected = self._others[cell.kind], list[str]()
+            for port in inner.ports:
+                text = self.values.text(cell.ports[port])
+                is_output = inner.direction(port) == "output"
+                outer = text.filled(self.values.bits) if is_output else self.values.written(text)
+                connected.append(f"    .{inner.values.named(port)}({outer})")
+            name = plain_identifier(cell.name)
+            # A signal must not have the name of the instance that it is in.
+            name = f"{name}_instance" if name in inner.values.names else name
+            yield f"  {cell.kind} {self.values.names.take(name)} ("
+            yield from (f"{each}," for each in connected[:-1])
+            yield from (connected[-1], "  );")
 
     def _wires(self) -> Iterator[str]:
         """Declarations and assignments of wires, each behind those that it depends on."""
-        contents = self._contents
-        values: dict[str, Bits] = {}
-        # An expression may need further wires.
-        while new := {name: bits for name, bits in contents.wires() if name not in values}:
-            values |= new
-            for bits in new.values():
-                contents.definition(bits)
-        instances = {
-            bit.wire: None
-            for cell in contents.instances
-            for port, signal in self._others[cell.kind].ports.items()
-            if signal.direction == "output"
-            for bit in cell.ports[port]
-            if isinstance(bit, WireBit)
+        circuit = self._circuit
+        own = {
+            name: circuit.connections[name]
+            for name in circuit.connections
+            if name in self._live and not is_anonymous(name)
         }
-        for name in self._order(values, instances):
-            if name in values:
-                if name in self._registered:
-                    raise AssertionError(f"{self._contents.module.name}: some bits of {name} are no registers")
-                yield from self._wire(name, values[name])
-            elif name not in self.ports and name not in self._registered:
-                yield from _comment(self._signals[name].doc, "  ").splitlines()
-                yield f"  {self._declared(name)};"
+        texts: dict[str, list[str]] = {}
+        while names := [name for name in (*own, *self.values.shared) if name not in texts]:
+            for name in names:
+                declared = "" if name in self.ports else self._declared(name)
+                texts[name] = list(self._process_text.wire(declared, name, own.get(name, [])))
+        for name in ordered(texts, self._sources):
+            if name in texts:
+                yield from comment(circuit.wires[name].attributes.get("doc", ""), "  ").splitlines()
+                yield from texts[name]
 
-    def _order(self, values: Mapping[str, Bits], instances: Collection[str]) -> list[str]:
-        """The wires in an order in which each is behind those that its value depends on."""
-        found: dict[str, None] = {}
-        visited: set[str] = set()
-
-        def visit(name: str) -> None:
-            if name not in visited:
-                visited.add(name)
-                for wire in wires_of(self._contents.definition(values[name])) if name in values else ():
-                    if wire in values or wire in instances:
-                        visit(wire)
-                found[name] = None
-
-        for name in [*values, *(each for each in instances if each in self._live)]:
-            visit(name)
-        return list(found)
-
-    def _wire(self, name: str, bits: Bits) -> Iterator[str]:
-        """The declaration of a wire, unless it is a port, and its assignments."""
-        yield from _comment(self._signals[name].doc, "  ").splitlines()
-        pieces = list(self._pieces(bits, self._contents.definition, self._loop))
-        if name not in self.ports:
-            if len(pieces) == 1 and pieces[0].target == self.named(name):
-                yield f"  {self._declared(name)} = {pieces[0].value};"
-                return
-            yield f"  {self._declared(name)};"
-        for piece in pieces:
-            assignment = f"assign {piece.target} = {piece.value};"
-            if piece.number:
-                self._loops = True
-                yield f"  {_for(self._loop, piece)} begin : {self._names.take(f'each_{self.named(name)}')}"
-                yield f"    {assignment}"
-                yield "  end"
-            else:
-                yield f"  {assignment}"
-
-    def _instances(self) -> Iterator[str]:
-        for cell in self._contents.instances:
-            inner = self._others[cell.kind]
-            connected = []
-            for port, signal in inner.ports.items():
-                bits = cell.ports[port]
-                outer = self._target(bits) if signal.direction == "output" else self._text(self._contents.value(bits))
-                connected.append(f"    .{inner.named(port)}({outer})")
-            if any(signal.direction == "output" for signal in inner.ports.values()):
-                yield f"  {inner.name} {self._names.take(plain_identifier(without_number(cell.name)))} ("
-                yield from (f"{each}," for each in connected[:-1])
-                yield connected[-1]
-                yield "  );"
-
-    def _processes(self) -> Iterator[str]:
-        contents = self._contents
-        for block in merged(each.statements for each in contents.registers if not contents.live.isdisjoint(each.bits)):
-            if self._index in self._indices:
-                # For Yosys an index of two blocks has two drivers.
-                self._index = self._names.take("i")
-            yield f"  always @(posedge {self._text(leaf([contents.clock]))}) begin"
-            yield from self._block(_reset_first(block), "    ")
-            yield "  end"
-        for cell in contents.writes:
-            enable = self._text(contents.value(cell.ports["EN"][:1]))
-            place = f"{self.named(cell.memory)}[{self._text(contents.value(cell.ports['ADDR']))}]"
-            condition = f"if ({enable}) " if enable != "1'b1" else ""
-            value = self._text(contents.value(cell.ports["DATA"]))
-            yield f"  always @(posedge {self._text(leaf([contents.clock]))}) {condition}{place} <= {value};"
-
-    def _block(self, statements: Iterable[Statement], indent: str) -> Iterator[str]:
-        for each in statements:
-            if isinstance(each, Assignment):
-                yield from self._assignments(dict(each.pairs()), indent)
-            else:
-                yield from self._branches(each, indent, indent)
-
-    def _branches(self, switch: Switch, indent: str, start: str) -> Iterator[str]:
-        """A switch as conditions one after the other; that of an only statement behind ``else`` is in the same line."""
-        for keys, body in switch.cases:
-            if not keys and len(body) == 1 and isinstance(body[0], Switch):
-                yield from self._branches(body[0], indent, start)
-                return
-            condition = self._text(self._contents.condition(switch.selector, keys)) if keys else ""
-            yield f"{start}{f'if ({condition}) ' if condition else ''}begin"
-            yield from self._block(body, f"{indent}  ")
-            start = f"{indent}end else "
-        yield f"{indent}end"
-
-    def _assignments(self, values: Mapping[Bit, Bit], indent: str) -> Iterator[str]:
-        """Nonblocking assignments; those in adjacent loops over the same elements are in one."""
-        pieces: list[_Piece] = []
-        targets_of: dict[str, list[WireBit]] = {}
-        for bit in values:
-            if isinstance(bit, WireBit):
-                targets_of.setdefault(bit.wire, []).append(bit)
-        for found in targets_of.values():
-            bits = tuple(sorted(found))
-            pieces += self._pieces(bits, lambda part: self._contents.value(values[bit] for bit in part), self._index)
-        for (_, number), group in groupby(pieces, key=lambda piece: (piece.first, piece.number)):
-            same = list(group)
-            inner = indent
-            if number:
-                if self._index not in self._indices:
-                    self._indices.append(self._index)
-                inner = f"{indent}  "
-                yield f"{indent}{_for(self._index, same[0])} begin"
-            yield from (f"{inner}{piece.target} <= {piece.value};" for piece in same)
-            if number:
-                yield f"{indent}end"
-
-    def _pieces(self, bits: Bits, value: Callable[[Bits], Expression], variable: str) -> Iterator[_Piece]:
-        """The assignments to bits of one wire; those to elements with values of the same form are one, in a loop."""
-        for run in runs(bits):
-            whole = value(run)
-            loops = list(self._loops_of(run, value, variable)) if whole.operator == "{}" else []
-            # The elements of a vector are assigned one by one, if their values are more than bits.
-            if any(piece.number for piece in loops) or (loops and any(size_of(part) > 1 for part in whole.operands)):
-                yield from loops
-            else:
-                yield _Piece(self._target(run), self._text(self._named_values(run, whole)))
-
-    def _loops_of(self, run: Bits, value: Callable[[Bits], Expression], variable: str) -> Iterator[_Piece]:
-        assert isinstance(run[0], WireBit)
-        signal = self._signals[run[0].wire]
-        size = signal.width // signal.elements
-        if signal.elements < 2 or len(run) < signal.width:
-            return
-        forms = [self._form(run[at : at + size], value) for at in range(0, signal.width, size)]
-        start = 0
-        while start < len(forms):
-            end = start + 1
-            while end < len(forms) and _is_next(forms[start:end], forms[end]):
-                end += 1
-            number = end - start if end - start > 2 else 1  # No loop for two elements.
-            first_two = forms[start : start + min(number, 2)]
-            target, written = (self._in_loop(first_two, start, variable, part) for part in (0, 1))
-            yield _Piece(target, written, start, number) if number > 1 else _Piece(target, written)
-            start += number
-
-    def _named_values(self, bits: Bits, value: Expression) -> Expression:
-        """The value of bits, in which those values of their signal that have a name are named constants."""
-        names = self._signals[bits[0].wire].names if isinstance(bits[0], WireBit) else {}
-        if value.operator == "?":
-            choice, *arms = value.operands
-            return replace(value, operands=(choice, *(self._named_values(bits, arm) for arm in arms)))
-        if value.operator or value.bits not in names:
-            return value
-        name = names[value.bits]
-        if name not in self._constants:
-            self._constants[name] = f"{_range(value.width)}{self.named(name)} = {self._text(value)}"
-        return leaf(WireBit.all_of(name, value.width))
-
-    def _form(self, bits: Bits, value: Callable[[Bits], Expression]) -> _Form:
-        """The form of the assignment to some bits."""
-        found: list[_Reference] = []
-
-        def refer(*place: Any) -> str:
-            found.append(_Reference(*place))
-            return "\0"
-
-        expression = self._named_values(bits, value(bits))
-        self._note(expression)
-        return _Form(f"{text(leaf(bits), refer)}\1{text(reduced(expression), refer)}", found)
-
-    def _in_loop(self, forms: Sequence[_Form], start: int, variable: str, part: int) -> str:
-        """The target (`part` 0) or the value (1) of an assignment to the element `variable`.
-
-        The forms are those of the elements `start` and `start` + 1, or of the former alone, without a loop.
-        """
-        texts = []
-        for number, place in enumerate(forms[0].references):
-            stride = forms[1].references[number].first - place.first if len(forms) > 1 else 0
-            if not stride:
-                texts.append(self._slice(*place))
-                continue
-            index = variable if stride == 1 else f"{stride}*{variable}"
-            if offset := place.first - stride * start:
-                index = f"{index} {'+-'[offset < 0]} {abs(offset)}"
-            size = place.last - place.first + 1
-            texts.append(f"{self.named(place.wire)}[{index}{f' +: {size}' if size > 1 else ''}]")
-        written = iter(texts)
-        return re.sub("\0", lambda _: next(written), forms[0].text).split("\1")[part]
+    def _sources(self, wire: str) -> Iterable[str]:
+        """What a wire depends on without a register in between."""
+        return () if wire in self._circuit.registers else wires_of(self._circuit.values_of(wire))
 
     def _initial(self) -> Iterator[str]:
-        """The initial values of registers, with which an FPGA starts."""
-        values = {
-            self.named(name): self._text(leaf(signal.init))
-            for name, signal in self._signals.items()
-            if name in self._registered & self._live and signal.init
-        }
-        if values:
-            yield "  initial begin"
-            yield from (f"    {name} = {value};" for name, value in values.items())
-            yield "  end"
+        """The initial values of registers and memories, with which an FPGA starts."""
+        circuit, values = self._circuit, self.values
+        lines = []
+        for name in circuit.registers:
+            if name in self._live and circuit.wires[name].init:
+                lines.append(f"    {values.named(name)} = {expressions.constant(circuit.wires[name].init).template};")
+        for name, bits in circuit.initial.items():
+            width, size = circuit.memories[name]
+            for row in range(size if self._is_read(name) else 0):
+                value = bits[len(bits) - (row + 1) * width : len(bits) - row * width]
+                lines.append(f"    {values.named(name)}[{row}] = {expressions.constant(value).template};")
+        if lines:
+            yield from ("  initial begin", *lines, "  end")
 
-    def _sink(self) -> Iterator[str]:
+    def _unread(self) -> Iterator[str]:
         """A wire that reads all bits that nothing else reads, by which linters know that this is intended."""
-        live, clock = self._contents.live_signals(), self._contents.clock
-        unread = [
-            bit
-            for name, signal in self._signals.items()
-            if name in live and signal.direction != "output"
-            if not is_anonymous(WireBit(name, 0)) and WireBit(name, 0) != clock
-            for bit in WireBit.all_of(name, signal.width)
-            if bit not in self._read
-        ]
+        unread: list[str] = []
+        for name, wire in self._circuit.wires.items():
+            is_declared = name in self._live and (not is_anonymous(name) or name in self.values.shared)
+            if is_declared and wire.direction != "output":
+                unread += map(self.values.bits, _missing(name, wire.width, self.values.read.get(name, 0)))
         if unread:
-            bits = ", ".join(self._text(leaf(run)) for run in runs(tuple(unread)))
-            yield f"  wire {self._names.take('unused')} = &{{1'b0, {bits}}};"
+            yield f"  wire {self.values.names.take('unused')} = &{{1'b0, {', '.join(unread)}}};"
 
 
-class _Piece(NamedTuple):
-    """An assignment; with `number`, it is for each of so many elements from `first` on."""
-
-    target: str
-    value: str
-    first: int = 0
-    number: int = 0
-
-
-class _Form(NamedTuple):
-    """The text of an assignment with ``\\0`` in place of each reference, and ``\\1`` between target and value."""
-
-    text: str
-    references: list[_Reference]
-
-
-def _is_next(forms: Sequence[_Form], form: _Form) -> bool:
-    """Whether a form continues others: its wires are the same, with indices that grow by the same number each time."""
-    last = forms[-1]
-    if form.text != last.text or len(form.references) != len(last.references):
-        return False
-    for number, place in enumerate(form.references):
-        before = last.references[number]
-        if place.wire != before.wire or place.last - place.first != before.last - before.first:
-            return False
-        if len(forms) > 1 and place.first - before.first != before.first - forms[-2].references[number].first:
-            return False
-    return True
-
-
-def _for(variable: str, piece: _Piece) -> str:
-    return f"for ({variable} = {piece.first}; {variable} < {piece.first + piece.number}; {variable} = {variable} + 1)"
-
-
-def _reset_first(block: Sequence[Statement]) -> Sequence[Statement]:
-    """A block with its reset in front of the other assignments, which it overrides."""
-    *others, last = block
-    if others and isinstance(last, Switch) and len(last.cases) == 1:
-        [(keys, body)] = last.cases
-        pairs = (pair for each in body if isinstance(each, Assignment) for pair in each.pairs())
-        if {to for to, value in pairs if isinstance(value, str)}.issuperset(targets(block)):
-            return [Switch(last.selector, [(keys, body), ([], others)])]
-    return block
+def _missing(name: str, width: int, mask: int) -> Iterator[Slice]:
+    """The bits of a wire that are not in a mask, in runs."""
+    start = 0
+    while start < width:
+        end = start
+        while end < width and not mask >> end & 1:
+            end += 1
+        if end > start:
+            yield Slice(name, start, end - start)
+        start = end + 1
 
 
 def _range(width: int) -> str:
@@ -490,12 +258,12 @@ def _range(width: int) -> str:
 
 
 def _wrapped(line: str) -> list[str]:
-    if len(line) <= _LINE or line.lstrip().startswith("//"):
+    if len(line) <= LINE or line.lstrip().startswith("//"):
         return line.splitlines()
     indent = line[: len(line) - len(line.lstrip())]
     return textwrap.wrap(
         line.strip(),
-        _LINE,
+        LINE,
         initial_indent=indent,
         subsequent_indent=f"{indent}    ",
         break_long_words=False,

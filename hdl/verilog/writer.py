@@ -3,25 +3,22 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from amaranth.back import rtlil
-from amaranth.hdl import Fragment
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from utf8fpga.hdl.axi_stream import axi_component, axi_signature, reset_name
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import command_words, parameters_of
-from utf8fpga.hdl.verilog.contents import combinational_paths
 from utf8fpga.hdl.verilog.header import header
 from utf8fpga.hdl.verilog.identifiers import check_module_name
-from utf8fpga.hdl.verilog.rtlil import read_rtlil
-from utf8fpga.hdl.verilog.text import Part, modules_text
+from utf8fpga.hdl.verilog.live import combinational_paths
+from utf8fpga.hdl.verilog.modules import circuits_of
+from utf8fpga.hdl.verilog.text import modules_text
 
 _WAIVER = """
 // One file has all modules, so only the top can have the name of the file.
@@ -83,16 +80,9 @@ def axi_rtlil(core: Core, name: str | None = None, *, reset_low: bool = False) -
         name: the name of the top module; default: see `module_name`.
         reset_low: the reset port is ``rst_n``, active low.
     """
-    return _elaborated(core, name or module_name(core), reset_low)[0]
-
-
-def _elaborated(core: Core, name: str, reset_low: bool) -> tuple[str, dict[str, Part]]:
-    """`AxiStreamCore` in RTLIL, and its components by the paths of their instances."""
     made = axi_component(core, reset_low=reset_low)
-    fragment = Fragment.get(made, None)
-    parts, ports = _parts(fragment, name), [port for _, _, port in made.signature.flatten(made)]
-    text = rtlil.convert(fragment, name=name, ports=ports, emit_src=False)
-    return _ELEMENTS.sub("", str(text)), parts
+    text = rtlil.convert(made, name=name or module_name(core), emit_src=False)
+    return _ELEMENTS.sub("", str(text))
 
 
 _ELEMENTS = re.compile(r"^connect \\\S+\] .*\n|^(?:  attribute .*\n)*  wire width \d+ \\\S+\]\n\n", re.MULTILINE)
@@ -119,28 +109,7 @@ def axi_verilog(
         InvalidArgumentError: `name` is not valid, see `check_module_name`; or a symbol has other fields.
     """
     module = WrittenModule.of(core, name, reset_low)
-    circuit, parts = _elaborated(core, module.name, reset_low)
-    modules = read_rtlil(circuit)
-    written = modules_text(modules, tuple(module.ports), parts)
-    comment = header(core, module.name, module.ports, combinational_paths(modules), module.words, module.reset)
-    return comment + _WAIVER + written
-
-
-def _parts(fragment: Fragment, path: str) -> dict[str, Part]:
-    """The components by the paths of their instances, with their docstrings up to the arguments."""
-    found: dict[str, Part] = {}
-    for part, name, _ in fragment.subfragments:
-        found |= _parts(part, f"{path}.{name}")
-    for origin in fragment.origins or ():
-        if isinstance(origin, wiring.Component):
-            text = (inspect.getdoc(origin) or "").replace("`", "")
-            text = re.sub(r"\*(\w[\w ]*)\*", r"\1", text)
-            # Members of streams are ports, whose names have no dots.
-            text = re.sub(r"\b(input|output)\.(\w+)", r"\1_\2", text)
-            doc = re.split(r"\n\s*\n(?:Args|Ports|Raises|Attributes):", text)[0]
-            members = {
-                "__".join(map(str, path)): "input" if member.flow is In else "output"
-                for path, member, _ in origin.signature.flatten(origin)
-            }
-            found[path] = Part(doc, members)
-    return found
+    circuits = circuits_of(axi_component(core, reset_low=reset_low), module.name)
+    paths = combinational_paths(circuits, module.name)
+    comment = header(core, module.name, module.ports, paths, module.words, module.reset)
+    return comment + _WAIVER + modules_text(circuits, module.name)

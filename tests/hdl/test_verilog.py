@@ -9,10 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from amaranth.lib.wiring import Component
 from support.processes import run
 
-from utf8fpga.hdl import axi_verilog, decoder_core
+from utf8fpga.hdl import DecoderParameters, axi_verilog, build, decoder_core
+from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.parameters import OPTIMIZE
+from utf8fpga.hdl.verilog.identifiers import check_module_name
 
 
 @pytest.fixture(scope="module", params=OPTIMIZE)
@@ -24,7 +27,7 @@ def test_plain_identifiers_without_attributes_and_directives(verilog: str) -> No
     modules = re.findall(r"^module (\w+) \($", verilog, re.MULTILINE)
     assert modules[0] == "utf8_decoder"
     assert len(modules) == len(set(modules)) == verilog.count("\nendmodule\n")
-    assert all(name.startswith("utf8_decoder_") for name in modules[1:])
+    assert all(name.startswith("utf8_decoder__") for name in modules[1:])
     for character in ("(*", "`", "\\", "$"):
         assert character not in verilog
 
@@ -57,6 +60,7 @@ NO_IDENTIFIER, KEYWORD = (
 )
 NAMES = {
     **dict.fromkeys(("", "2nd", "a b", "a-b", "naïve", "a;b", "$x"), f"is not a {NO_IDENTIFIER}"),
+    "a__core": "has __, which the names of inner modules have: use single _",
     **dict.fromkeys(("module", "reg", "endmodule"), f"is a keyword of Verilog or SystemVerilog: {KEYWORD}"),
 }
 
@@ -65,3 +69,35 @@ NAMES = {
 def test_a_name_that_is_no_identifier_or_a_keyword_is_rejected(name: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(f'{name!r} {NAMES[name]}')}$"):
         axi_verilog(decoder_core(), name)
+
+
+def test_the_longest_name_is_the_longest_that_verilator_finds() -> None:
+    # https://github.com/verilator/verilator, V3Options.cpp: file names of more than 127 characters are not tried.
+    check_module_name("a" * 127)
+    with pytest.raises(ValueError, match=r"has 128 characters, but Verilator finds names of at most 127$"):
+        check_module_name("a" * 128)
+
+
+def test_cores_with_different_names_have_no_module_in_common() -> None:
+    core = DecoderParameters(lanes=4)
+    one, other = (
+        set(re.findall(r"^module (\w+)", axi_verilog(build(core), name), re.MULTILINE)) for name in ("a", "a_packer")
+    )
+    assert one.isdisjoint(other)
+
+
+def test_the_docs_show_a_part_of_the_text() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "verilog-reference.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(
+        r"For example, a part of the serial decoder with `--optimize area`:\n\n```text\n(.*?)```", page, re.DOTALL
+    )
+    assert shown in axi_verilog(build(DecoderParameters(optimize="area")))
+
+
+@pytest.mark.parametrize("kind", CORES)
+def test_comments_name_no_classes_and_nothing_is_left_of_the_notation_of_python(kind: str) -> None:
+    verilog = axi_verilog(build(CORES[kind]()))
+    comments = "\n".join(re.findall(r"^ *// (.*)$", verilog[verilog.index("\nmodule ") :], re.MULTILINE))
+    classes = {each.__name__ for each in Component.__subclasses__()} - {"Parallel"}
+    assert not {word for word in re.findall(r"\b[A-Z]\w*[a-z]\w*", comments) if word in classes}
+    assert not re.findall(r"`|\b[a-z_]+\.[a-z_]+\b|\b_\w+", comments)

@@ -1,245 +1,390 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The text of modules: equal to the design, with its names and comments, and regular where the design is."""
+"""The Verilog of small random components does what Amaranth's own back end says, and reads as their source does."""
 
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
-from graphlib import TopologicalSorter
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, memory, wiring
-from amaranth.lib.wiring import In, Out
-
-from utf8fpga.formal.netlist import equal_verilog
-from utf8fpga.hdl import (
-    CoreParameters,
-    DecoderParameters,
-    EncoderParameters,
-    ValidatorParameters,
-    axi_verilog,
-    build,
+from amaranth.hdl import (
+    Array,
+    Assert,
+    Cat,
+    ClockDomain,
+    ClockSignal,
+    Const,
+    Instance,
+    Module,
+    Mux,
+    Shape,
+    Signal,
+    Value,
+    signed,
 )
-from utf8fpga.hdl.commented import named
-from utf8fpga.hdl.verilog.rtlil import read_rtlil
-from utf8fpga.hdl.verilog.text import Part, modules_text
+from amaranth.lib import data, enum, memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+from support.lint import requires_linters, warnings_of
+from support.processes import run
+from support.tiers import tiered
 
-Build = Callable[[Module, Signal, Signal], Signal]
-"""Adds logic with two inputs of 8 bits to a module, and returns the output."""
+from utf8fpga.hdl.commented import commented, named
+from utf8fpga.hdl.toolchain import run_yosys
+from utf8fpga.hdl.verilog import values
+from utf8fpga.hdl.verilog.modules import circuits_of
+from utf8fpga.hdl.verilog.text import modules_text
+from utf8fpga.hdl.verilog.writer import _WAIVER
+from utf8fpga.model.exceptions import InvalidArgumentError
 
-
-def conditions(m: Module, a: Signal, b: Signal) -> Signal:
-    state, chosen = Signal(4, name="state", init=3), Signal(4, name="chosen")
-    with m.If(a[0]):
-        m.d.sync += state.eq(b[:4])
-    with m.Elif(a[1]):
-        m.d.sync += state[1:3].eq(a[2:4])
-        with m.If(b[0]):
-            m.d.sync += state[3].eq(0)
-    with m.Else():
-        m.d.sync += state.eq(state + 1)
-    with m.Switch(state):
-        with m.Case(1, 2):
-            m.d.comb += chosen.eq(a[4:])
-        with m.Case("1--0"):
-            m.d.comb += chosen.eq(b[4:])
-        with m.Default():
-            m.d.comb += chosen.eq(~state)
-    return chosen
+requires_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="requires Icarus Verilog (iverilog)")
 
 
-def arithmetic(m: Module, a: Signal, b: Signal) -> Signal:
-    total, result = Signal(9, name="total"), Signal(16, name="result")
-    m.d.comb += total.eq(a + b)
-    low = (a[:4] + b[:3])[1:4]
-    compared = Cat(a < b, a == b, a >= b, (a - b)[8], a.any(), b.all(), (a ^ b).xor())
-    m.d.sync += result.eq(Cat(compared, Mux(total[8], low, (a >> b[:3])[:3]), total[:2]))
-    return result
+def verilog_of(component: wiring.Component, name: str = "top") -> str:
+    return modules_text(circuits_of(component, name), name)
 
 
-def rows(m: Module, a: Signal, b: Signal) -> Signal:
-    m.submodules.rows = stored = memory.Memory(shape=8, depth=4, init=[])
-    write, read = stored.write_port(), stored.read_port(domain="comb")
-    m.d.comb += [write.en.eq(a[7]), write.addr.eq(a[:2]), write.data.eq(b), read.addr.eq(a[2:4])]
-    return read.data
+class Mode(enum.Enum, shape=2):
+    IDLE = 0
+    BUSY = 2
 
 
-def lanes(m: Module, a: Signal, b: Signal) -> Signal:
-    found = [Signal(2, name=f"found_{lane}") for lane in range(4)]
-    for lane, each in enumerate(found):
-        m.d.sync += each.eq(Mux(a[lane], a[2 * lane : 2 * lane + 2], b[2 * lane : 2 * lane + 2] & a[lane].replicate(2)))
-    return named(m, "all_found", Cat(found))
-
-
-def fields(m: Module, a: Signal, b: Signal) -> Signal:
-    layout = data.ArrayLayout(data.StructLayout({"code": 3, "error": 1}), 2)
-    beat = Signal(layout, name="beat")
-    m.d.sync += [beat[0].code.eq(a), beat[0].error.eq(b[0]), beat[1].code.eq(b), beat[1].error.eq(a[7])]
-    return named(m, "result", Cat(beat[1].code, beat[0].error, beat[1].error, beat[0].code))
-
-
-def fields_with_the_same_name(m: Module, a: Signal, b: Signal) -> Signal:
-    layout = data.StructLayout({"code": 3, "error": 1})
-    given, made = Signal(layout, name="item__payload"), Signal(layout, name="item")
-    m.d.comb += [given.code.eq(a), given.error.eq(b[0])]
-    m.d.sync += made.eq(given)
-    return named(m, "result", Cat(made.error, made.code, given.code))
-
-
-def dependent_bits(m: Module, a: Signal, b: Signal) -> Signal:
-    carries = [Signal(name=f"carry_{bit}") for bit in range(4)]
-    for bit, each in enumerate(carries):
-        m.d.comb += each.eq(a[bit] & (carries[bit - 1] | b[bit]) if bit else b[0])
-    return named(m, "result", Cat(carries))
-
-
-def replaced(m: Module, a: Signal, b: Signal) -> Signal:
-    """Bits that have a common condition without which they are those of a constant; others in front and behind."""
-    completed, constant = b[0], 0xD3
-    value = Cat(a[bit] & completed if not constant >> bit & 1 else a[bit] | ~completed for bit in range(8))
-    return named(m, "result", Cat(b[7], value, b[6] & b[5]))
-
-
-def reductions(m: Module, a: Signal, b: Signal) -> Signal:
-    ranges = Cat(
-        a[6] | (a[5] | (a[4] | b[0])),
-        ~a[1] & (~a[2] & (~a[3] & b[1])),
-        a[0] & (a[1] & a[3]),
-        ~(~b[7] | (~b[6] | ~b[5])),
-        (b[0] | a[2]) | ((b[1] | a[1]) & (a[0] | (a[1] | (a[2] | a[3])))),
-    )
-    return named(m, "result", ranges)
+OPERATORS: list[Callable[[Value, Value], Value]] = [
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a * b,
+    lambda a, b: a & b,
+    lambda a, b: a | ~b,
+    lambda a, b: a ^ b,
+    lambda a, b: Cat(a == b, a != b, a < b, a <= b, a > b, a >= b),
+    lambda a, b: a << b[:2],
+    lambda a, b: a >> b[:2],
+    lambda a, b: a >> Const(0, 0),
+    lambda a, b: Cat(a[1:], b).as_signed() >> b[:3],
+    lambda a, b: -a,
+    lambda a, b: Cat(a.any(), a.all(), b.xor(), a.bool(), ~a[0]),
+    lambda a, b: Mux(a[0], a, b),
+    lambda a, b: Mux(a > b, b.as_signed(), a.as_signed()),
+    lambda a, b: Cat(b[0].replicate(3), a)[1:5],
+    lambda a, b: Cat(a, b).bit_select(b[:3], 3),
+    lambda a, b: Cat(a, b).word_select(a[:2], 2),
+    lambda a, b: Array([a, b, ~a])[Cat(a[0], b[0])],
+    lambda a, b: (a & 5) - Const(-2, signed(3)),
+    lambda a, b: (a + b)[1:4],
+]
 
 
 class Inner(wiring.Component):
-    """A component whose ports are parts of its members outside."""
+    """A part with a structure at its ports."""
+
+    layout = data.StructLayout({"code": 3, "lanes": data.ArrayLayout(data.StructLayout({"low": 2, "high": 1}), 2)})
 
     def __init__(self) -> None:
-        super().__init__({"sums": In(data.ArrayLayout(4, 2)), "halves": Out(8), "ready": Out(1)})
+        super().__init__({"given": In(self.layout), "made": Out(self.layout), "unused": Out(2)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.d.comb += [
-            self.ready.eq(self.sums[0] == self.sums[1]),
-            self.halves.eq(Cat(self.sums[1] ^ 5, self.sums[0] ^ 3)),
-        ]
+        m.d.comb += self.unused.eq(self.given.code)
+        m.d.sync += self.made.code.eq(self.given.code + self.given.lanes[0].low)
+        for lane in range(2):
+            m.d.comb += self.made.lanes[lane].low.eq(self.given.lanes[1 - lane].low ^ lane)
+            m.d.sync += self.made.lanes[lane].high.eq(~self.given.lanes[lane].high)
         return m
 
 
-def members(m: Module, a: Signal, b: Signal) -> Signal:
-    m.submodules.inner = inner = Inner()
-    m.d.comb += [inner.sums[0].eq(a[:4] + b[:4]), inner.sums[1].eq(a[4:])]
-    return named(m, "result", Cat(inner.halves[:4], inner.ready, inner.halves[4:]))
+class Anything(wiring.Component):
+    """Random statements about random expressions."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        super().__init__({"a": In(5), "b": In(signed(4)), "c": In(1), **{f"q{number}": Out(8) for number in range(8)}})
+
+    def elaborate(self, platform: object) -> Module:
+        m, random = Module(), self.random
+        self.values: list[Value] = [self.a, self.b, self.c]
+        registers = [
+            Signal(random.choice([3, 8, signed(5)]), name=f"state_{name}", init=random.randrange(4), reset_less=less)
+            for name, less in zip("uvwx", (False, True, False, True), strict=True)
+        ]
+        self.values += registers
+        for name in "klmn":
+            made = Signal(random.choice([Shape(4), Shape(7), signed(6)]), name=f"made_{name}", init=random.randrange(3))
+            self.assign(m, m.d.comb, made, 2)
+            self.values.append(made)
+        self.values += [self.memory(m), self.part(m)]
+        for register in registers:
+            self.assign(m, m.d.sync, register, 3)
+        for number in range(8):
+            output = getattr(self, f"q{number}")
+            (m.d.sync if number % 2 else m.d.comb).__iadd__(output.eq(self.expression(3)))
+        return m
+
+    def expression(self, depth: int) -> Value:
+        if not depth or self.random.random() < 0.1:
+            return self.random.choice(self.values)
+        operands = [self.expression(depth - 1)[:6] for _ in range(2)]
+        if self.random.random() < 0.3:
+            operands = [each.as_signed() for each in operands]
+        return self.random.choice(OPERATORS)(*operands)
+
+    def assign(self, m: Module, domain: Any, target: Signal, depth: int) -> None:
+        """Assignments behind and inside conditions, of which later ones override earlier ones."""
+        for _ in range(self.random.randrange(1, 3)):
+            kind = self.random.randrange(4) if depth else 0
+            if kind == 0:
+                low = self.random.randrange(len(target))
+                part = target if self.random.random() < 0.5 else target[low : low + 3]
+                domain += part.eq(self.expression(2))
+            elif kind < 3:
+                with m.If(Cat(self.c, self.expression(2)).any()):
+                    self.assign(m, domain, target, depth - 1)
+                if kind == 2:
+                    with m.Elif(self.expression(1) > self.a):
+                        self.assign(m, domain, target, depth - 1)
+                    with m.Else():
+                        self.assign(m, domain, target, depth - 1)
+            else:
+                with m.Switch((self.expression(1) ^ self.a)[:3]):
+                    for patterns in self.random.choice([("000", "01-"), (1, 2), ("1--",), (3,)]), (4, 5), ():
+                        with m.Case(*patterns) if patterns else m.Default():
+                            self.assign(m, domain, target, depth - 1)
+
+    def memory(self, m: Module) -> Value:
+        m.submodules.rows = rows = memory.Memory(shape=4, depth=8, init=[self.random.randrange(16) for _ in range(5)])
+        write, late, now = rows.write_port(), rows.read_port(), rows.read_port(domain="comb")
+        m.d.comb += [write.en.eq(self.c), write.addr.eq(self.a), write.data.eq(self.b + self.a)]
+        m.d.comb += [late.addr.eq(self.b), late.en.eq(self.a[0]), now.addr.eq(self.a[1:])]
+        # What a port outputs before it has read a row is not defined.
+        is_read = Signal()
+        m.d.sync += is_read.eq(is_read | late.en)
+        return Cat(Mux(is_read, late.data, 0), now.data)
+
+    def part(self, m: Module) -> Value:
+        m.submodules.inner = inner = Inner()
+        m.d.comb += Value.cast(inner.given).eq(Cat(self.a, self.b))
+        return Value.cast(inner.made)
 
 
-BUILDS = (
-    *(conditions, arithmetic, rows, lanes, fields, fields_with_the_same_name, dependent_bits),
-    *(replaced, reductions, members),
-)
+BENCH = """
+module bench;
+  reg clk = 0, rst = 0, c = 0;
+  reg [4:0] a = 0;
+  reg [3:0] b = 0;
+  wire [63:0] gold_q, gate_q;
+  gold gold_i (.clk(clk), .rst(rst), .a(a), .b(b), .c(c), {gold});
+  gate gate_i (.clk(clk), .rst(rst), .a(a), .b(b), .c(c), {gate});
+  integer cycle;
+  initial begin
+    for (cycle = 0; cycle < 400; cycle = cycle + 1) begin
+      #1 {{a, b, c}} = $random;
+      rst = cycle % 50 > 47;
+      #1 if (gold_q !== gate_q) begin
+        $display("cycle %0d: %h, but %h is right", cycle, gate_q, gold_q);
+        $finish;
+      end
+      clk = 1;
+      #1 clk = 0;
+    end
+    $display("equal");
+    $finish;
+  end
+endmodule
+"""
 
 
-def written(*builds: Build) -> tuple[str, str]:
-    """A module in RTLIL and in Verilog, with a register at each output."""
-    m, a, b = Module(), Signal(8, name="a"), Signal(8, name="b")
-    outputs = []
-    for each in builds:
-        result = each(m, a, b)
-        outputs.append(Signal(len(result), name=f"q_{each.__name__}"))
-        m.d.sync += outputs[-1].eq(result)
-    design = rtlil.convert(m, name="top", ports=[a, b, *outputs], emit_src=False)
-    modules = read_rtlil(design)
-    ports = [name for name, signal in modules["top"].signals.items() if signal.direction]
-    parts = {"top.inner": Part("Inner part.", {"sums": "input", "halves": "output", "ready": "output"})}
-    return design, modules_text(modules, ports, parts)
+@requires_icarus
+@pytest.mark.parametrize("seed", tiered({str(seed): seed for seed in range(40)}, ["0", "1", "2"]))
+def test_random_components_behave_as_those_of_amaranths_back_end(seed: int, tmp_path: Path) -> None:
+    # Yosys 0.70 writes an operand without a sign as one with it, where it is whole a wire that has one.
+    design = rtlil.convert(Anything(seed), name="gold", emit_src=False).replace(" signed \\", " \\")
+    (gold,) = run_yosys("read_rtlil gold.il; proc; write_verilog -noattr gold.v", {"gold.il": design}, "gold.v")
+    outputs = {each: ", ".join(f".q{n}({each}_q[{8 * n} +: 8])" for n in range(8)) for each in ("gold", "gate")}
+    (tmp_path / "bench.v").write_text(BENCH.format(**outputs), encoding="utf-8")
+    (tmp_path / "gold.v").write_bytes(gold)
+    (tmp_path / "gate.v").write_text(verilog_of(Anything(seed), "gate"), encoding="utf-8")
+    files = ["bench.v", "gold.v", "gate.v"]
+    run(["iverilog", "-g2005", "-o", "bench", "-s", "bench", *files], cwd=tmp_path, check=True)
+    done = run(["vvp", "bench"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "equal\n", done.stdout
 
 
-def test_the_text_is_equal_to_the_design() -> None:
-    design, verilog = written(*BUILDS)
-    assert equal_verilog(design, verilog, "top").proved is True
+@requires_icarus
+def test_a_wrong_text_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(values._ARITHMETIC, "$sub", "+")
+    with pytest.raises(AssertionError, match="is right"):
+        test_random_components_behave_as_those_of_amaranths_back_end(0, tmp_path)
 
 
-def test_registers_of_lanes_are_assigned_in_one_loop() -> None:
-    _, verilog = written(lanes)
-    assert "reg [7:0] found;" in verilog
-    assert "found[2*i +: 2] <= a[i] ? a[2*i +: 2] : b[2*i +: 2] & {2{a[i]}};" in verilog
-    assert verilog.count("found[") == 1
+class Reader(wiring.Component):
+    """Statements as engineers write them.
 
+    Latency: `latency` cycles. Nothing waits for `stream.ready`.
 
-def test_ports_are_the_members_of_the_component() -> None:
-    _, verilog = written(members)
-    ports = "\n".join(["input wire [7:0] sums,", "  output wire [7:0] halves,", "  output wire ready", ");"])
-    assert f"// Inner part.\nmodule top_inner (\n  {ports}" in verilog
-    assert "    .sums({a[7:4], a[3:0] + b[3:0]}),\n" in verilog
-
-
-def test_values_of_an_enumeration_are_named_constants() -> None:
-    verilog = axi_verilog(build(DecoderParameters(kind=True)))
-    assert "  localparam [2:0] KIND_NONE = 3'h0;\n" in verilog
-    assert "kind <= completes ? KIND_NONE : " in verilog
-
-
-def test_comments_of_signals_and_modules_are_in_the_text() -> None:
-    verilog = axi_verilog(build(DecoderParameters(optimize="area")))
-    assert "// The unit starts a sequence of several units: C2..F4.\n  wire opens = " in verilog
-    assert "// Code units in, items out, with one U+FFFD per maximal subpart (D93b): the smallest decoder.\n" in verilog
-
-
-def test_the_docs_show_a_part_of_the_text() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "verilog-reference.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(
-        r"For example, a part of the serial decoder with `--optimize area`:\n\n```text\n(.*?)```", page, re.DOTALL
-    )
-    assert shown in axi_verilog(build(DecoderParameters(optimize="area")))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "lines"),
-    [
-        (DecoderParameters(), 200),
-        (DecoderParameters(optimize="area"), 150),
-        pytest.param(DecoderParameters(lanes=2), 1500, marks=pytest.mark.slow),
-        (DecoderParameters(lanes=4, packed=False), 1200),
-        (DecoderParameters(lanes=4), 1600),
-        pytest.param(DecoderParameters(lanes=32, packed=False), 1600, marks=pytest.mark.slow),
-        (EncoderParameters(), 300),
-        pytest.param(ValidatorParameters(lanes=4), 2500, marks=pytest.mark.slow),
-    ],
-    ids=lambda value: getattr(value, "name", None),
-)
-def test_each_wire_has_a_name_none_depends_on_itself_and_the_text_is_short_enough_for_a_review(
-    parameters: CoreParameters, lines: int
-) -> None:
-    verilog = axi_verilog(build(parameters))
-    assert not re.findall(r"\b_\d+_\b|\bsignal\w*\b|\bwires\w*\b|\$\d", verilog)
-    check_circles(verilog)
-    check_ports(verilog)
-    assert len(verilog[verilog.index("\nmodule ") :].strip().splitlines()) <= lines
-
-
-def check_circles(verilog: str) -> None:
-    """Check that the wires of each module can be assigned one after the other, each as a whole.
-
-    Raises:
-        CycleError: they cannot.
+    Args:
+        none: this is not in the text.
     """
-    for module in verilog.split("endmodule"):
-        wires: dict[str, set[str]] = {}
-        for target, value in re.findall(
-            r"^ +(?:assign|wire(?: \[\d+:0\])?) (\w+)[^=;]* = ([^;]+);", module, re.MULTILINE
-        ):
-            wires.setdefault(target, set()).update(re.findall(r"[A-Za-z_]\w*", value))
-        TopologicalSorter(wires).prepare()
+
+    latency = 3
+
+    def __init__(self) -> None:
+        layout = data.StructLayout({"code": 3, "mode": Mode})
+        ports = {"stream": In(stream.Signature(layout)), "lanes": In(16), "enables": In(8), "word": Out(21)}
+        super().__init__(ports | {"mode": Out(Mode), "high": Out(8), "reg": Out(1), "count": Out(4), "low": Out(4)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        item, payload = commented(Signal(4, name="item", reset_less=True), "The item."), self.stream.payload
+        takes = named(m, "takes", self.stream.valid & self.enables[0] & self.enables[1], "A beat arrives.")
+        m.submodules.slice_0, m.submodules.slice_1 = slices = [Half(), Half()]
+        with m.If(takes):
+            m.d.sync += [item.eq(payload.code), self.reg.eq(payload.mode == Mode.BUSY)]
+            with m.Switch(payload.code):
+                with m.Case(1):
+                    m.d.sync += self.count.eq(self.count + 1)
+                with m.Case(2, 3):
+                    m.d.sync += self.count.eq(0)
+        m.d.comb += [slices[0].given.eq(item), slices[1].given.eq(~item)]
+        m.d.comb += self.stream.ready.eq(takes)
+        m.d.comb += self.mode.eq(Mux(self.enables[0], Mode.IDLE, payload.mode))
+        m.d.comb += self.word.eq(Mux(self.enables[2], Const(0xFFFD, 21), self.lanes))
+        m.d.comb += self.high.eq(Cat(self.lanes[2 * n] & self.enables[n] for n in range(8)))
+        m.d.comb += self.low.eq(slices[1].half)
+        return m
 
 
-def check_ports(verilog: str) -> None:
-    """Check that no port has a number for want of a name, or the name of the instance."""
-    for module, header in re.findall(r"^module (\w+) \((.*?)^\);", verilog, re.MULTILINE | re.DOTALL):
-        ports = re.findall(r"^  (?:input|output) (?:wire|reg) (?:\[\d+:0\] )?(\w+)", header, re.MULTILINE)
-        assert len(ports) > 1
-        for port in ports:
-            base = re.sub(r"_\d+$", "", port)
-            assert base == port or (base not in ports and not base.endswith("port")), (module, port)
-            assert port != module.rpartition("_")[2], (module, port)
+class Half(wiring.Component):
+    """Half of it."""
+
+    def __init__(self) -> None:
+        super().__init__({"given": In(4), "half": Out(4), "other": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += [self.half.eq(self.given >> 1), self.other.eq(self.given[0])]
+        return m
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return verilog_of(Reader(), "top")
+
+
+def lines_of(text: str, pattern: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if re.search(pattern, line)]
+
+
+def test_modules_are_the_components_and_ports_the_members_of_their_signatures(text: str) -> None:
+    assert re.findall(r"^module (\w+)", text, re.MULTILINE) == ["top", "top__half"]
+    header = text[text.index("module top ") : text.index(");")]
+    ports = re.findall(r"(input|output) (?:wire|reg) (?:\[\d+:0\] )?(\w+)", header)
+    assert [name for way, name in ports if way == "input"] == [
+        *("clk", "rst", "stream_code", "stream_mode", "stream_valid", "lanes", "enables")
+    ]
+    assert [name for way, name in ports if way == "output"] == [
+        "stream_ready",
+        "word",
+        "mode",
+        "high",
+        "reg_",
+        "count",
+        "low",
+    ]
+
+
+def test_outputs_that_nothing_reads_are_left_out(text: str) -> None:
+    # Of the first half nothing is read, of the second one `other` is not.
+    assert lines_of(text, "top__half|other|slice_0") == ["top__half slice_1 (", "module top__half ("]
+
+
+def test_comments_are_those_of_the_source_with_values_in_the_place_of_names(text: str) -> None:
+    assert text.startswith(
+        "// Statements as engineers write them.\n// Latency: 3 cycles. Nothing waits for stream_ready.\nmodule top (\n"
+    )
+    assert "  // The item.\n  reg [3:0] item;\n" in text
+    assert "  // A beat arrives.\n  wire takes = stream_valid & enables[0] & enables[1];\n" in text
+
+
+def test_registers_with_the_same_condition_are_in_one_process_with_the_switches_of_the_source(text: str) -> None:
+    assert "case (stream_code)\n        3'h1: begin\n" in text
+    assert "        3'h2, 3'h3: begin\n          count <= 4'h0;\n" in text
+    assert lines_of(text, "always") == ["always @(posedge clk) begin"] * 2  # `item` has no reset.
+
+
+def test_constants_with_a_meaning_have_names(text: str) -> None:
+    assert "  localparam [1:0] MODE_IDLE = 2'h0;\n" in text
+    assert "assign mode = enables[0] ? MODE_IDLE : stream_mode;" in text
+    assert "reg_ <= stream_mode == MODE_BUSY;" in text
+    assert "assign word = enables[2] ? REPLACEMENT_CHARACTER : {5'h00, lanes};" in text
+
+
+def test_lanes_are_a_loop(text: str) -> None:
+    assert "for (lane = 0; lane < 8; lane = lane + 1) begin" in text
+    assert "= lanes[2*lane] & enables[lane];" in text
+
+
+@requires_linters
+def test_linters_have_no_warnings(text: str, tmp_path: Path) -> None:
+    assert warnings_of(_WAIVER + text, tmp_path) == []
+
+
+class Unknown(wiring.Component):
+    """What the writer does not know."""
+
+    def __init__(self, statement: Callable[[Module, Any], None]) -> None:
+        self.statement = statement
+        super().__init__({"a": In(4), "b": In(4), "q": Out(4)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        self.statement(m, self)
+        return m
+
+
+def divide(m: Module, top: Any) -> None:
+    m.d.comb += top.q.eq(top.a // top.b)
+
+
+def falling(m: Module, top: Any) -> None:
+    m.domains.late = ClockDomain(clk_edge="neg", local=True)
+    m.d.comb += ClockSignal("late").eq(top.b[0])
+    m.d.late += top.q.eq(top.a)
+
+
+def foreign(m: Module, top: Any) -> None:
+    m.submodules.foreign = Instance("foreign", ("i", "a", top.a), ("o", "q", top.q))
+
+
+def check(m: Module, top: Any) -> None:
+    m.d.comb += [Assert(top.a != top.b), top.q.eq(top.a)]
+
+
+def plain(m: Module, top: Any) -> None:
+    m.submodules.plain = inner = Module()
+    inner.d.comb += top.q.eq(top.a)
+
+
+def inside(m: Module, top: Any) -> None:
+    m.submodules.other = other = Unknown(lambda inner, _: None)
+    other.state = Signal(4)
+    other.statement = lambda inner, _: inner.d.sync.__iadd__(other.state.eq(other.a))
+    m.d.comb += top.q.eq(other.state)
+
+
+UNKNOWN = {
+    divide: "module top: the Verilog writer does not know the cell $divfloor",
+    falling: "module top: the Verilog writer does not know the cell $dff with a falling edge",
+    check: "module top: the Verilog writer does not know the cell $check",
+    foreign: "the Verilog writer does not know foreign, which is not a component",
+    plain: "the Verilog writer does not know plain, which is not a component",
+    inside: "Unknown reads state of Unknown, which is not at a port of it",
+}
+
+
+@pytest.mark.parametrize("statement", UNKNOWN, ids=lambda statement: statement.__name__)
+def test_what_the_writer_does_not_know_is_an_error_that_names_it(statement: Callable[[Module, Any], None]) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"^{re.escape(UNKNOWN[statement])}$"):
+        verilog_of(Unknown(statement))

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The components of a circuit as modules, whose ports are the members of their signatures."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.back import rtlil
+from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, MemoryInstance, ResetSignal, Signal, Value
+from amaranth.hdl._ir import PortDirection  # Private, but `rtlil.convert` takes it.
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.verilog.circuit import Circuit, circuit_of
+from utf8fpga.hdl.verilog.identifiers import SEPARATOR, Names
+from utf8fpga.hdl.verilog.names import own_results
+from utf8fpga.hdl.verilog.rtlil import Slice, read_rtlil
+from utf8fpga.model.exceptions import InvalidArgumentError
+
+
+def circuits_of(component: wiring.Component, name: str) -> dict[str, Circuit]:
+    """The components as modules by their names, each behind those that it has instances of.
+
+    Each is converted by itself, so those that are alike are one module.
+
+    Args:
+        name: the name of the top module.
+
+    Raises:
+        InvalidArgumentError: there is a part that is not a component, one that is read elsewhere than at its ports, or
+            something that the writer does not know.
+    """
+    converter = _Converter(name)
+    fragment = Fragment.get(component, None)
+    converter.convert(fragment, component, name, list(fragment.domains) or ["sync"])
+    converter.check()
+    return converter.circuits
+
+
+class _Converter:
+    """Converts components, each after those inside it.
+
+    Attributes:
+        circuits: those that were converted, by name.
+    """
+
+    def __init__(self, top: str) -> None:
+        self.circuits: dict[str, Circuit] = {}
+        self._top, self._names = top, Names()
+        self._texts: dict[str, str] = {}
+        self._drivers: dict[int, str] = {}
+        """The components by the signals that they assign."""
+        self._others: list[tuple[str, Signal]] = []
+        """The signals of others that components read, with the names of these."""
+
+    def convert(self, fragment: Fragment, component: wiring.Component, name: str, domains: Sequence[str]) -> str:
+        """Convert a component.
+
+        Args:
+            name: the name of the module, unless there is an equal one already.
+            domains: the clock domains that it may use. Those that it does not define are ports.
+
+        Returns:
+            The name of the module.
+        """
+        outer = {prefix: domain for prefix, domain in _prefixes(domains).items() if domain not in fragment.domains}
+        inner_domains = list(dict.fromkeys([*domains, *fragment.domains]))
+        ports: dict[str, Any] = {}
+        for prefix, domain in outer.items():
+            made = ClockDomain(domain)
+            made.clk, made.rst = Signal(name=f"{prefix}clk"), Signal(name=f"{prefix}rst")
+            fragment.add_domains(made)
+            ports |= {signal.name: (signal, PortDirection.Input) for signal in (made.clk, made.rst)}
+        ports |= {name: (value, _WAYS[member.flow]) for name, member, value in members(component)}
+        visible = [value for value, _ in ports.values()]
+        names = [(signal, signal.name) for signal in visible]
+        for at, (inner, instance, place) in enumerate(fragment.subfragments):
+            if not isinstance(inner, MemoryInstance):
+                stub = self._instance(inner, str(instance), inner_domains)
+                fragment.subfragments[at] = (stub, instance, place)
+                for port, (value, _) in stub.ports.items():
+                    if isinstance(value, Signal):
+                        visible.append(value)
+                        names.append((value, value.name))
+                        value.name = f"{instance}__{port}"
+        design = fragment.prepare(ports, hierarchy=(self._top,))
+        text, _ = rtlil.convert_fragment(design, name=self._top, emit_src=False)
+        for signal, own_name in names:
+            signal.name = own_name
+        self._note(design.fragment, component, visible)
+        return self._module(text, component, name)
+
+    def _note(self, fragment: Fragment, component: wiring.Component, visible: Sequence[Signal]) -> None:
+        """Note what a component assigns, and what it reads that neither it nor one inside it has at a port."""
+        name = type(component).__name__
+        statements = [each for part in fragment.statements.values() for each in part]
+        driven = {id(signal) for each in statements for signal in each._lhs_signals()}
+        ports = {id(signal) for signal in visible}
+        self._drivers |= dict.fromkeys(driven, name)
+        for signal in (signal for each in statements for signal in each._rhs_signals()):
+            if id(signal) not in driven | ports:
+                self._others.append((name, signal))
+
+    def check(self) -> None:
+        """Check that components read signals of others at ports only.
+
+        Raises:
+            InvalidArgumentError: one does not.
+        """
+        for name, signal in self._others:
+            if other := self._drivers.get(id(signal)):
+                raise InvalidArgumentError(f"{name} reads {signal.name} of {other}, which is not at a port of it")
+
+    def _instance(self, inner: Fragment, name: str, domains: Sequence[str]) -> Instance:
+        """An instance in place of a component."""
+        component = next((each for each in inner.origins or () if isinstance(each, wiring.Component)), None)
+        if component is None:
+            raise InvalidArgumentError(f"the Verilog writer does not know {name}, which is not a component")
+        ports: list[tuple[str, str, Any]] = []
+        for prefix, domain in _prefixes(domains).items():
+            if domain not in inner.domains:
+                ports.append(("i", f"{prefix}clk", ClockSignal(domain)))
+                ports.append(("i", f"{prefix}rst", ResetSignal(domain)))
+        ports += [("i" if member.flow is In else "o", port, value) for port, member, value in members(component)]
+        module = self.convert(inner, component, f"{self._top}{SEPARATOR}{_words(type(component).__name__)}", domains)
+        return Instance(module, *ports)
+
+    def _module(self, text: str, component: wiring.Component, name: str) -> str:
+        if text not in self._texts:
+            module, *others = read_rtlil(text)
+            module.name = self._texts[text] = self._names.take(name)
+            if others:
+                raise InvalidArgumentError(f"module {module.name}: {others[0].name} is not a component")
+            circuit = circuit_of(module, self.circuits, documentation(component))
+            own_results(circuit)
+            _order_ports(circuit, [port for port, _, _ in members(component)])
+            self.circuits[module.name] = circuit
+        return self._texts[text]
+
+
+def _order_ports(circuit: Circuit, names: Sequence[str]) -> None:
+    """Put the ports in the order of the members, behind clock and reset."""
+    ports = [
+        part.wire
+        for name in names
+        for part in circuit.fields.get(name, (Slice(name, 0, 1),))
+        if isinstance(part, Slice)
+    ]
+    others = [name for name, wire in circuit.wires.items() if wire.direction and name not in ports]
+    circuit.wires = {name: circuit.wires[name] for name in dict.fromkeys([*others, *ports, *circuit.wires])}
+
+
+_WAYS = {In: PortDirection.Input, Out: PortDirection.Output}
+
+
+def _prefixes(domains: Sequence[str]) -> dict[str, str]:
+    """The domains by what the names of their clock and reset begin with, nothing if it is the only one."""
+    return {"" if len(domains) == 1 else f"{domain}_": domain for domain in domains}
+
+
+def members(component: wiring.Component) -> list[tuple[str, wiring.Member, Value]]:
+    """The names of the ports of a component, the members that they are, and their values; constants are no ports."""
+    found = []
+    for path, member, port in component.signature.flatten(component):
+        value = Value.cast(port)
+        if isinstance(value, Signal) and len(value):
+            found.append(("__".join(map(str, path)), member, value))
+    return found
+
+
+def _words(name: str) -> str:
+    """The words of the name of a class.
+
+    >>> _words("AxiStreamCore")
+    'axi_stream_core'
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def documentation(component: wiring.Component) -> str:
+    """What a component does, from its docstring up to the arguments, in the words of the Verilog."""
+    text = re.split(r"\n\s*\n(?:Args|Ports|Raises|Attributes):", inspect.getdoc(component) or "")[0]
+
+    def spoken(match: re.Match[str]) -> str:
+        """The value of a name that has one, the module of a class, or a port of a stream, whose name has no dot."""
+        name = match[1]
+        value = getattr(component, name, None)
+        if isinstance(value, int | str):
+            return str(value)
+        return _words(name) if re.fullmatch(r"([A-Z]+[a-z0-9]+)+", name) else name.replace(".", "_")
+
+    return re.sub(r"\*(\w[\w ]*)\*", r"\1", re.sub("`+([^`]+)`+", spoken, text))
