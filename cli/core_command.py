@@ -14,10 +14,10 @@ from typing import Any
 import click
 
 from utf8fpga.cli.command import Command
+from utf8fpga.cli.jobs import job_executor
 from utf8fpga.cli.options import SCHEDULER, TABLES, Number, one_of
 from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl import CORES, CoreParameters, Option
-from utf8fpga.hdl.jobs import job_executor
 from utf8fpga.hdl.parameters import option_word
 from utf8fpga.model.encodings import encoding_word
 from utf8fpga.model.exceptions import did_you_mean

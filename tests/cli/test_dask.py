@@ -32,7 +32,7 @@ def test_a_command_prints_the_same_as_without_a_cluster(command: list[str], clus
 @pytest.mark.parametrize("command", ["bench --device hx8k --lanes 1", "prove serial-area", "simulate --soak 1kB"])
 def test_unreachable_cluster(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="requires the extra 'dask'")
-    monkeypatch.setattr("utf8fpga.hdl.jobs.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("utf8fpga.cli.jobs.CONNECT_SECONDS", 0.2)
     monkeypatch.chdir(tmp_path)
     with socket.socket() as used:
         used.bind(("127.0.0.1", 0))  # So that no other process listens on this port.

@@ -30,5 +30,5 @@ def local_cluster() -> Iterator[str]:
 def cluster() -> Iterator[str]:
     """The address of the scheduler of a cluster."""
     with local_cluster() as address, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("utf8fpga.hdl.jobs.CONNECT_SECONDS", LIMIT_SECONDS)
+        patch.setattr("utf8fpga.cli.jobs.CONNECT_SECONDS", LIMIT_SECONDS)
         yield address

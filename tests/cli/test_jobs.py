@@ -17,7 +17,7 @@ from support.calls import call_or_use_tool, fail, meet, say, where
 from support.processes import LIMIT_SECONDS, is_running, started, wait_until
 from support.tiers import tiered
 
-from utf8fpga.hdl.jobs import job_executor
+from utf8fpga.cli.jobs import job_executor
 from utf8fpga.hdl.toolchain import ToolError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows has other signals and no process groups")
