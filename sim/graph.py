@@ -30,7 +30,6 @@ _SCRIPT = """
 hierarchy -top top
 proc -noopt
 flatten
-setundef -zero -undriven
 delete t:$scopeinfo
 opt_expr
 opt_merge
@@ -38,6 +37,7 @@ opt_clean
 memory_collect
 memory_nordff
 memory_narrow
+setundef -zero -undriven
 setundef -zero -init
 rename -enumerate -pattern memory_% t:$mem_v2
 tee -q -o memories.il dump t:$mem_v2
@@ -55,7 +55,8 @@ opt_clean
 write_aiger -zinit -symbols top.aig
 """
 """The commands for Yosys that write a circuit as AIGER. Its memories become ports; `memories.il` has their sizes and
-contents. Registers without an initial value start at 0, as do undriven nets."""
+contents. Registers without an initial value start at 0, and undriven nets are 0, which
+Yosys must not set before it has collected the memories."""
 
 CELLS = {
     # Reading its single-port RAM, unless it is used, would take a minute.
