@@ -5,8 +5,9 @@ Every text of one and two bytes, texts of three and four bytes from the bounds o
 the named vectors, random texts and every code point are run from the state after a reset. Each belongs to the cause of
 its first ill-formed item, or, if it contains a shorter text for which the core differs, to the cause of that text. Then
 follow pairs of texts, and texts with pauses, of those that are correct alone and without pauses: a difference is then
-due to the text before, or to the pauses. The marks of the ends of texts are judged separately, in runs whose words are
-correct. Ill-formed texts that are accepted are listed, whatever the cause with which they count.
+due to the text before, or to the pauses. Last
+follow long texts, and many texts without a reset between them. The marks of the ends of texts are judged separately, in
+runs whose words are correct. Ill-formed texts that are accepted are listed, whatever the cause with which they count.
 """
 
 from __future__ import annotations
@@ -26,11 +27,14 @@ from utf8fpga.model import DFA, TABLE_3_7, ErrorKind, IncrementalDecoder, Item, 
 from utf8fpga.model.errors import representatives
 from utf8fpga.model.vectors import vectors
 from utf8fpga.sim.foreign import ForeignSimulation, Outcome
+from utf8fpga.sim.graph import RUNS
 from utf8fpga.sim.judgement import Output, Run
 from utf8fpga.sim.report import (
     BACK_TO_BACK,
     EMPTY,
     ENDS,
+    LONG,
+    MANY,
     RESYNCHRONISATION,
     Accepted,
     Defect,
@@ -45,10 +49,16 @@ from utf8fpga.sim.stimulus import boundary_sequences
 _BLOCK = 1024
 """Code points of one text where every code point is tried."""
 
-_LONG = 1024
+_MEASURED = 1024
 """Bytes of a text whose throughput is measured, at least."""
 
 _RANDOM_TEXTS = 4096
+
+_LONG_RUNS, _LONG_PIECES = 16, 5000
+"""Long texts, and the short ones of which each consists, which have about 10,000 bytes."""
+
+_MANY_TEXTS = 1000
+"""Texts of each run of many."""
 
 _COMPLETE = 2
 """All texts of at most so many bytes are run."""
@@ -99,7 +109,7 @@ def _pauses(ports: CheckedPorts) -> str:
 def row_names(ports: CheckedPorts) -> list[str]:
     """The causes of the rows of a report, in order, of a core with these ports."""
     causes = [EMPTY, *map(well_formed, range(1, TABLE_3_7.longest + 1)), *ErrorKind.__members__]
-    return [*causes, RESYNCHRONISATION, ENDS, BACK_TO_BACK, _pauses(ports)]
+    return [*causes, RESYNCHRONISATION, ENDS, BACK_TO_BACK, _pauses(ports), LONG, MANY]
 
 
 def _of_golden(text: bytes, practice: Practice, final: bool) -> tuple[Item, ...]:
@@ -186,6 +196,18 @@ def _block_bytes() -> list[bytes]:
     return ["".join(map(chr, points)).encode() for _, points in _blocks()]
 
 
+_TextsOf = Callable[[list[bytes]], tuple[bytes, ...]]
+"""A function that makes the texts of a run from pieces."""
+
+
+def _first(pieces: list[bytes], count: int) -> list[bytes]:
+    return pieces[:count]
+
+
+def _last(pieces: list[bytes], count: int) -> list[bytes]:
+    return pieces[len(pieces) - count :]
+
+
 class _Tally:
     """The rows of a report while it is made."""
 
@@ -269,7 +291,8 @@ class _Check:
         self._patterns = [(given, taken) for given, taken in _PAUSES if core.ports.has_back_pressure or "1" in given]
 
     def report(self) -> Report:
-        steps = (self._run_texts, self._run_code_points, self._run_pairs, self._run_pauses)
+        short = self._run_texts, self._run_code_points, self._run_pairs, self._run_pauses
+        steps = *short, self._run_long, self._run_many
         for number, step in enumerate(steps, 1):
             step()
             self._on_step(number)
@@ -432,6 +455,67 @@ class _Check:
         for pattern in self._patterns:
             self._compare(self._pauses, runs, pattern)
 
+    def _pieces(self, runs: int, count: int) -> list[list[bytes]]:
+        """For each run so many texts that are correct alone; well-formed ones unless all others are, too."""
+        texts = sorted(text for text in self._correct if text)
+        if any(self._tally.findings()):
+            texts = [text for text in texts if not _text(text, self._practice, True).is_ill_formed]
+        draw = random.Random(2)
+        return [draw.choices(texts, k=count) for _ in range(runs)] if texts else []
+
+    def _run_long(self) -> None:
+        """Texts of many bytes."""
+        self._tally.skip(LONG, "no text for it is correct alone")
+        self._run_pieces(LONG, self._pieces(_LONG_RUNS, _LONG_PIECES), lambda pieces: (b"".join(pieces),))
+
+    def _run_many(self) -> None:
+        """Many texts without a reset between them."""
+        if self._final:
+            self._tally.skip(MANY, "no text for it is correct alone")
+            self._run_pieces(MANY, self._pieces(RUNS, _MANY_TEXTS), tuple)
+        else:
+            self._tally.skip(MANY, "a text ends with a reset only")
+
+    def _run_pieces(self, cause: str, runs: Sequence[list[bytes]], texts_of: _TextsOf) -> None:
+        """Run texts that are made of pieces, and shorten the first run that differs."""
+        differing = []
+        for pieces, run in zip(runs, self._judged([texts_of(pieces) for pieces in runs]), strict=True):
+            is_correct = self._tally.judge(run)
+            self._tally.add(cause, None if is_correct else run)
+            if not is_correct:
+                differing.append(pieces)
+        if differing:
+            least = self._fewest(differing[0], texts_of)
+            self._tally.prefer(cause, least)
+            whole = _text(least.texts[0], self._practice, True).cause
+            otherwise = Defect.LEAKS if cause == MANY else self._output.defect(least, whole)
+            self._tally.note(self._output.defect_by_reason(least.outcome, otherwise), least)
+
+    def _judged(self, runs: Sequence[tuple[bytes, ...]]) -> list[Run]:
+        """Runs of texts, with what is expected."""
+        found = []
+        for texts, outcome in zip(runs, self._run(runs), strict=True):
+            found.append(self._output.run(texts, [self._words(text) for text in texts], outcome))
+        return found
+
+    def _words(self, text: bytes) -> array[int]:
+        known = self._correct.get(text)
+        return self._output.words(_of_golden(text, self._practice, self._final)) if known is None else known
+
+    def _fewest(self, pieces: list[bytes], texts_of: _TextsOf) -> Run:
+        """The run of the fewest pieces that still differs: without those behind them, then without those before."""
+        for part in (_first, _last):
+            correct, differing = 0, len(pieces)
+            while differing - correct > 1:
+                counts = sorted({correct + (differing - correct) * n // RUNS for n in range(1, RUNS)} - {correct})
+                runs = self._judged([texts_of(part(pieces, count)) for count in counts])
+                is_correct = [self._output.judge(run)[0] for run in runs] + [False]
+                place = is_correct.index(False)
+                correct, differing = ([correct, *counts][place], [*counts, differing][place])
+            pieces = part(pieces, differing)
+        (run,) = self._judged([texts_of(pieces)])
+        return run
+
     def _expected(self, texts: Sequence[bytes], outcome: Outcome, pauses: tuple[str, str] = ("0", "0")) -> Run:
         """A run of texts that are correct alone."""
         return self._output.run(texts, [self._correct[text] for text in texts], outcome, pauses)
@@ -453,7 +537,7 @@ class _Check:
             inputs.setdefault(each.cause, each.text)
         # A sequence that the next one breaks, over and over.
         inputs[f"{ErrorKind.TRUNCATED.name} by a first byte"] = bytes(next(representatives(TABLE_3_7))[0])
-        runs = [(text * -(-_LONG // len(text)),) for text in inputs.values()]
+        runs = [(text * -(-_MEASURED // len(text)),) for text in inputs.values()]
         measured = [
             Throughput(cause, text, round(outcome.cycles / len(texts[0]), 3))
             for (cause, text), texts, outcome in zip(inputs.items(), runs, self._run(runs), strict=True)
@@ -463,7 +547,7 @@ class _Check:
         return min(measured, key=by_cycles, default=None), max(measured, key=by_cycles, default=None)
 
 
-STEPS = 5
+STEPS = 7
 """The steps of which `check_foreign_core` reports the completion."""
 
 

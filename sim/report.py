@@ -13,6 +13,7 @@ from utf8fpga.model.render import counted
 
 EMPTY = "empty text"
 RESYNCHRONISATION, ENDS, BACK_TO_BACK = "resynchronisation", "ends of texts", "back-to-back texts"
+LONG, MANY = "long texts", "many texts"
 
 
 def well_formed(length: int) -> str:

@@ -23,6 +23,7 @@ from utf8fpga.model import ErrorKind, Practice
 from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.causes import check_foreign_core
 from utf8fpga.sim.foreign import ForeignSimulation
+from utf8fpga.sim.report import Defect
 
 pytestmark = requires_graph
 
@@ -145,6 +146,35 @@ def test_fault_is_found_for_its_cause(
     assert [row.cause for row in report.failed] == causes
     found = report.failed[0].shortest
     assert found.input == shortest
+
+
+COUNTED = {
+    "reg [7:0] low, high;": "reg [7:0] low, high; reg [12:0] bytes; reg [3:0] texts;",
+    "{valid, left} <= 0;": "{valid, left, bytes, texts} <= 0;",
+    "left <= last ? 0 : more;": "left <= last ? 0 : more; bytes <= last ? 0 : bytes + 1; texts <= texts + last;",
+}
+"""The core `strobe` with the numbers of bytes in the text and of texts since the reset."""
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_item_lost_in_a_long_text_is_found(tmp_path: Path) -> None:
+    change = {"full || ends, breaks": "(full || ends) && bytes != 5000, breaks"}
+    report = check_foreign_core(variant_of(tmp_path, "strobe", COUNTED | change))
+    assert [row.cause for row in report.failed] == ["long texts"]
+    (found,) = report.defects
+    assert found.defect in (Defect.ITEMS, Defect.MARKS)
+    # The item that is lost ends at the byte with the offset 5000, or a little later in another text.
+    assert 5001 <= len(found.shortest.texts[0]) <= 5012
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_wrong_word_in_the_tenth_text_after_a_reset_is_found(tmp_path: Path) -> None:
+    change = {"full && !wrong ? value": "full && !wrong ? value ^ (texts == 9)"}
+    report = check_foreign_core(variant_of(tmp_path, "strobe", COUNTED | change))
+    assert [row.cause for row in report.failed] == ["many texts"]
+    (found,) = report.defects
+    assert found.defect is Defect.LEAKS
+    assert len(found.shortest.texts) == 10
 
 
 # By the bytes of each cause; a text that contains another accepted one is not listed.
