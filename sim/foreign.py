@@ -58,6 +58,7 @@ class ForeignSimulation:
         self.core = core
         self._model = CoreGraph(core, core.entry)
         session = Session(self._model, RUNS, quiet=_QUIET)
+        self._wait = self._cycles_until_ready(session)
         self._reset(session)
         self._after_reset: State = session.state
 
@@ -104,11 +105,13 @@ class ForeignSimulation:
     def _reset(self, session: Session) -> None:
         """Assert the reset, until the core accepts input."""
         session.reset(_RESET_CYCLES)
-        if self.core.ports.protocol == "axi-stream":
-            for _ in range(PATIENCE):
-                (ready,) = session.idle(["in_ready"]).values()
-                if ready[0, 0] == session.state.active:
-                    break
+        session.idle(self._wait)
+
+    def _cycles_until_ready(self, session: Session) -> int:
+        """The cycles after a reset until the core accepts input; 0 if that depends on the input."""
+        session.reset(_RESET_CYCLES)
+        is_ready = session.idle(PATIENCE) != 0
+        return int(is_ready.argmax()) + 1 if self.core.ports.protocol == "axi-stream" and is_ready.any() else 0
 
     def _send(self, session: Session, runs: Sequence[Sequence[bytes]], found: Sequence[Outcome]) -> None:
         """Send texts until the output of all runs is quiet, and add what is received."""

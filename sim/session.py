@@ -242,9 +242,9 @@ class Session:
         graph.set(self.state, "rst", 0)
         self.begin(self.state)
 
-    def idle(self, outputs: Sequence[str]) -> dict[str, Words]:
-        """The values of outputs in a cycle without input in which the output is ready."""
-        return self._model.graph.step(self.state, self._idle(1), outputs)
+    def idle(self, cycles: int) -> Words:
+        """Simulate cycles without input in which the output is ready; the runs that accept input in each of them."""
+        return self._model.graph.step(self.state, self._idle(cycles), ["in_ready"])["in_ready"][:, 0]
 
     def _idle(self, cycles: int) -> dict[str, Words]:
         nothing = np.zeros((cycles, 1), np.uint64)
