@@ -21,6 +21,11 @@ def commented(signal: Signal, comment: str) -> Signal:
     return signal
 
 
+def register(name: str, comment: str = "", bits: int = 1, *, init: int | None = None) -> Signal:
+    """A register with a comment, which a reset sets to `init`; by default a reset has no effect on it."""
+    return commented(Signal(bits, name=name, init=init or 0, reset_less=init is None), comment)
+
+
 def named(m: Module, name: str, value: Value, comment: str = "") -> Signal:
     """A signal with a value: it gives an expression of a module a name and a comment."""
     signal = Signal(len(value), name=name)

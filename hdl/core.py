@@ -13,7 +13,7 @@ from amaranth.lib.wiring import Signature
 from utf8fpga.hdl.parameters import CoreParameters
 from utf8fpga.model import EncodingTable
 from utf8fpga.model.encodings import Encoding
-from utf8fpga.model.golden import BulkGolden, Golden
+from utf8fpga.model.golden import Golden
 from utf8fpga.model.render import counted
 
 
@@ -116,16 +116,6 @@ class CoreEntry(Generic[P]):
     def golden(self) -> Golden:
         """A new golden function, at the beginning of a packet."""
         raise NotImplementedError
-
-    def bulk_golden(self) -> BulkGolden | None:
-        """A fast golden function for bytes as input; None: there is none.
-
-        Its columns are the fields of the output symbols, `value` for symbols that are not structures.
-
-        Raises:
-            ModuleNotFoundError: NumPy is not installed.
-        """
-        return None
 
     def comparable(self, symbol: Any) -> Any:
         """The observed symbol for a symbol."""

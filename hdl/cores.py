@@ -38,14 +38,13 @@ from utf8fpga.model import (
     ErrorKind,
     IncrementalDecoder,
     InvalidArgumentError,
-    TableError,
     ValidatorReport,
     encode,
     spell,
 )
 from utf8fpga.model.encoder import GoldenEncoder, GoldenTranscoder
 from utf8fpga.model.encodings import Encoding, encoding_named
-from utf8fpga.model.golden import BulkGolden, Golden
+from utf8fpga.model.golden import Golden
 from utf8fpga.model.remover import GoldenRemover
 from utf8fpga.model.render import counted
 from utf8fpga.model.sanitizer import QUESTION_MARK, GoldenSanitizer
@@ -82,14 +81,6 @@ class DecoderEntry(CoreEntry[DecoderParameters]):
 
     def golden(self) -> Golden:
         return IncrementalDecoder(table=self.parameters.table)
-
-    def bulk_golden(self) -> BulkGolden | None:
-        from utf8fpga.model.packets import PacketDecoder  # It requires NumPy.
-
-        try:
-            return PacketDecoder(self.parameters.table, causes=self.parameters.kind)
-        except TableError:  # It is for tables of bytes.
-            return None
 
     def comparable(self, symbol: Any) -> Word:
         return Word(symbol.code_point, symbol.error if self.parameters.kind else symbol.error is not None)
@@ -333,11 +324,7 @@ def parameters_of(circuit: object) -> CoreParameters:
     return found
 
 
-def is_default(kind: type[CoreParameters]) -> bool:
-    """Whether a command line without the name of a core selects this kind."""
-    return kind is next(iter(ENTRIES))
-
-
 def command_words(parameters: CoreParameters) -> list[str]:
     """The words of a command line that select a core: its name, unless it is the default, and its options."""
-    return [*([] if is_default(type(parameters)) else [parameters.core]), *parameters.arguments()]
+    is_default = type(parameters) is next(iter(ENTRIES))
+    return [*([] if is_default else [parameters.core]), *parameters.arguments()]

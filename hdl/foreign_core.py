@@ -19,7 +19,6 @@ from utf8fpga.hdl.foreign import CoreError, ForeignModule, read_module
 from utf8fpga.hdl.foreign_ports import FORMS, OWN_PORTS, CheckedPorts
 from utf8fpga.hdl.parameters import DecoderParameters, TranscoderParameters
 from utf8fpga.model import TABLE_3_7, IncrementalDecoder, Practice
-from utf8fpga.model.golden import BulkGolden
 
 PATIENCE = 2048
 """Cycles after which a byte that is not accepted, or an output without end, is an error."""
@@ -41,10 +40,6 @@ class _PracticeEntry(DecoderEntry):
     def golden(self) -> IncrementalDecoder:
         """The golden decoder of the practice."""
         return IncrementalDecoder(self.practice)
-
-    def bulk_golden(self) -> BulkGolden | None:
-        """A decoder of many packets at once, for maximal subparts."""
-        return super().bulk_golden() if self.practice is Practice.MAXIMAL_SUBPARTS else None
 
 
 class ForeignCore(wiring.Component):

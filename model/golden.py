@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 
@@ -43,31 +43,3 @@ class FiniteGolden(Golden, Protocol):
 
     def setstate(self, state: Any) -> None:
         """Continue from a state that `getstate` returned."""
-
-
-class BulkSymbols(NamedTuple):
-    """Output symbols of many packets, as NumPy arrays.
-
-    Attributes:
-        columns: by name of a field of an output symbol its values.
-        ends: for each packet that ended, the number of symbols before its end, counted in these columns.
-        pending: the number of input symbols, the last ones, whose output symbols are left to the next call.
-    """
-
-    columns: Mapping[str, Any]
-    ends: Any
-    pending: int
-
-
-class BulkGolden(Protocol):
-    """A fast golden function, for many packets at once.
-
-    It begins each call as at the beginning of a packet, with the `pending` symbols of the call before.
-    """
-
-    def process(self, symbols: bytes, ends: Sequence[int]) -> BulkSymbols:
-        """The output symbols of the next input symbols, and of the pending ones before them.
-
-        Args:
-            ends: for each packet that ends here, the number of these symbols before its end, ascending.
-        """

@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 
 from utf8fpga.hdl.beats import is_effective, stage_ports
-from utf8fpga.hdl.commented import commented, named
+from utf8fpga.hdl.commented import commented, named, register
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.pipeline import loaded
@@ -74,16 +74,12 @@ class SerialAreaDecoder(SerialDecoder):
     def elaborate(self, platform: object) -> Module:
         m, control, source, output = Module(), self.control, self.input, self.output
         unit, keep, last = source.payload.symbols[0], source.payload.keep, source.payload.last
-        occupied = commented(Signal(name="occupied"), "The slot holds an item, or the error of an open sequence.")
+        occupied = register("occupied", "The slot holds an item, or the error of an open sequence.", init=0)
         remaining = _remaining(control)
-        restricts = commented(Signal(name="restricts", reset_less=True), control.comments["restricts"])
+        restricts = register("restricts", control.comments["restricts"])
         bits = control.code_point_bits - (control.trail_bits if self.replacement else 0)
-        gathered = commented(
-            Signal(bits, name="gathered", reset_less=True), "The payload bits of the open sequence so far."
-        )
-        error = Signal(reset_less=True)
-        slot_keep = Signal(reset_less=True)
-        slot_last = Signal(reset_less=True)
+        gathered = register("gathered", "The payload bits of the open sequence so far.", bits)
+        error, slot_keep, slot_last = register("error"), register("slot_keep"), register("slot_last")
         is_open = remaining[0]
         context = control.context(unit, remaining, restricts, gathered)
         is_trail = named(m, "is_trail", control.is_trail(unit), control.comments["trail"])
@@ -150,7 +146,7 @@ class SerialAreaDecoder(SerialDecoder):
         if not self.replacement:
             return gathered
         control, unit = self.control, self.input.payload.symbols[0]
-        code_point = Signal(control.code_point_bits, reset_less=True)
+        code_point = register("code_point", bits=control.code_point_bits)
         shifts = control.shifts(leads=False)(unit)
         whole = Cat(control.accumulate(gathered, unit, shifts, leads=False))
         with m.If(loads):
@@ -197,15 +193,12 @@ class SerialSpeedDecoder(SerialDecoder):
 
     def elaborate(self, platform: object) -> Module:
         m, control, output = Module(), self.control, self.output
-        # Two registers have the same contents, one inverted. So there is one look-up table, not two, between registers
-        # and each enable.
-        full = commented(Signal(name="full"), "An item is at the output.")
-        empty = commented(
-            Signal(name="empty", init=1), "No item is at the output: the inverse of the register of m_axis_tvalid."
-        )
-        moves = named(m, "moves", output.ready | empty, "The output is free, or becomes free: all stages may move.")
-        free = named(m, "free", output.ready | ~full, "The same.")
-        occupied = commented(Signal(name="occupied"), "The slot holds an item, or the error of an open sequence.")
+        # Duplicate registers, one inverted: so there is one look-up table, not two, between registers and each enable.
+        full = register("full", "An item is at the output.", init=0)
+        empty = register("empty", "No item is at the output.", init=1)
+        moves = named(m, "moves", output.ready | empty, "The output is empty, or its item is transferred.")
+        free = named(m, "free", output.ready | ~full, "The same, from the duplicate register.")
+        occupied = register("occupied", "The slot holds an item, or the error of an open sequence.", init=0)
         remaining = _remaining(control)
         is_open = remaining[0]
 
@@ -234,23 +227,20 @@ class SerialSpeedDecoder(SerialDecoder):
         control, beat = self.control, self.input.payload
         given = beat.symbols[0]
         unit = _Unit(
-            unit=Signal(self.table.unit_width, name="unit", reset_less=True),
-            valid=commented(Signal(name="unit_valid"), "A beat waits in front of the slot."),
-            keep=Signal(name="unit_keep", reset_less=True),
-            last=Signal(name="unit_last", reset_less=True),
-            continues=commented(
-                Signal(name="unit_continues", reset_less=True),
-                f"If a sequence is open, the unit continues it. {control.comments['allowed']}",
+            unit=register("unit", bits=self.table.unit_width),
+            valid=register("unit_valid", "A beat waits in front of the slot.", init=0),
+            keep=register("unit_keep"),
+            last=register("unit_last"),
+            continues=register(
+                "unit_continues", f"If a sequence is open, the unit continues it. {control.comments['allowed']}"
             ),
-            opens=commented(Signal(name="unit_opens", reset_less=True), control.comments["opens"]),
-            restricts=commented(Signal(name="unit_restricts", reset_less=True), control.comments["restricts"]),
-            shifts=commented(Signal(name="unit_shifts", reset_less=True), control.comments["trail"]),
+            opens=register("unit_opens", control.comments["opens"]),
+            restricts=register("unit_restricts", control.comments["restricts"]),
+            shifts=register("unit_shifts", control.comments["trail"]),
         )
         arrives = is_effective(self.input)
         takes = named(m, "takes", self.input.valid & beat.keep & free, "A unit is accepted.")
-        follows = commented(
-            Signal(name="follows"), "There was a unit since the reset: the next one may continue a sequence."
-        )
+        follows = register("follows", "There was a unit since the reset, which the next one may follow.", init=0)
         allowed = control.allows_next(given, unit.restricts, unit.unit)
         m.d.sync += [
             follows.eq(follows | arrives),
@@ -273,10 +263,8 @@ class SerialSpeedDecoder(SerialDecoder):
     def _hold_item(self, m: Module, unit: _Unit, loads: Value, completes: Value) -> list[Value]:
         """The second stage: the item in the slot, without its kind: code point, error, `keep` and `last`."""
         control = self.control
-        code_point = Signal(control.code_point_bits, reset_less=True)
-        error = Signal(reset_less=True)
-        keep = Signal(reset_less=True)
-        last = Signal(reset_less=True)
+        code_point = register("code_point", bits=control.code_point_bits)
+        error, keep, last = register("error"), register("keep"), register("last")
         m.d.sync += [
             loaded(code_point, Cat(control.accumulate(code_point, unit.unit, unit.shifts)), loads),
             loaded(keep, unit.keep, loads),
@@ -291,7 +279,7 @@ class SerialSpeedDecoder(SerialDecoder):
     ) -> Value:
         """The cause of the error of the item in the slot."""
         control, is_open = self.control, remaining[0]
-        restricts = Signal(reset_less=True)
+        restricts = register("restricts")
         with m.If(loads):
             m.d.sync += restricts.eq(unit.restricts)
         broken = control.broken_kind(control.context(unit.unit, remaining, restricts, payload))
