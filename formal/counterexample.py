@@ -120,13 +120,10 @@ class Counterexample:
 
     def _give(self, simulation: Simulation, payload: int) -> None:
         beat = simulation.core.output.payload.shape().from_bits(payload)
-        for lane in range(simulation.core.lanes):
-            try:
-                symbol = simulation.symbol(payload, lane)
-            except ContractError as error:
-                symbol = f"({error})"
-            if symbol is not None:
-                self.given[-1].append(symbol)
+        try:
+            self.given[-1] += simulation.read(payload)
+        except ContractError as error:
+            self.given[-1].append(f"({error})")
         if beat.last:
             self.given.append([])
 
