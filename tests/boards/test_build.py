@@ -489,6 +489,17 @@ def test_a_board_of_each_family_is_built(name: str, tmp_path: Path) -> None:
     assert report.sha256 == build_board(name, tmp_path).sha256, "equal arguments give identical bitstreams"
 
 
+@pytest.mark.build
+@pytest.mark.parametrize("board", ["icebreaker", "ulx3s-85f"])
+def test_the_page_has_the_digests_of_the_bitstreams(board: str, shared_build: Callable[[str], Built]) -> None:
+    report = shared_build(board).report
+    if any(number not in PAGE for number in report.tools.values()):
+        pytest.skip(f"the page is of other versions than {report.tools}")
+    clocks = f"{report.fmax_mhz:.2f} | {report.required_mhz:g}"
+    row = f"| {board} | {report.device} | {report.logic_cells} | {clocks} | `{report.sha256[:16]}` |"
+    assert row in PAGE.splitlines()
+
+
 def without_times(text: str) -> str:
     return re.sub(r"[\d.]+ s, [\d.]+ kB/s", "TIME", text)
 
