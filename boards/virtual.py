@@ -131,7 +131,8 @@ class VirtualBoard:
         outputs = [name for name in ("tx", "leds") if name in self._graph.outputs]
         found = self._graph.step(self._state, {"rx": given}, outputs)
         if "leds" in found:
-            self.leds = dict(zip(self.leds, found["leds"].any(axis=0).tolist(), strict=True))
+            lit = [bool(column.any()) for column in found["leds"].T]
+            self.leds = dict(zip(self.leds, lit, strict=True))
         sent = found["tx"].astype(np.uint8).tobytes()
         self.cycles += len(levels)
         # What the board sends for these bytes may start later.
