@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
-from utf8fpga.hdl.verilog.circuit import Circuit, memory_of
+from utf8fpga.hdl.verilog.circuit import Circuit, memory_of, selectors_of
 from utf8fpga.hdl.verilog.rtlil import Slice, Value, sliced
 
 
@@ -77,7 +77,7 @@ def uses_of(circuit: Circuit, live: AbstractSet[str], inputs: Iterable[Value]) -
     conditions: dict[Value, None] = {}
     for wire in circuit.wires:
         if wire in live:
-            selectors = dict.fromkeys(circuit.selectors_of(wire))
+            selectors = dict.fromkeys(selectors_of(circuit.statements_of(wire)))
             conditions |= selectors
             values += [value for value in circuit.values_of(wire) if value not in selectors]
     for cell in circuit.writes:

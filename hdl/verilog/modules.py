@@ -14,7 +14,8 @@ from amaranth.hdl._ir import PortDirection  # Private, but `rtlil.convert` takes
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.verilog.circuit import Circuit, circuit_of
+from utf8fpga.hdl.verilog.build import circuit_of
+from utf8fpga.hdl.verilog.circuit import Circuit
 from utf8fpga.hdl.verilog.identifiers import SEPARATOR, Names
 from utf8fpga.hdl.verilog.names import own_results
 from utf8fpga.hdl.verilog.rtlil import Slice, read_rtlil

@@ -25,8 +25,8 @@ def own_results(circuit: Circuit) -> None:
                 cell.ports[port] = moved(value, everywhere)
     for wire, statements in circuit.processes.items():
         circuit.processes[wire] = moved_statements(statements, everywhere)
-    for register in circuit.registers.values():
-        register.statements = moved_statements(register.statements, everywhere)
+    for wire, statements in circuit.registers.items():
+        circuit.registers[wire] = moved_statements(statements, everywhere)
     for wire, parts in circuit.connections.items():
         circuit.connections[wire] = [(start, _connected(wire, value, places)) for start, value in parts]
 

@@ -29,7 +29,7 @@ class Processes:
         self._index = ""
 
     def clocked(
-        self, clock: Slice, reset: Value, first: Sequence[Statement], block: Sequence[Statement]
+        self, clock: Value, reset: Value, first: Sequence[Statement], block: Sequence[Statement]
     ) -> Iterator[str]:
         """A process of registers.
 
@@ -37,7 +37,7 @@ class Processes:
             reset: the condition of `first`, empty without one; else the statements are those of the block.
         """
         self._index = ""
-        yield f"  always @(posedge {self._values.written(self._values.text((clock,)))}) begin"
+        yield f"  always @(posedge {self._values.written(self._values.text(clock))}) begin"
         if not reset:
             yield from self._block(block, "    ", "<=")
         else:
@@ -64,7 +64,7 @@ class Processes:
         """A process of signals that have several values by conditions."""
         self._index = ""
         if not any(self._values.text(selector).slices for selector in selectors_of(block)):
-            name = self._values.bits(next(assigned(block)))
+            name = self._values.named(next(iter(assigned(block))))
             raise InvalidArgumentError(f"module {self._circuit.name}: the conditions of {name} are constants")
         yield "  always @* begin"
         yield from self._block(block, "    ", "=")

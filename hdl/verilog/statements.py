@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from utf8fpga.hdl.verilog.circuit import assigned
-from utf8fpga.hdl.verilog.rtlil import Assign, Constant, Statement, Switch, Value
+from utf8fpga.hdl.verilog.rtlil import Assign, Constant, Statement, Switch, Value, width_of
 
 Key: TypeAlias = Callable[[Value], object]
 """The same for conditions that are equal."""
@@ -64,7 +63,7 @@ def split_reset(width: int, block: Sequence[Statement]) -> Reset:
     *others, last = block
     if others and isinstance(last, Switch) and len(last.cases) == 1 and last.cases[0][0] == ("1",):
         body = last.cases[0][1]
-        is_whole = sum(part.width for part in assigned(body)) == width
+        is_whole = sum(width_of(each.target) for each in body if isinstance(each, Assign)) == width
         if is_whole and all(isinstance(each, Assign) and isinstance(each.value[0], Constant) for each in body):
             return Reset(last.selector, body, others)
     return Reset((), [], block)

@@ -12,7 +12,7 @@ from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, memory_of
 from utf8fpga.hdl.verilog.identifiers import plain_identifier
 from utf8fpga.hdl.verilog.live import live_wires, ordered, uses_of, wires_of
 from utf8fpga.hdl.verilog.processes import Processes
-from utf8fpga.hdl.verilog.rtlil import Cell, Slice
+from utf8fpga.hdl.verilog.rtlil import Cell, Slice, Value
 from utf8fpga.hdl.verilog.statements import Reset, merged, shape_of, split_reset
 from utf8fpga.hdl.verilog.values import Values
 
@@ -147,18 +147,16 @@ class _ModuleText:
 
     def _clocked(self) -> Iterator[str]:
         """A process for the registers with the same clock, reset and conditions."""
-        groups: dict[object, list[tuple[Slice, Reset]]] = {}
-        for name, register in self._circuit.registers.items():
-            if name in self._live and register.statements:
-                reset = split_reset(self._circuit.wires[name].width, register.statements)
-                key = register.clock, reset.condition, shape_of(reset.others, self.values.text)
-                groups.setdefault(key, []).append((register.clock, reset))
-        for members in groups.values():
-            clock, reset = members[0]
-            first = [each for _, one in members for each in one.first]
-            yield from self._process_text.clocked(
-                clock, reset.condition, first, merged([one.others for _, one in members], self.values.text)
-            )
+        groups: dict[tuple[Value, Value, object], list[Reset]] = {}
+        for name, statements in self._circuit.registers.items():
+            if name in self._live and statements:
+                reset = split_reset(self._circuit.wires[name].width, statements)
+                key = self._circuit.clocks[name], reset.condition, shape_of(reset.others, self.values.text)
+                groups.setdefault(key, []).append(reset)
+        for (clock, condition, _), members in groups.items():
+            first = [each for one in members for each in one.first]
+            block = merged([one.others for one in members], self.values.text)
+            yield from self._process_text.clocked(clock, condition, first, block)
         for cell in self._circuit.writes:
             if not self._live.isdisjoint(wires_of([cell.ports["CLK"]])):
                 yield from self._process_text.memory(cell)

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from utf8fpga.hdl.verilog import expressions
-from utf8fpga.hdl.verilog.circuit import SHIFTS, Circuit, is_anonymous, memory_of
+from utf8fpga.hdl.verilog.build import SHIFTS
+from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, memory_of
 from utf8fpga.hdl.verilog.expressions import Text
 from utf8fpga.hdl.verilog.identifiers import Names, plain_identifier
 from utf8fpga.hdl.verilog.rtlil import Cell, Constant, Part, Slice, Value, extended, joined, sliced, width_of
