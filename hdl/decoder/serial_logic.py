@@ -371,12 +371,9 @@ class SerialControl:
             shifts: the value of `shifts` for the unit.
             leads, singles: see `shifts`.
         """
-        bits: list[Value] = []
-        for place in range(self.code_point_bits):
-            own = self._own_bit(place, leads=leads, singles=singles)
-            if place < self.trail_bits:
-                bits.append(own(unit))
-            else:
-                moved = before[place - self.trail_bits] & shifts
-                bits.append(moved if own.is_zero else moved | own(unit))
-        return bits
+        own = [self._own_bit(place, leads=leads, singles=singles) for place in range(self.code_point_bits)]
+        count = self.code_point_bits - self.trail_bits
+        high = before[:count] & shifts.replicate(count)
+        if not all(bit.is_zero for bit in own[self.trail_bits :]):
+            high |= Cat(bit(unit) for bit in own[self.trail_bits :])
+        return [*(bit(unit) for bit in own[: self.trail_bits]), *high]

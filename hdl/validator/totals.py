@@ -57,7 +57,7 @@ class PacketTotals(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         self._m = m = Module()
-        starts = commented(Signal(init=1), "The next beat is the first one of its packet.")
+        starts = commented(Signal(name="starts", init=1), "The next beat is the first one of its packet.")
         with m.If(self.valid):
             m.d.sync += starts.eq(self.last)
         # Bit k is of k cycles ago: a beat, the first one of a packet, the last one of a packet.
@@ -70,7 +70,9 @@ class PacketTotals(wiring.Component):
 
         # A number in the name of a delayed value is that of cycles after the beat.
         group = self.group
-        after = commented(Signal(len(group.units), reset_less=True), "Units after the place of the first error.")
+        after = commented(
+            Signal(len(group.units), name="after", reset_less=True), "Units after the place of the first error."
+        )
         m.d.sync += after.eq(group.units - group.place)
         error_2, units_2 = self._delayed("error", group.any_error, 2), self._delayed("units", group.units, 2)
         errors_3, code_points_3 = (self._delayed(name, group[name], 3) for name in ("errors", "code_points"))
@@ -80,11 +82,11 @@ class PacketTotals(wiring.Component):
             "code_points": self._total("code_points", code_points_3, valid[3:], first[3:], COUNTER_WIDTH),
         }
 
-        ill_formed = commented(Signal(reset_less=True), "There was an error in this packet.")
+        ill_formed = commented(Signal(name="ill_formed", reset_less=True), "There was an error in this packet.")
         with m.If(valid[2]):
             m.d.sync += ill_formed.eq(error_2 | (ill_formed & ~first[2]))
-        loads = commented(Signal(reset_less=True), "The beat has the first error of its packet.")
-        clears = commented(Signal(reset_less=True), "It is the first beat of a packet and has no error.")
+        loads = commented(Signal(name="loads", reset_less=True), "The beat has the first error of its packet.")
+        clears = commented(Signal(name="clears", reset_less=True), "It is the first beat of a packet and has no error.")
         m.d.sync += [loads.eq(valid[2] & error_2 & (first[2] | ~ill_formed)), clears.eq(first[2] & ~error_2)]
         distance = Signal(self._distance_bits, reset_less=True)
         m.d.sync += distance.eq(after + self._delayed("back", group.back, 1))

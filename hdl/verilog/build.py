@@ -68,6 +68,8 @@ class _Builder:
         self._places: dict[str, Value] = {}
         self._next: dict[str, list[Statement]] = {}
         """By flip-flop the process that makes its next value."""
+        self._results: dict[object, str] = {}
+        """By what an operator does and reads the wire of its result."""
         self._outputs: list[Assign] = []
         """Connections of output ports with signals that are the same."""
 
@@ -77,6 +79,8 @@ class _Builder:
         made.fields = dict(self._places)
         self._name_registers()
         self._choose_names()
+        for cell in self._module.cells:
+            self._add_cell(replace(cell, ports={port: self._moved(value) for port, value in cell.ports.items()}))
         for each in self._module.connections:
             if self._moved(each.target) != self._moved(each.value) and all(
                 isinstance(part, Slice) and not _FIELD.search(part.wire) for part in each.target
@@ -84,8 +88,6 @@ class _Builder:
                 self._add_connection(self._moved(each.target), self._moved(each.value))
         for each in self._outputs:
             self._add_connection(each.target, self._moved(each.value))
-        for cell in self._module.cells:
-            self._add_cell(replace(cell, ports={port: self._moved(value) for port, value in cell.ports.items()}))
         for process in self._module.processes:
             if not any(process is each for each in self._next.values()):
                 statements = self._moved_statements(process)
@@ -216,9 +218,25 @@ class _Builder:
             if "1" in bits:
                 made.initial[memory_of(cell)] = bits
         elif kind in OPERATORS:
-            made.operators[self._result(cell, "Y", _width_inside(cell))] = cell
+            self._add_operator(cell)
         else:
             self._reject(kind)
+
+    def _add_operator(self, cell: Cell) -> None:
+        """Amaranth writes an operation again in each place where it is used."""
+        operands = tuple(each for each in cell.ports.items() if each[0] != "Y")
+        wire = self._results.get((cell.kind, *cell.parameters.values(), *operands))
+        if wire is None or self._circuit.wires[wire].width != _width_inside(cell):
+            wire = self._result(cell, "Y", _width_inside(cell))
+            self._circuit.operators[wire] = cell
+            self._results[cell.kind, *cell.parameters.values(), *operands] = wire
+            return
+        value = (Slice(wire, 0, width_of(cell.ports["Y"])),)
+        [part, *_] = cell.ports["Y"]
+        if isinstance(part, Slice) and is_anonymous(part.wire):
+            self._places[part.wire] = value
+        else:
+            self._add_connection(cell.ports["Y"], value)
 
     def _reject(self, cell: str) -> NoReturn:
         raise InvalidArgumentError(f"module {self._module.name}: the Verilog writer does not know the cell {cell}")

@@ -61,6 +61,8 @@ def _inner(operand: Text) -> str:
 
 def unary(operator: str, operand: Text) -> Text:
     """``~``, ``-``, or the reduction ``&``, ``|`` or ``^``."""
+    if operator == "~" and operand.template in ("1'b0", "1'b1"):
+        return constant("10"[int(operand.template[-1])])
     kind = operator if operator in "~-" else "reduction"
     inner = operand.template if not operand.operator else f"({operand.template})"
     return _combined(operator + inner, [operand], kind)

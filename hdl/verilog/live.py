@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import pairwise
 
 from utf8fpga.hdl.verilog.circuit import Circuit, memory_of, selectors_of
 from utf8fpga.hdl.verilog.rtlil import Slice, Value, sliced
@@ -68,7 +69,7 @@ def _outside(circuits: Mapping[str, Circuit]) -> dict[tuple[str, str], list[tupl
 
 
 def uses_of(circuit: Circuit, live: AbstractSet[str], inputs: Iterable[Value]) -> Counter[str]:
-    """How often wires are read by what is live; a condition of several assignments counts once.
+    """How often wires are read by what is live; several bits, or a condition of several assignments, count once.
 
     Args:
         inputs: what instances read.
@@ -83,7 +84,17 @@ def uses_of(circuit: Circuit, live: AbstractSet[str], inputs: Iterable[Value]) -
     for cell in circuit.writes:
         if not live.isdisjoint(wires_of([cell.ports["CLK"]])):
             values += [cell.ports["ADDR"], cell.ports["DATA"], sliced(cell.ports["EN"], 0, 1)]
-    return Counter(wires_of([*values, *conditions]))
+    reads: dict[str, list[Slice]] = {}
+    for part in (part for value in [*values, *conditions] for part in value):
+        if isinstance(part, Slice):
+            reads.setdefault(part.wire, []).append(part)
+    return Counter({wire: 1 if _are_apart(slices) else len(slices) for wire, slices in reads.items()})
+
+
+def _are_apart(slices: Sequence[Slice]) -> bool:
+    """Whether no bit is in two slices of a wire."""
+    ordered_slices = sorted(slices)
+    return all(low.start + low.width <= high.start for low, high in pairwise(ordered_slices))
 
 
 def combinational_paths(circuits: Mapping[str, Circuit], top: str) -> dict[str, Collection[str]]:

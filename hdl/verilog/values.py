@@ -31,7 +31,7 @@ _REDUCTIONS = {"$reduce_and": "&", "$reduce_or": "|", "$reduce_bool": "|", "$red
 _WORDS = {"$add": "plus", "$sub": "minus", "$mul": "times", "$eq": "is", "$mux": "selected", "$reduce_bool": "any"}
 """The words for operators in the names of results; the others have their own."""
 
-_SMALL = 2
+_SMALL = 4
 """The size of an expression that is written again in each place where it is used."""
 
 _LARGE = 24
