@@ -15,7 +15,7 @@ from typing import Any
 from amaranth.lib.wiring import In
 
 from utf8fpga.hdl import CoreParameters, axi_rtlil, axi_signature, build, command_words, entry_of, module_name
-from utf8fpga.hdl.foreign import CoreError, read_module
+from utf8fpga.sim.foreign_module import CoreError, read_module
 
 Sources = tuple[tuple[str, str], ...]
 """File names and contents; the suffix ``.sv`` means SystemVerilog, ``.il`` RTLIL."""

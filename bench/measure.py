@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from utf8fpga.bench.design import Design, Sources
-from utf8fpga.hdl.foreign import read_script
 from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool, tool_error
 from utf8fpga.model import UserError
+from utf8fpga.sim.foreign_module import read_script
 
 TARGET_MHZ = 400
 """The clock constraint of nextpnr, which stops optimising when it is met."""

@@ -23,8 +23,8 @@ from utf8fpga.cli.output import CommandError, echo, progress
 from utf8fpga.cli.process import ignore_unused_circuits, processor
 from utf8fpga.cli.record import FIGURES_FILE, check_pages, record_figures, record_software
 from utf8fpga.hdl import CoreParameters
-from utf8fpga.hdl.foreign_ports import read_description
 from utf8fpga.model.render import counted
+from utf8fpga.sim.foreign_ports import read_description
 
 MAX_SEEDS = 100
 """Upper bound on the seeds of one run."""

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +12,13 @@ import click
 
 from utf8fpga.cli.command import command
 from utf8fpga.cli.options import FILE, MODULE, json_option, practice_option
-from utf8fpga.cli.output import CommandError, check_different, coloured, progress, say, writing
-from utf8fpga.formal.foreign_waveform import write_foreign_waveform
-from utf8fpga.hdl.foreign_core import ForeignCore
-from utf8fpga.hdl.foreign_ports import OWN_PORTS, CheckedPorts, read_checked_ports
+from utf8fpga.cli.output import CommandError, coloured, progress, say, writing
 from utf8fpga.model import Practice, spell
 from utf8fpga.model.render import columns, counted
 from utf8fpga.sim.causes import STEPS, check_foreign_core
 from utf8fpga.sim.foreign_bench import foreign_testbench
+from utf8fpga.sim.foreign_core import ForeignCore
+from utf8fpga.sim.foreign_ports import OWN_PORTS, CheckedPorts, read_checked_ports
 from utf8fpga.sim.report import Failure, Finding, Report, Row, Throughput
 
 SCHEMA_VERSION = 1
@@ -33,7 +30,6 @@ SCHEMA_VERSION = 1
 @click.option("--top", type=MODULE, help="The top module; default: the one without parent.")
 @click.option("--ports", type=FILE, help="The ports in TOML or JSON; default: our cores'.")
 @practice_option
-@click.option("--vcd", type=FILE, help="A waveform to write, of the worst defect.")
 @click.option("--testbench", type=FILE, help="A test bench to write, of the worst defect.")
 @json_option
 def check(
@@ -41,7 +37,6 @@ def check(
     top: str | None,
     ports: str | None,
     practice: str,
-    vcd: str | None,
     testbench: str | None,
     as_json: bool,
 ) -> None:
@@ -54,36 +49,27 @@ def check(
     .il for RTLIL. It requires the extra fast. The exit status is 1 if the core differs from the
     model.
     """
-    check_different({"--vcd": vcd, "--testbench": testbench})
     described = read_checked_ports(Path(ports)) if ports else OWN_PORTS
     core = ForeignCore([Path(file) for file in files], top, described, Practice(practice))
     with progress("checking", STEPS) as done:
         report = check_foreign_core(core, Practice(practice), done)
     print(json.dumps(_report_dict(report, core.ports), indent=1) if as_json else "\n".join(_lines(report)))
-    _write_difference(core, report, vcd=vcd, testbench=testbench, files=files)
+    _write_testbench(core, report, files, testbench)
     if wrong := [row.cause for row in report.failed]:
         raise CommandError(f"{core.name} differs from the model: {', '.join(wrong)}", status=1)
     if not as_json:
         print(coloured(f"{core.name} gave exactly the model's output in {counted(report.runs, 'run')}", "green"))
 
 
-def _write_difference(
-    core: ForeignCore, report: Report, *, vcd: str | None, testbench: str | None, files: Sequence[str]
-) -> None:
-    """Write the files that show the worst defect."""
-    if not report.defects:
-        for option, path in (("--vcd", vcd), ("--testbench", testbench)):
-            if path is not None:
-                say(f"utf8fpga: {option} {path!r} is not written, since there is no defect")
+def _write_testbench(core: ForeignCore, report: Report, files: Sequence[str], testbench: str | None) -> None:
+    """Write a test bench that shows the worst defect."""
+    if testbench is None:
         return
-    with ExitStack() as stack:
-        if testbench is not None:
-            bench = foreign_testbench(core, report.defects[0], [*files, testbench])
-            stack.enter_context(writing(testbench)).write(bench.encode())
-        if vcd is not None:
-            waveform = io.StringIO()
-            write_foreign_waveform(core, report.defects[0], waveform)
-            stack.enter_context(writing(vcd)).write(waveform.getvalue().encode())
+    if not report.defects:
+        say(f"utf8fpga: --testbench {testbench!r} is not written, since there is no defect")
+        return
+    with writing(testbench) as file:
+        file.write(foreign_testbench(core, report.defects[0], [*files, testbench]).encode())
 
 
 def _verdict_lines(report: Report) -> list[str]:

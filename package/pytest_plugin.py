@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def assert_utf8_core() -> Callable[..., Any]:
-    """The function `utf8fpga.sim.assertion.assert_utf8_core`, which checks a core in files or in Amaranth."""
+    """The function `utf8fpga.sim.assertion.assert_utf8_core`, which checks a core in files."""
     from utf8fpga.sim.assertion import assert_utf8_core as function
 
     return function

@@ -7,14 +7,11 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from amaranth.lib import wiring
-
-from utf8fpga.hdl.foreign_component import component_core
-from utf8fpga.hdl.foreign_core import ForeignCore
-from utf8fpga.hdl.foreign_ports import OWN_PORTS, CheckedPorts, read_checked_ports
-from utf8fpga.model import InvalidArgumentError, Practice
+from utf8fpga.model import Practice
 from utf8fpga.model.render import counted
 from utf8fpga.sim.causes import check_foreign_core
+from utf8fpga.sim.foreign_core import ForeignCore
+from utf8fpga.sim.foreign_ports import OWN_PORTS, CheckedPorts, read_checked_ports
 from utf8fpga.sim.report import Failure, Report, Row
 
 Name = str | os.PathLike[str]
@@ -24,7 +21,7 @@ _WIDEST = 72
 
 
 def assert_utf8_core(
-    core: wiring.Component | Name | Sequence[Name],
+    core: Name | Sequence[Name],
     *,
     top: str | None = None,
     ports: CheckedPorts | Name | None = None,
@@ -33,10 +30,9 @@ def assert_utf8_core(
     """Check a core, as the command `check` does. It requires the extra ``fast``.
 
     Args:
-        core: the core: a component in Amaranth with two streams, see `component_core`; or its file or files in Verilog,
-            SystemVerilog or RTLIL.
-        top: of files, the top module; default: the one that no other module instantiates.
-        ports: of files, a description of the ports, or its file; default: the names of this project's decoder.
+        core: its file or files in Verilog, SystemVerilog or RTLIL.
+        top: the top module; default: the one that no other module instantiates.
+        ports: a description of the ports, or its file; default: the names of this project's decoder.
         practice: the replacement practice, or its name.
 
     Returns:
@@ -45,21 +41,16 @@ def assert_utf8_core(
     Raises:
         AssertionError: the core differs from the model; the message has the shortest input for each cause.
         CoreError: a file cannot be read, the description does not match the ports, or the core cannot be checked.
-        InvalidArgumentError: the practice is unknown, or a component has a description of its ports.
+        InvalidArgumentError: the practice is unknown.
         ToolError: Yosys or Numba is missing.
     """
     __tracebackhide__ = True
     chosen = Practice(practice)
-    if isinstance(core, wiring.Component):
-        if top is not None or ports is not None:
-            raise InvalidArgumentError("top and ports are those of files, not of a component")
-        found = component_core(core, chosen)
-    else:
-        files = [core] if isinstance(core, str | os.PathLike) else core
-        if ports is None:
-            ports = OWN_PORTS
-        described = ports if isinstance(ports, CheckedPorts) else read_checked_ports(Path(ports))
-        found = ForeignCore([Path(file) for file in files], top, described, chosen)
+    files = [core] if isinstance(core, str | os.PathLike) else core
+    if ports is None:
+        ports = OWN_PORTS
+    described = ports if isinstance(ports, CheckedPorts) else read_checked_ports(Path(ports))
+    found = ForeignCore([Path(file) for file in files], top, described, chosen)
     report = check_foreign_core(found, chosen)
     if report.failed:
         texts = "\n".join(difference(report, row) for row in report.failed)

@@ -21,12 +21,12 @@ from itertools import product
 from operator import attrgetter
 from typing import NamedTuple
 
-from utf8fpga.hdl.foreign_core import ForeignCore
-from utf8fpga.hdl.foreign_ports import CheckedPorts
 from utf8fpga.model import DFA, TABLE_3_7, ErrorKind, IncrementalDecoder, Item, Practice, decode_with, encode
 from utf8fpga.model.errors import representatives
 from utf8fpga.model.vectors import vectors
-from utf8fpga.sim.foreign import ForeignSimulation, Outcome
+from utf8fpga.sim.foreign_core import ForeignCore
+from utf8fpga.sim.foreign_ports import CheckedPorts
+from utf8fpga.sim.foreign_simulation import ForeignSimulation, Outcome
 from utf8fpga.sim.graph import RUNS
 from utf8fpga.sim.judgement import Output, Run
 from utf8fpga.sim.report import (

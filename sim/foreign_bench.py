@@ -13,9 +13,9 @@ from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Module, Signal, Value
 
 from utf8fpga.hdl.beats import lanes_of
-from utf8fpga.hdl.foreign_core import PARTIAL, ForeignCore
 from utf8fpga.hdl.toolchain import run_yosys
 from utf8fpga.sim.beats import BeatEncoder, text_beats
+from utf8fpga.sim.foreign_core import PARTIAL, ForeignCore
 from utf8fpga.sim.report import Failure, Finding
 
 _MOST_SHOWN = 100

@@ -6,6 +6,7 @@
 // Given:    $given
 //
 // With Icarus: iverilog -g2005 -s $bench -o bench.vvp $files && vvp -N bench.vvp
+// For a waveform add +vcd to the second command.
 // A failure ends with $$stop: the exit status is not 0 with vvp -N and with Verilator; with vvp -n it is 0.
 
 module $bench;
@@ -14,6 +15,12 @@ module $bench;
 
   wire passed, failed;
   $check check (.clk(clk), .passed(passed), .failed(failed));
+
+  initial
+    if ($$test$$plusargs("vcd")) begin
+      $$dumpfile("$bench.vcd");
+      $$dumpvars;
+    end
 
   always @(posedge clk)
     if (failed) begin

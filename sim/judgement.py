@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
-from utf8fpga.hdl.foreign_core import PARTIAL
-from utf8fpga.hdl.foreign_ports import FORMS, CheckedPorts
 from utf8fpga.model import REPLACEMENT_CHARACTER, ErrorKind, Item
-from utf8fpga.sim.foreign import CHANGED, ERROR, Outcome
+from utf8fpga.sim.foreign_core import PARTIAL
+from utf8fpga.sim.foreign_ports import FORMS, CheckedPorts
+from utf8fpga.sim.foreign_simulation import CHANGED, ERROR, Outcome
 from utf8fpga.sim.report import Defect, Failure
 
 _WORD = ERROR - 1

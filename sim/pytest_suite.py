@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from utf8fpga.hdl.foreign_core import ForeignCore
-from utf8fpga.hdl.foreign_ports import OWN_PORTS, read_checked_ports
 from utf8fpga.model import Practice, UserError
 from utf8fpga.sim.assertion import difference
 from utf8fpga.sim.causes import check_foreign_core, row_names
+from utf8fpga.sim.foreign_core import ForeignCore
+from utf8fpga.sim.foreign_ports import OWN_PORTS, read_checked_ports
 from utf8fpga.sim.report import Report
 
 _ROOT = "utf8-core"

@@ -15,9 +15,9 @@ from support.tiers import tiered
 
 from utf8fpga.bench.design import CoreError, foreign_core
 from utf8fpga.bench.measure import DEVICES, Cache, Figure, Point, measure
-from utf8fpga.hdl.foreign import read_module, read_script
-from utf8fpga.hdl.foreign_ports import read_description
 from utf8fpga.hdl.toolchain import run_tool
+from utf8fpga.sim.foreign_module import read_module, read_script
+from utf8fpga.sim.foreign_ports import read_description
 
 FOREIGN = """
 module helper(input clk, input d, output reg q);

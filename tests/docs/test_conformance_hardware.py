@@ -16,9 +16,9 @@ from support.foreign_cores import use_few_texts
 from support.processes import run
 from support.site import DOCS, program
 
-from utf8fpga.hdl.foreign_core import ForeignCore
-from utf8fpga.hdl.foreign_ports import read_checked_ports
 from utf8fpga.sim.causes import check_foreign_core
+from utf8fpga.sim.foreign_core import ForeignCore
+from utf8fpga.sim.foreign_ports import read_checked_ports
 
 FOLDER = DOCS / "conformance"
 STALE = "stale: python docs/conformance/hardware.py SOURCES"

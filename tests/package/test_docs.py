@@ -37,10 +37,10 @@ from utf8fpga import pytest_plugin
 from utf8fpga.bench.design import Design, foreign_core
 from utf8fpga.cli.main import COMMANDS, cli
 from utf8fpga.hdl import CORES, axi_signature, axi_verilog, decoder_core
-from utf8fpga.hdl.foreign_ports import read_description
 from utf8fpga.hdl.parameters import option_word
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.sim import HAS_GRAPH
+from utf8fpga.sim.foreign_ports import read_description
 
 CHECKOUT = Path(__file__).parents[2]
 PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]

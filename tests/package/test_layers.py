@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "hdl": ["model"],
     "sim": ["model", "hdl"],
     "formal": ["model", "hdl", "sim"],
-    "bench": ["model", "hdl"],
+    "bench": ["model", "hdl", "sim"],
     "boards": ["model", "hdl", "sim"],
     "cli": ["model", "hdl", "sim", "formal", "bench", "boards", "package"],
     "package": ["model", "cli", "hdl", "sim"],

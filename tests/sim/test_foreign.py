@@ -16,13 +16,13 @@ from support.tiers import tiered
 
 from utf8fpga.bench.design import foreign_core
 from utf8fpga.hdl import axi_verilog, decoder_core
-from utf8fpga.hdl.foreign import CoreError, read_module
-from utf8fpga.hdl.foreign_core import ForeignCore
-from utf8fpga.hdl.foreign_ports import CheckedPorts, read_checked_ports
 from utf8fpga.model import ErrorKind, Practice
 from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.causes import check_foreign_core
-from utf8fpga.sim.foreign import ForeignSimulation
+from utf8fpga.sim.foreign_core import ForeignCore
+from utf8fpga.sim.foreign_module import CoreError, read_module
+from utf8fpga.sim.foreign_ports import CheckedPorts, read_checked_ports
+from utf8fpga.sim.foreign_simulation import ForeignSimulation
 from utf8fpga.sim.report import Defect
 
 pytestmark = requires_graph

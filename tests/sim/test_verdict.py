@@ -17,10 +17,10 @@ from support.icarus import run_icarus
 from support.tiers import tiered
 
 from utf8fpga.cli.check import SCHEMA_VERSION
-from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.model import Practice
 from utf8fpga.sim.causes import check_foreign_core
 from utf8fpga.sim.foreign_bench import foreign_testbench
+from utf8fpga.sim.foreign_core import ForeignCore
 from utf8fpga.sim.report import Defect, Finding
 
 SCHEMA = json.loads(files("utf8fpga.cli").joinpath("check.schema.json").read_text(encoding="utf-8"))

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from utf8fpga.hdl.foreign_core import ForeignCore
-from utf8fpga.hdl.foreign_ports import read_checked_ports
 from utf8fpga.model.practices import Practice
 from utf8fpga.sim import causes
 from utf8fpga.sim.causes import check_foreign_core
+from utf8fpga.sim.foreign_core import ForeignCore
+from utf8fpga.sim.foreign_ports import read_checked_ports
 from utf8fpga.sim.report import Report, Row
 
 FOLDER = Path(__file__).parents[1] / "sim" / "foreign_cores"

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from utf8fpga.hdl.foreign import CoreError, printable, text_of
 from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
+from utf8fpga.sim.foreign_module import CoreError, printable, text_of
 
 _DESCRIPTION_SIZE = 1 << 20
 """Upper bound on the characters of a description."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from utf8fpga.hdl.foreign_core import PARTIAL, PATIENCE, ForeignCore
+from utf8fpga.sim.foreign_core import PARTIAL, PATIENCE, ForeignCore
 from utf8fpga.sim.graph import RUNS, Numbers, State, Words
 from utf8fpga.sim.session import CoreGraph, Session
 from utf8fpga.sim.stream_kernel import Status

@@ -15,10 +15,10 @@ from amaranth.lib.wiring import Out
 from utf8fpga.hdl.beats import stage_ports
 from utf8fpga.hdl.core import CoreEntry
 from utf8fpga.hdl.cores import DecoderEntry, entry_of
-from utf8fpga.hdl.foreign import CoreError, ForeignModule, read_module
-from utf8fpga.hdl.foreign_ports import FORMS, OWN_PORTS, CheckedPorts
 from utf8fpga.hdl.parameters import DecoderParameters, TranscoderParameters
 from utf8fpga.model import TABLE_3_7, IncrementalDecoder, Practice
+from utf8fpga.sim.foreign_module import CoreError, ForeignModule, read_module
+from utf8fpga.sim.foreign_ports import FORMS, OWN_PORTS, CheckedPorts
 
 PATIENCE = 2048
 """Cycles after which a byte that is not accepted, or an output without end, is an error."""
