@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager
 from fnmatch import filter as matching
 from pathlib import Path
 
@@ -60,14 +62,27 @@ def prove(
     chosen, properties = _chosen(names, parameters), list(wanted or PROPERTIES)
     if checkout:
         check_pages(Path(checkout))  # Before proofs that may take hours.
-    executor = chosen_executor(jobs, dask)
+    results = _results(chosen, properties, chosen_executor(jobs, dask), Path(directory), as_json)
+    if not results:
+        of_all = ", ".join(each.name for each in chosen)
+        raise CommandError(f"nothing to prove: {of_all} has no property {', '.join(wanted)}")
+    if checkout:
+        record_proofs(results, Path(checkout))
+    _conclude(results, as_json=as_json)
+
+
+def _results(
+    chosen: Sequence[Configuration],
+    properties: Sequence[str],
+    executor: AbstractContextManager[Executor],
+    directory: Path,
+    as_json: bool,
+) -> list[Result]:
+    """Prove properties, print each result when it is available, and write the counterexamples."""
     ignore_unused_circuits()
     results: list[Result] = []
     widths = [max(map(len, [head, *column])) for head, column in zip(_HEADS, _longest(chosen, properties), strict=True)]
-    with (
-        executor as workers,
-        progress("proving", len(chosen) * len(properties)) as done,
-    ):
+    with executor as workers, progress("proving", len(chosen) * len(properties)) as done:
         if not as_json:
             print_above(aligned(_HEADS, widths))
         for result in prove_all(chosen, properties, workers, seconds=PROOF_SECONDS, done=done):
@@ -75,15 +90,10 @@ def prove(
             if not as_json:
                 print_above(aligned(_cells(result), widths))
             if result.counterexample and result.proved is False:
-                with naming(directory):
-                    paths = result.counterexample.write(Path(directory), "")
+                with naming(str(directory)):
+                    paths = result.counterexample.write(directory, "")
                 say("\n".join([*result.counterexample.lines(), *(f"  written: {path}" for path in paths)]))
-    if not results:
-        of_all = ", ".join(each.name for each in chosen)
-        raise CommandError(f"nothing to prove: {of_all} has no property {', '.join(wanted)}")
-    if checkout:
-        record_proofs(results, Path(checkout))
-    _conclude(results, as_json=as_json)
+    return results
 
 
 _HEADS = ("configuration", "property", "method", "depth", "seconds", "result")

@@ -7,7 +7,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -87,24 +87,38 @@ def simulate(
             raise CommandError(f"{option} {value} is for --soak: give --soak LIMIT, too")
     _check_files(files, vcd, output, netlist, as_json)
     core = replace(parameters, kind=True) if isinstance(parameters, DecoderParameters) else parameters
+    with ExitStack() as stack:
+        out = stack.enter_context(writing(output)) if output else None
+        waveform = stack.enter_context(_recording(vcd)) if vcd else None
+        shown = _Shown(core, out, as_json)
+        width = _compare_texts(core, files, digits, shown, netlist, waveform, pauses)
+    if not as_json and not is_standard_output(output):
+        table = shown.table(from_hex(digits), width) if digits is not None else []
+        verdict = f"the simulated {core.core} gave exactly the model's {shown.noun}s"
+        print("\n".join([*table, *shown.lines(), coloured(verdict, "green")]))
+
+
+def _compare_texts(
+    core: CoreParameters,
+    files: Sequence[str],
+    digits: str | None,
+    shown: _Shown,
+    netlist: str | None,
+    waveform: Path | None,
+    pauses: Any,
+) -> int:
+    """Compare files, or bytes in hexadecimal; returns the bits of an input symbol."""
     texts = [iter([from_hex(digits)])] if digits is not None else map(read_chunks, files)
     sizes = [file_size(file) for file in files]
     total = sum(size or 0 for size in sizes) if files and None not in sizes else None
-    with ExitStack() as stack:
-        out = stack.enter_context(writing(output)) if output else None
-        waveform = stack.enter_context(_recording(vcd) if vcd else nullcontext())
-        shown = _Shown(core, out, as_json)
-        done = stack.enter_context(progress("simulating", total, rate=True))
+    with progress("simulating", total, rate=True) as done:
         for chunks in texts:
-            simulation, chunks = _simulation(core, chunks, netlist, is_slow=bool(vcd))
-            units = symbols_from(chunks, symbol_width(simulation.core))
-            mismatch = compare(simulation, units, vcd=waveform, on_item=shown.take, on_unit=done, **pauses)
-            if mismatch:
+            simulation, chunks = _simulation(core, chunks, netlist, is_slow=waveform is not None)
+            width = symbol_width(simulation.core)
+            units = symbols_from(chunks, width)
+            if mismatch := compare(simulation, units, vcd=waveform, on_item=shown.take, on_unit=done, **pauses):
                 raise CommandError(str(mismatch), status=1)
-    if not as_json and not is_standard_output(output):
-        table = shown.table(from_hex(digits), symbol_width(simulation.core)) if digits is not None else []
-        verdict = f"the simulated {core.core} gave exactly the model's {shown.noun}s"
-        print("\n".join([*table, *shown.lines(), coloured(verdict, "green")]))
+    return width
 
 
 def _check_files(files: Sequence[str], vcd: str | None, output: str | None, netlist: str | None, as_json: bool) -> None:
