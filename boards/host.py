@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import importlib
-import os
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -17,14 +16,11 @@ from utf8fpga.boards.events import Event, GarbledError
 from utf8fpga.boards.forms import FORMS, answer_in
 from utf8fpga.boards.protocol import ENQ, EOT, WINDOW, Mark, escaped
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model import InvalidArgumentError, UserError
+from utf8fpga.model import UserError
 from utf8fpga.model.render import counted
 
 _SLICE = WINDOW // 4 - 1
 """The bytes of a text in front of each request, of which several are on the way at once."""
-
-_DAY_SECONDS = 86_400
-"""Upper bound on the time to wait; systems have limits of their own, which are larger."""
 
 _MOST_GREETING = 10
 """Upper bound on the time for an answer that other bytes precede, in multiples of the time to wait for a byte."""
@@ -75,19 +71,16 @@ class Conversation:
     """Texts that a host sends to a board, and what the board answers.
 
     Args:
-        seconds: how long to wait for a byte from the board before giving up, above 0 and at most 86400.
+        seconds: how long to wait for a byte from the board before giving up.
 
     Attributes:
         form: the form of the board's output, which its first answer shows.
 
     Raises:
-        InvalidArgumentError: `seconds` is outside its range.
         TalkError: the board does not answer, or not in a known form.
     """
 
     def __init__(self, port: Port, seconds: float = 2) -> None:
-        if not 0 < seconds <= _DAY_SECONDS:
-            raise InvalidArgumentError(f"the timeout of {seconds:.10g} s is not above 0 and at most {_DAY_SECONDS}")
         self._port, self._seconds = port, seconds
         self.form = self._greet()
         self._parser = FORMS[self.form].parser()
@@ -254,17 +247,6 @@ def port_names() -> list[str]:
     return sorted(port.device for port in ports.comports() if port.hwid != "n/a")
 
 
-_OPEN_REASONS = {
-    errno.ENOENT: "there is no such port",
-    errno.EACCES: "no permission to open it: add yourself to the group that owns it (often dialout), and log in again",
-    errno.EPERM: "no permission to open it: add yourself to the group that owns it (often dialout), and log in again",
-    errno.EBUSY: "another program uses it: close that",
-    errno.ENOTTY: "it is not a serial port",
-    errno.EISDIR: "it is not a serial port",
-    errno.EINVAL: "it is not a serial port, or has no such speed",
-}
-
-
 class SerialPort:
     """A serial port, 8N1 without handshake lines; see `Port`.
 
@@ -322,8 +304,8 @@ class SerialPort:
     def _present(self) -> Iterator[None]:
         try:
             yield
-        except self._gone as error:
-            raise TalkError(f"{self.name}: the connection was lost: {_short(error)}") from None
+        except self._gone:
+            raise TalkError(f"{self.name}: the connection was lost: the cable may be unplugged") from None
 
 
 _WRITE_SECONDS = 10
@@ -333,29 +315,14 @@ _MAX_BAUD = (1 << 31) - 1
 
 
 def _open_reason(error: OSError) -> str:
-    number = error.errno
-    if found := re.match(r"Could not configure port: \((\d+),", str(error)):
-        number = int(found[1])  # pyserial has it in the message only.
-    if "exclusively lock" in str(error):
-        number = errno.EBUSY
-    reason = _OPEN_REASONS.get(number or 0, _short(error))
-    if number == errno.ENOENT and (names := port_names()):
-        return f"{reason}; this machine has {', '.join(names)}"
-    return reason
-
-
-_UNPLUGGED = frozenset(
-    getattr(errno, name) for name in ("EIO", "ENXIO", "ENODEV", "EBADF", "ENOENT") if hasattr(errno, name)
-)
-"""Errors of a port that has disappeared."""
-
-
-def _short(error: Exception) -> str:
-    """An error of pyserial in a few words."""
-    text = " ".join(str(error).split())
-    number = getattr(error, "errno", None)
-    if found := re.search(r"\[Errno (\d+)\]", text):
-        number = int(found[1])  # pyserial has it in the message only.
-    if number in _UNPLUGGED or "disconnected" in text:
-        return "the cable may be unplugged"
-    return os.strerror(number) if number else text
+    """Why a port cannot be opened."""
+    found = re.match(r"Could not configure port: \((\d+),", str(error))
+    number = int(found[1]) if found else error.errno  # pyserial has it in the message only.
+    if number == errno.ENOENT:
+        names = port_names()
+        return "there is no such port" + (f"; this machine has {', '.join(names)}" if names else "")
+    if number in (errno.EACCES, errno.EPERM):
+        return "no permission to open it: add yourself to the group that owns it (often dialout), and log in again"
+    if number == errno.EBUSY or "exclusively lock" in str(error):
+        return "another program uses it: close that"
+    return "it is not a serial port, or has no such speed"
