@@ -14,6 +14,7 @@ from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.pipeline import loaded
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
+from utf8fpga.model.table import runs
 
 
 class SerialDecoder(wiring.Component):
@@ -128,15 +129,15 @@ class SerialAreaDecoder(SerialDecoder):
         control, unit = self.control, self.input.payload.symbols[0]
         if not self.replacement:
             with m.If(loads):
-                m.d.sync += gathered.eq(Cat(control.accumulate(gathered, unit, control.shifts()(unit))))
+                m.d.sync += gathered.eq(control.accumulate(gathered, unit, control.shifts()(unit)))
             return
         shifts = control.shifts(singles=False)(unit)
         bits = control.accumulate(gathered, unit, shifts, singles=False)[: len(gathered)]
-        read = [control.payload_is_read(number, kind=self.kind) for number in range(len(bits))]
-        with m.If(loads):
-            m.d.sync += [gathered[number].eq(bit) for number, bit in enumerate(bits) if read[number]]
-        with m.If(arrives):
-            m.d.sync += [gathered[number].eq(bit) for number, bit in enumerate(bits) if not read[number]]
+        read = [number for number in range(len(bits)) if control.payload_is_read(number, kind=self.kind)]
+        for enable, numbers in ((loads, read), (arrives, set(range(len(bits))).difference(read))):
+            with m.If(enable):
+                for run in runs(numbers):
+                    m.d.sync += gathered[run.first : run.last + 1].eq(bits[run.first : run.last + 1])
 
     def _code_point(self, m: Module, gathered: Signal, loads: Value, completes: Value) -> Signal:
         """The code point in the slot. While a sequence is open, it already is U+FFFD.
@@ -148,7 +149,7 @@ class SerialAreaDecoder(SerialDecoder):
         control, unit = self.control, self.input.payload.symbols[0]
         code_point = register("code_point", bits=control.code_point_bits)
         shifts = control.shifts(leads=False)(unit)
-        whole = Cat(control.accumulate(gathered, unit, shifts, leads=False))
+        whole = control.accumulate(gathered, unit, shifts, leads=False)
         with m.If(loads):
             m.d.sync += code_point.eq(Mux(completes, whole, REPLACEMENT_CHARACTER))
         return code_point
@@ -216,10 +217,9 @@ class SerialSpeedDecoder(SerialDecoder):
             m.d.sync += remaining.eq(_after(control, remaining, unit.continues, unit.opens, unit.unit))
             with m.If(unit.last):
                 m.d.sync += remaining.eq(0)
-        item = self._hold_item(m, unit, loads, completes)
-        if self.kind:
-            item.append(self._kind_of_item(m, unit, remaining, item[0], loads, completes))
-        self._register_output(m, item, moves)
+        slot = self._hold_item(m, unit, loads, completes)
+        kind = self._kind_of_item(m, unit, remaining, slot[0], loads, completes) if self.kind else Const(0, 1)
+        self._register_output(m, [*slot, kind], moves)
         return m
 
     def _register_unit(self, m: Module, moves: Value, free: Value) -> _Unit:
@@ -266,9 +266,9 @@ class SerialSpeedDecoder(SerialDecoder):
         code_point = register("code_point", bits=control.code_point_bits)
         error, keep, last = register("error"), register("keep"), register("last")
         m.d.sync += [
-            loaded(code_point, Cat(control.accumulate(code_point, unit.unit, unit.shifts)), loads),
             loaded(keep, unit.keep, loads),
             loaded(last, unit.last, loads),
+            loaded(code_point, control.accumulate(code_point, unit.unit, unit.shifts), loads),
         ]
         with m.If(loads):
             m.d.sync += error.eq(~completes & unit.keep)
@@ -286,14 +286,22 @@ class SerialSpeedDecoder(SerialDecoder):
         held = _kind(m, control, unit.unit, loads, completes, unit.opens | (unit.continues & is_open))
         return Mux(is_open, Mux(unit.keep, broken, Kind.INCOMPLETE), held)
 
-    def _register_output(self, m: Module, item: list[Value], moves: Value) -> None:
+    def _register_output(self, m: Module, slot: list[Value], moves: Value) -> None:
         """The third stage: the item at the output, with U+FFFD where it is ill-formed."""
-        code_point, error, keep, last, *kind = item
+        code_point, error, keep, last, kind = slot
         if self.replacement:
             code_point = Mux(error, Const(REPLACEMENT_CHARACTER, len(code_point)), code_point)
-        register = Signal(self.output.payload.shape(), reset_less=True, name="item")
-        m.d.comb += self.output.payload.eq(register)
-        m.d.sync += loaded(Value.cast(register), Cat(code_point, error, *kind, keep, last), moves)
+        item = Signal(self.output.payload.shape(), reset_less=True, name="item")
+        symbol = item.symbols[0]
+        m.d.comb += self.output.payload.eq(item)
+        m.d.sync += [
+            loaded(symbol.code_point, code_point, moves),
+            loaded(symbol.error, error, moves),
+            loaded(item.keep, keep, moves),
+            loaded(item.last, last, moves),
+        ]
+        if self.kind:
+            m.d.sync += loaded(Value.cast(symbol.kind), kind, moves)
 
 
 def _state_name(remaining: int) -> str:

@@ -363,8 +363,8 @@ class SerialControl:
 
     def accumulate(
         self, before: Value, unit: Value, shifts: Value, *, leads: bool = True, singles: bool = True
-    ) -> list[Value]:
-        """The bits of a code point after one more unit, bit 0 first.
+    ) -> Value:
+        """The code point after one more unit.
 
         Args:
             before: the payload bits before it.
@@ -372,8 +372,10 @@ class SerialControl:
             leads, singles: see `shifts`.
         """
         own = [self._own_bit(place, leads=leads, singles=singles) for place in range(self.code_point_bits)]
-        count = self.code_point_bits - self.trail_bits
-        high = before[:count] & shifts.replicate(count)
-        if not all(bit.is_zero for bit in own[self.trail_bits :]):
-            high |= Cat(bit(unit) for bit in own[self.trail_bits :])
-        return [*(bit(unit) for bit in own[: self.trail_bits]), *high]
+        # Above these bits there are none of the unit itself.
+        most = max(place for place, function in enumerate(own) if not function.is_zero) + 1
+        low = Cat(each(unit) for each in own[: self.trail_bits])
+        high = Cat(each(unit) for each in own[self.trail_bits : most])
+        kept = self.code_point_bits - self.trail_bits
+        moved = before[:kept] & shifts.replicate(kept)
+        return Cat(low, moved[: len(high)] | high, moved[len(high) :])
