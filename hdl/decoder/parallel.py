@@ -1,57 +1,62 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The parallel decoder: several code units per cycle, as a sliding window and a buffer."""
+"""The sparse decoder: several code units per cycle, as a window and a FIFO."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 
-from utf8fpga.hdl.beats import is_effective
-from utf8fpga.hdl.decoder.pipeline import PipelineStages, ports_of, slots_of
-from utf8fpga.hdl.decoder.window import BeatWindow, RowWindow
-from utf8fpga.hdl.memory_buffer import MemoryBuffer, RowBuffer
-from utf8fpga.hdl.parameters import DecoderParameters
-from utf8fpga.hdl.payloads import beat_of_slots
-from utf8fpga.hdl.register_buffer import RegisterBuffer
-from utf8fpga.hdl.sliced_buffer import SlicedBuffer
+from utf8fpga.hdl.beats import is_effective, stage_ports
+from utf8fpga.hdl.fifo import CreditFifo
+from utf8fpga.hdl.items import Items
+from utf8fpga.hdl.payloads import item_layout
+from utf8fpga.model import EncodingTable
+
+_FEW = 16
+"""Lanes up to which three register stages in the window suffice for the speed of a device's clock network."""
 
 
-def buffer_of(stages: PipelineStages, layout: data.StructLayout) -> RegisterBuffer | RowBuffer:
-    """The buffer behind the window of a decoder with these stages, for beats of `layout`."""
-    if stages.buffer == "registers":
-        return RegisterBuffer(layout, stages.pauses)
-    kind = SlicedBuffer if stages.buffer == "slices" else MemoryBuffer
-    return kind(layout, row_cycles=stages.row_cycles)
+def window_cuts(lanes: int, optimize: str) -> tuple[str, ...]:
+    """The steps of the window with registers behind them, see `Window`."""
+    if optimize == "area":
+        return ()
+    return ("features", "pairs", "ends") if lanes <= _FEW else ("features", "pairs", "thirds", "ends")
+
+
+def slot_layout(item: data.StructLayout) -> data.StructLayout:
+    """An item as it is stored: the fields of `item_layout`, and `keep`, whether there is one."""
+    return data.StructLayout({**{str(name): field.shape for name, field in item}, "keep": 1})
+
+
+def slot_of(items: Items, lane: int, layout: data.StructLayout) -> Value:
+    """The item of a lane in a `slot_layout`."""
+    error = items.errors[lane]
+    fields = {"code_point": items.words[lane], "error": error, "keep": items.items[lane]}
+    if "kind" in layout.members:
+        kind = Value.cast(items.kinds[lane])
+        fields["kind"] = kind & error.replicate(len(kind))
+    return Cat(fields[name] for name in layout.members)
 
 
 class ParallelDecoder(wiring.Component):
     """Beats of several code units in, at most as many items out, one U+FFFD per maximal subpart (D93b).
 
-    Each lane is the same window over a unit, those before it and the one after it; there is no feedback. An item is in
-    the lane of its last unit, so the words of a beat are in order and may have gaps between them (*sparse*; `Packer`
-    closes the gaps).
+    An item is in the lane of its last unit, so the words of a beat are in order and may have gaps between them
+    (*sparse*; `PackedDecoder` closes the gaps). A beat without an item is dropped unless its packet ends with it.
 
-    Throughput: a beat per cycle on any input; `input.ready` is deasserted only while beats wait for `output.ready`, and
-    within the bounds below. Back-to-back packets need no gap and no reset.
+    Throughput: a beat per cycle, or what the consumer accepts. Back-to-back packets need no gap and no reset.
 
-    Latency: the items of a beat are valid at most `latency` cycles after the beat was accepted, while no beat waits, if
-    it ends its packet or does not end within a sequence. Otherwise whether its last unit is the end of an item depends
-    on the next beat, and the cycles count from that one. Beats that hold no item and do not end a packet are dropped,
-    unless `keeps_empty`.
-    So are null beats, those with neither a unit nor `last`: they are transferred and have no effect.
+    Latency: `latency` cycles from the beat that determines an item. That is the beat of its last unit or, if more units
+    of the sequence may follow, the next one.
 
-    Structure: a window, and a buffer behind it. `input.ready` and `output.valid` are registers of the buffer, so there
-    is no combinational path through the decoder. With a buffer in *registers* (`BeatWindow`, `RegisterBuffer`) all
-    stages pause while two beats wait at the output. With a buffer in *memory* (`RowWindow`, `MemoryBuffer`) no stage
-    ever pauses: the output of the window is written to small memories, and beats are accepted while there is room for
-    all in-flight beats. For many lanes this is smaller on devices with LUT memory, such as ECP5. In *slices*
-    (`SlicedBuffer`) the memories of each slice of lanes have their own control.
+    Structure: `Items`, which never pauses, and a `CreditFifo`. There is no combinational path from an input port to an
+    output port.
 
     Args:
-        parameters: the parameters.
-        stages: the register stages.
-        keeps_empty: beats that hold no item are output too, empty, so that a packer behind does not take them for a
-            pause of the input.
+        table: the encoding form.
+        lanes: code units per beat, at least 2.
+        optimize: ``area`` or ``speed``, which has registers inside the window.
+        kind: items have the cause of their error.
 
     Ports:
         input: stream of `beat_layout`, code units.
@@ -62,53 +67,53 @@ class ParallelDecoder(wiring.Component):
     """
 
     packed = False
-    holds_beats = True
-    """Beats that have waited may be inside: `latency` is for those since none was."""
+    reset_cycles = 0
+    stall_cycles = 3
 
-    def __init__(self, parameters: DecoderParameters, stages: PipelineStages, *, keeps_empty: bool = False) -> None:
-        self.parameters, self.lanes, self.stages = parameters, parameters.lanes, stages
-        # In front of a memory there are none, since each beat holds an item.
-        self.keeps_empty = keeps_empty and stages.buffer == "registers"
-        self.window: BeatWindow | RowWindow
-        if stages.buffer == "registers":
-            self.window = BeatWindow(parameters, stages, keeps_empty=self.keeps_empty)
-        else:
-            self.window = RowWindow(parameters, stages)
-        self.item_buffer = buffer_of(stages, slots_of(parameters))
-        self.latency = stages.latency
-        self.reset_cycles = self.item_buffer.reset_cycles
-        self.stall_cycles = max(self.item_buffer.stall_cycles, self.reset_cycles)
-        self.drain_cycles = self.item_buffer.capacity + self.latency + 2
-        super().__init__(ports_of(parameters))
+    def __init__(self, table: EncodingTable, lanes: int, optimize: str = "speed", kind: bool = False) -> None:
+        self.lanes, item = lanes, item_layout(table, kind=kind)
+        self.items = Items(table, lanes, window_cuts(lanes, optimize))
+        self.slot = slot_layout(item)
+        self.fifo = CreditFifo(lanes * self.slot.size + 1, self.slot.size)
+        self.latency = self.items.latency + 1
+        self.drain_cycles = self.fifo.depth + self.latency
+        self.has_empty_beats = lanes < table.longest
+        super().__init__(stage_ports(table.unit_width, item, lanes))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.window, m.submodules.buffer = window, buffer = self.window, self.item_buffer
+        m.submodules.items, m.submodules.fifo = items, fifo = self.items, self.fifo
+        beat, accepted = self.input.payload, Signal()
         m.d.comb += [
-            window.input.payload.eq(self.input.payload),
-            *beat_of_slots(self.output.payload, buffer.output.payload),
-            self.output.valid.eq(buffer.output.valid),
-            buffer.output.ready.eq(self.output.ready),
+            self.input.ready.eq(fifo.ready),
+            accepted.eq(is_effective(self.input) & fifo.ready),
+            items.units.eq(Value.cast(beat.symbols)),
+            items.keep.eq(beat.keep),
+            items.last.eq(beat.last),
+            items.valid.eq(accepted),
+            fifo.accepted.eq(accepted),
         ]
-        if isinstance(window, BeatWindow):
-            assert isinstance(buffer, RegisterBuffer)
-            m.d.comb += [
-                window.input.valid.eq(self.input.valid),
-                self.input.ready.eq(window.input.ready),
-                window.run.eq(buffer.run),
-                buffer.entry.eq(window.slots),
-                buffer.entry_valid.eq(window.slots_valid),
-            ]
-        else:
-            assert isinstance(buffer, RowBuffer)
-            m.d.comb += [
-                window.input.valid.eq(self.input.valid & buffer.ready),
-                self.input.ready.eq(buffer.ready),
-                buffer.accepted.eq(is_effective(window.input)),
-                buffer.row.eq(window.row),
-                buffer.row_valid.eq(window.row_valid),
-                buffer.tail.eq(window.tail),
-                buffer.tail_valid.eq(window.tail_valid),
-                window.late_reset.eq(buffer.late_reset),
-            ]
+        # With as many lanes as the longest sequence has units, each beat holds the end of an item.
+        is_empty = Signal()
+        if self.has_empty_beats:
+            m.d.comb += is_empty.eq(~items.items.any() & ~items.ends)
+        m.d.comb += [
+            fifo.entry.eq(Cat(*(slot_of(items, lane, self.slot) for lane in range(self.lanes)), items.ends)),
+            fifo.stored.eq(items.leaves & ~is_empty),
+            fifo.dropped.eq(items.leaves & is_empty),
+        ]
+        self._output(m)
         return m
+
+    def _output(self, m: Module) -> None:
+        fifo, output = self.fifo, self.output
+        m.d.comb += [
+            output.valid.eq(fifo.output_valid),
+            fifo.output_ready.eq(output.ready),
+            output.payload.last.eq(fifo.output[-1]),
+        ]
+        for lane in range(self.lanes):
+            slot = self.slot(fifo.output.word_select(lane, self.slot.size))
+            symbol = output.payload.symbols[lane]
+            m.d.comb += [symbol[name].eq(slot[name]) for name, _ in symbol.shape()]
+            m.d.comb += output.payload.keep[lane].eq(slot.keep)
