@@ -55,29 +55,29 @@ class Credits(wiring.Component):
 
 
 class Reader(wiring.Component):
-    """The row that is read, with a pointer for each slice of the memory.
+    """The row of a slice of the memory that is read. All slices have equal readers, each near its memory.
 
     Latency: `output_valid` is asserted one cycle after `stored`.
 
     Args:
         depth: rows of the memory, a power of two.
-        slices: slices of the memory.
 
     Ports:
         stored: a row is written at the end of this cycle.
         write: the row that is written next.
-        rows: registers, for each slice the row that is read.
+        row: register, the row that is read.
         output_valid, output_ready: the handshake of this row.
         left: it is transferred.
     """
 
-    def __init__(self, depth: int, slices: int) -> None:
-        self.depth, self.slices = depth, slices
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        rows = range(depth)
         super().__init__(
             {
                 "stored": In(1),
-                "write": In(range(depth)),
-                "rows": Out(data.ArrayLayout(range(depth), slices)),
+                "write": In(rows),
+                "row": Out(rows),
                 "output_valid": Out(1),
                 "output_ready": In(1),
                 "left": Out(1),
@@ -86,15 +86,11 @@ class Reader(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        valid, following = Signal(), Signal(range(self.depth), init=1)
-        m.d.comb += [self.output_valid.eq(valid), self.left.eq(valid & self.output_ready)]
-        for number in range(self.slices):
-            row = duplicate("row", number, range(self.depth))
-            with m.If(self.left):
-                m.d.sync += row.eq(row + 1)
-            m.d.comb += self.rows[number].eq(row)
+        rows = range(self.depth)
+        valid, row, following = duplicate("is_valid"), duplicate("read", rows), duplicate("following", rows, init=1)
+        m.d.comb += [self.output_valid.eq(valid), self.left.eq(valid & self.output_ready), self.row.eq(row)]
         with m.If(self.left):
-            m.d.sync += following.eq(following + 1)
+            m.d.sync += [row.eq(row + 1), following.eq(following + 1)]
         m.d.sync += valid.eq(self.stored | (valid & (~self.output_ready | (following != self.write))))
         return m
 
@@ -139,30 +135,37 @@ class CreditFifo(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        size = SLICE * self.lane_bits
-        starts = range(0, self.width, size)
         m.submodules.credits = counter = Credits(self.depth)
-        m.submodules.reader = reader = Reader(self.depth, len(starts))
         m.d.comb += [
             self.ready.eq(counter.ready),
             counter.accepted.eq(self.accepted),
             counter.dropped.eq(self.dropped),
-            counter.left.eq(reader.left),
-            reader.stored.eq(self.stored),
-            reader.output_ready.eq(self.output_ready),
-            self.output_valid.eq(reader.output_valid),
         ]
-        for number, start in enumerate(starts):
-            entry, output = self.entry[start : start + size], self.output[start : start + size]
-            rows = memory.Memory(shape=len(entry), depth=self.depth, init=[])
-            m.submodules[f"slice_{number}"] = rows
-            write = duplicate("write", number, range(self.depth))
-            with m.If(self.stored):
-                m.d.sync += write.eq(write + 1)
+        size = SLICE * self.lane_bits
+        for number, start in enumerate(range(0, self.width, size)):
+            reader = self._slice(m, number, slice(start, start + size))
             if number == 0:
-                m.d.comb += reader.write.eq(write)
-            into, out = rows.write_port(), rows.read_port(domain="comb")
-            # The row that is written next is free, so that the memory needs no enable.
-            m.d.comb += [into.en.eq(1), into.addr.eq(write), into.data.eq(entry)]
-            m.d.comb += [out.addr.eq(reader.rows[number]), output.eq(out.data)]
+                m.d.comb += [self.output_valid.eq(reader.output_valid), counter.left.eq(reader.left)]
         return m
+
+    def _slice(self, m: Module, number: int, bits: slice) -> Reader:
+        """The memory of some bits of the entries, with its pointers."""
+        entry, output = self.entry[bits], self.output[bits]
+        m.submodules[f"slice_{number}"] = rows = memory.Memory(shape=len(entry), depth=self.depth, init=[])
+        m.submodules[f"reader_{number}"] = reader = Reader(self.depth)
+        write = duplicate(f"write_{number}", range(self.depth))
+        with m.If(self.stored):
+            m.d.sync += write.eq(write + 1)
+        into, out = rows.write_port(), rows.read_port(domain="comb")
+        m.d.comb += [
+            # The row that is written next is free, so that the memory needs no enable.
+            into.en.eq(1),
+            into.addr.eq(write),
+            into.data.eq(entry),
+            out.addr.eq(reader.row),
+            output.eq(out.data),
+            reader.stored.eq(self.stored),
+            reader.write.eq(write),
+            reader.output_ready.eq(self.output_ready),
+        ]
+        return reader

@@ -3,18 +3,25 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import ShapeLike, Signal
+from typing import Any
+
+from amaranth.hdl import Module, ShapeLike, Signal, Value, ValueCastable, ValueLike
 
 
-def duplicate(name: str, number: int, shape: ShapeLike = 1, *, init: int = 0, reset_less: bool = False) -> Signal:
+def duplicate(name: str, shape: ShapeLike = 1, *, init: int = 0, reset_less: bool = False) -> Signal:
     """One of several registers with equal values, each for a part of the lanes.
 
     A net to thousands of loads is slow because it is long. Synthesis merges registers that are equal by construction;
     the attribute `keep` of a duplicate prevents this.
-
-    Args:
-        number: which duplicate it is, from 0 on; part of its name.
     """
-    register = Signal(shape, name=f"{name}_{number}", init=init, reset_less=reset_less)
+    register = Signal(shape, name=name, init=init, reset_less=reset_less)
     register.attrs["keep"] = 1
+    return register
+
+
+def delayed(m: Module, value: ValueLike, name: str, *, reset_less: bool = True) -> Any:
+    """A value of the cycle before, in a register with its shape. Only control bits need a reset."""
+    shape = value.shape() if isinstance(value, ValueCastable) else Value.cast(value).shape()
+    register = Signal(shape, name=name, reset_less=reset_less)
+    m.d.sync += register.eq(value)
     return register
