@@ -12,7 +12,6 @@ from utf8fpga.hdl.axi_stream import AxiStreamCore, axi_signature
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import Core, CoreEntry
 from utf8fpga.hdl.cores import CORES, OutputSymbol, build, command_words, decoder_core, entry_of, parameters_of
-from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.packed import PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.serial import SerialAreaDecoder, SerialDecoder, SerialSpeedDecoder
@@ -51,7 +50,6 @@ __all__ = [
     "CoreEntry",
     "CoreParameters",
     "DecoderParameters",
-    "DirectPackedDecoder",
     "Encoder",
     "EncoderParameters",
     "Kind",

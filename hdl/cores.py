@@ -11,12 +11,10 @@ from typing import Any, TypeAlias, TypeVar
 from amaranth.lib import data
 
 from utf8fpga.hdl.core import Core, CoreEntry
-from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.packed import PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
-from utf8fpga.hdl.decoder.pipeline import packer_is_buffer, stages_of
 from utf8fpga.hdl.decoder.serial import SERIAL
-from utf8fpga.hdl.encoder.encoder import Encoder
+from utf8fpga.hdl.encoder.encoder import Encoder, SerialEncoder
 from utf8fpga.hdl.parameters import (
     CoreParameters,
     DecoderParameters,
@@ -29,7 +27,7 @@ from utf8fpga.hdl.parameters import (
 from utf8fpga.hdl.payloads import OutputUnit, Word
 from utf8fpga.hdl.remover import Remover
 from utf8fpga.hdl.sanitizer import Sanitizer
-from utf8fpga.hdl.transcoder.transcoder import Transcoder
+from utf8fpga.hdl.transcoder.transcoder import SerialTranscoder, Transcoder
 from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.model import (
     TABLE_3_7,
@@ -75,9 +73,8 @@ class DecoderEntry(CoreEntry[DecoderParameters]):
         given = self.parameters
         if given.lanes == 1:
             return SERIAL[given.optimize](given.table, kind=given.kind)
-        if not given.packed:
-            return ParallelDecoder(given, stages_of(given))
-        return DirectPackedDecoder(given) if packer_is_buffer(given.table, given.lanes) else PackedDecoder(given)
+        kind = PackedDecoder if given.packed else ParallelDecoder
+        return kind(given.table, given.lanes, given.optimize, given.kind)
 
     def golden(self) -> Golden:
         return IncrementalDecoder(table=self.parameters.table)
@@ -140,7 +137,8 @@ class EncoderEntry(UnitEntry[EncoderParameters]):
         self.product = f"{self.target.table.name} encoder"
 
     def circuit(self) -> Any:
-        return Encoder(self.parameters)
+        lanes = self.parameters.lanes
+        return SerialEncoder(self.target) if lanes == 1 else Encoder(self.target, lanes)
 
     def golden(self) -> Golden:
         return GoldenEncoder(self.target)
@@ -160,7 +158,10 @@ class TranscoderEntry(UnitEntry[TranscoderParameters]):
         self.product = f"{self.source.table.name} to {self.target.table.name} transcoder"
 
     def circuit(self) -> Any:
-        return Transcoder(self.parameters)
+        lanes, optimize = self.parameters.lanes, self.parameters.optimize
+        if lanes == 1:
+            return SerialTranscoder(self.source, self.target, optimize)
+        return Transcoder(self.source, self.target, lanes, optimize)
 
     def golden(self) -> Golden:
         return GoldenTranscoder(self.source, self.target)
@@ -232,19 +233,17 @@ class RemoverEntry(CoreEntry[RemoverParameters]):
     """The null-word removers."""
 
     input_noun = output_noun = "symbol"
+    accepts_gaps = True
+    notes = (
+        "A beat is output when it is full or its packet ends.",
+        "A packet without a symbol is one beat without a symbol. So is the end of a packet if its last symbol",
+        "had filled a beat before s_axis_tlast.",
+    )
 
     def __init__(self, parameters: RemoverParameters) -> None:
         super().__init__(parameters)
-        self.accepts_gaps = parameters.lanes > 1
         user = f" and {parameters.user} of tuser" if parameters.user else ""
         self.product = f"Null-word remover for symbols of {parameters.width} bits of data{user}"
-        self.notes = ["A packet may end with a beat without a symbol, as at the input."]
-        if self.accepts_gaps:
-            self.notes = [
-                "A beat is output when it is full or its packet ends.",
-                "A packet without a symbol is one beat without a symbol. So is the end of a packet if its last symbol",
-                "had filled a beat before s_axis_tlast.",
-            ]
 
     def circuit(self) -> Any:
         width, user = self.parameters.width, self.parameters.user
@@ -304,7 +303,7 @@ def decoder_core(table: EncodingTable = TABLE_3_7, **parameters: Any) -> Core:
         TableError: the circuit does not support the table.
 
     >>> [type(decoder_core(lanes=lanes)).__name__ for lanes in (1, 2, 8)]
-    ['SerialSpeedDecoder', 'PackedDecoder', 'DirectPackedDecoder']
+    ['SerialSpeedDecoder', 'PackedDecoder', 'PackedDecoder']
     """
     return build(DecoderParameters(table=table, **parameters))
 

@@ -7,7 +7,7 @@ For a high clock frequency the memory has a slice for each group of neighbouring
 from __future__ import annotations
 
 from amaranth.hdl import Module, Signal, signed
-from amaranth.lib import data, memory, wiring
+from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.registers import duplicate

@@ -282,7 +282,7 @@ class RemoverParameters(CoreParameters):
     """The parameters of a null-word remover.
 
     Attributes:
-        lanes: symbols per beat, 1 to 64; default: 4.
+        lanes: symbols per beat, 2 to 64; default: 4.
         width: bits of the data of a symbol, 1 to 64; default: 8.
         user: bits of ``tuser`` for each symbol, 0 to 64; default: 0, no ``tuser``.
 
@@ -292,7 +292,7 @@ class RemoverParameters(CoreParameters):
 
     core: ClassVar[str] = "remover"
 
-    lanes: int = option(4, "Symbols per beat.", range=(1, MAX_PACKER_LANES))
+    lanes: int = option(4, "Symbols per beat.", range=(2, MAX_PACKER_LANES))
     width: int = option(8, "Bits of the data of a symbol.", range=(1, MAX_BITS))
     user: int = option(0, "Bits of tuser for each symbol.", range=(0, MAX_BITS))
 

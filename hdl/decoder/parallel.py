@@ -23,19 +23,14 @@ def window_cuts(lanes: int, optimize: str) -> tuple[str, ...]:
     return ("features", "pairs", "ends") if lanes <= _FEW else ("features", "pairs", "thirds", "ends")
 
 
-def slot_layout(item: data.StructLayout) -> data.StructLayout:
-    """An item as it is stored: the fields of `item_layout`, and `keep`, whether there is one."""
-    return data.StructLayout({**{str(name): field.shape for name, field in item}, "keep": 1})
-
-
-def slot_of(items: Items, lane: int, layout: data.StructLayout) -> Value:
-    """The item of a lane in a `slot_layout`."""
+def symbol_of(items: Items, lane: int, layout: data.StructLayout) -> Value:
+    """The item of a lane with the fields of an `item_layout`."""
     error = items.errors[lane]
-    fields = {"code_point": items.words[lane], "error": error, "keep": items.items[lane]}
+    fields = [items.words[lane], error]
     if "kind" in layout.members:
         kind = Value.cast(items.kinds[lane])
-        fields["kind"] = kind & error.replicate(len(kind))
-    return Cat(fields[name] for name in layout.members)
+        fields.append(kind & error.replicate(len(kind)))
+    return Cat(*fields)
 
 
 class ParallelDecoder(wiring.Component):
@@ -71,14 +66,14 @@ class ParallelDecoder(wiring.Component):
     stall_cycles = 3
 
     def __init__(self, table: EncodingTable, lanes: int, optimize: str = "speed", kind: bool = False) -> None:
-        self.lanes, item = lanes, item_layout(table, kind=kind)
+        self.lanes, self.item = lanes, item_layout(table, kind=kind)
         self.items = Items(table, lanes, window_cuts(lanes, optimize))
-        self.slot = slot_layout(item)
-        self.fifo = CreditFifo(lanes * self.slot.size + 1, self.slot.size)
+        slot_size = self.item.size + 1
+        self.fifo = CreditFifo(lanes * slot_size + 1, slot_size)
         self.latency = self.items.latency + 1
-        self.drain_cycles = self.fifo.depth + self.latency
+        self.drain_cycles = self.fifo.depth - 1
         self.has_empty_beats = lanes < table.longest
-        super().__init__(stage_ports(table.unit_width, item, lanes))
+        super().__init__(stage_ports(table.unit_width, self.item, lanes))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -97,8 +92,9 @@ class ParallelDecoder(wiring.Component):
         is_empty = Signal()
         if self.has_empty_beats:
             m.d.comb += is_empty.eq(~items.items.any() & ~items.ends)
+        slots = [Cat(symbol_of(items, lane, self.item), items.items[lane]) for lane in range(self.lanes)]
         m.d.comb += [
-            fifo.entry.eq(Cat(*(slot_of(items, lane, self.slot) for lane in range(self.lanes)), items.ends)),
+            fifo.entry.eq(Cat(*slots, items.ends)),
             fifo.stored.eq(items.leaves & ~is_empty),
             fifo.dropped.eq(items.leaves & is_empty),
         ]
@@ -112,8 +108,6 @@ class ParallelDecoder(wiring.Component):
             fifo.output_ready.eq(output.ready),
             output.payload.last.eq(fifo.output[-1]),
         ]
-        for lane in range(self.lanes):
-            slot = self.slot(fifo.output.word_select(lane, self.slot.size))
-            symbol = output.payload.symbols[lane]
-            m.d.comb += [symbol[name].eq(slot[name]) for name, _ in symbol.shape()]
-            m.d.comb += output.payload.keep[lane].eq(slot.keep)
+        for lane, symbol in enumerate(output.payload.symbols):
+            slot = fifo.output.word_select(lane, self.item.size + 1)
+            m.d.comb += [Value.cast(symbol).eq(slot[:-1]), output.payload.keep[lane].eq(slot[-1])]

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The encoder: UTF-32 words or a decoder's items in, code units of any encoding out."""
+"""The encoders: UTF-32 words in, code units of any encoding out."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Value
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import wiring
 
-from utf8fpga.hdl.beats import lanes_of, stage_ports
-from utf8fpga.hdl.chain import Chain, Join
+from utf8fpga.hdl.beats import is_effective, stage_ports
 from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic
-from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
-from utf8fpga.hdl.parameters import EncoderParameters
+from utf8fpga.hdl.encoder.units import Units
+from utf8fpga.hdl.packer.packer import PackedCore, Sparse
 from utf8fpga.hdl.payloads import unit_layout
-from utf8fpga.model.encodings import Encoding, encoding_named
+from utf8fpga.hdl.registers import delayed
+from utf8fpga.model.encodings import Encoding
 
 
 def in_byte_order(unit: Value, encoding: Encoding) -> Value:
@@ -25,40 +26,89 @@ def swapped_bytes(unit: Value) -> Value:
     return Cat(unit.word_select(byte, 8) for byte in reversed(range(len(unit) // 8)))
 
 
-class Encoder(Chain):
-    """Words in, code units out (D79); what is no code point of the form becomes U+FFFD, with a flag.
+def words_in_order(units: Units, encoding: Encoding) -> list[Value]:
+    """The code units of a beat, as they are packed, with their bytes in the order of an encoding."""
+    return [Cat(in_byte_order(word[:-1], encoding), word[-1]) for word in units.out_words]
 
-    Throughput: a beat per cycle; with one lane a unit per cycle.
 
-    Structure: `ParallelEncoder`; with one lane a `UnitQueue`.
+class SerialEncoder(wiring.Component):
+    """Words in, code units out (D79), one at a time; what is no code point of the form becomes U+FFFD, with a flag.
 
-    Attributes:
-        slots: output units per word, at most.
+    Throughput: a unit per cycle. Latency: see `UnitQueue`.
+
+    Args:
+        target: the encoding.
 
     Ports:
-        input: stream of `beat_layout`: words of 32 bits.
-        output: stream of `beat_layout` with symbols of `unit_layout`.
+        input: stream of `beat_layout`: a word of 32 bits.
+        output: stream of `beat_layout` with a symbol of `unit_layout`.
     """
 
     packed = True
+    lanes = 1
 
-    def __init__(self, parameters: EncoderParameters) -> None:
-        lanes, target = parameters.lanes, encoding_named(parameters.to)
+    def __init__(self, target: Encoding) -> None:
+        self.target = target
         logic = EncoderLogic.of_bits(target.table, WORD_BITS)
-        self.slots = slots_for(logic)
-        self.encoder: UnitQueue | ParallelEncoder
-        if lanes == 1:
-            self.encoder = UnitQueue(logic, WORD_BITS, self.slots)
-        else:
-            self.encoder = ParallelEncoder(logic, lanes, WORD_BITS, self.slots)
-        super().__init__(
-            parameters,
-            {"encoder": self.encoder},
-            stage_ports(WORD_BITS, unit_layout(target.table.unit_width), lanes, lanes_of(self.encoder.output)),
-            {"encoder": Join(drops_null_beats=True), "output": units_in_order(target)},
-        )
+        self.queue = UnitQueue(logic, WORD_BITS)
+        self.latency, self.drain_cycles = self.queue.latency, self.queue.drain_cycles
+        self.stall_cycles, self.reset_cycles = self.queue.stall_cycles, self.queue.reset_cycles
+        super().__init__(stage_ports(WORD_BITS, unit_layout(target.table.unit_width), 1))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.queue = queue = self.queue
+        m.d.comb += [
+            queue.input.payload.eq(self.input.payload),
+            queue.input.valid.eq(is_effective(self.input)),
+            self.input.ready.eq(queue.input.ready),
+        ]
+        connect_units(m, queue, self, self.target)
+        return m
 
 
-def units_in_order(encoding: Encoding) -> Join:
-    """Code units of `unit_layout` whose bytes are put in the order of an encoding."""
-    return Join(lambda unit, given: [unit.unit.eq(in_byte_order(given.unit, encoding)), unit.error.eq(given.error)])
+def connect_units(m: Module, queue: UnitQueue, core: wiring.Component, target: Encoding) -> None:
+    """The output of a core from a queue, with the bytes of units in the order of an encoding."""
+    given, made = queue.output.payload, core.output.payload
+    m.d.comb += [
+        made.symbols[0].unit.eq(in_byte_order(given.symbols[0].unit, target)),
+        made.symbols[0].error.eq(given.symbols[0].error),
+        made.keep.eq(given.keep),
+        made.last.eq(given.last),
+        core.output.valid.eq(queue.output.valid),
+        queue.output.ready.eq(core.output.ready),
+    ]
+
+
+class Encoder(PackedCore):
+    """Beats of words in, packed code units out (D79); what is no code point of the form becomes U+FFFD, with a flag.
+
+    The output has lanes for all units of all words of a beat.
+
+    Structure: `Units`, and a `Packer`.
+
+    Args:
+        target: the encoding.
+        lanes: words per beat, at least 2.
+
+    Ports:
+        input: stream of `beat_layout`: words of 32 bits.
+        output: stream of `beat_layout` with symbols of `unit_layout`, contiguous from lane 0.
+    """
+
+    def __init__(self, target: Encoding, lanes: int) -> None:
+        self.target = target
+        self.units = Units(EncoderLogic.of_bits(target.table, WORD_BITS), lanes, WORD_BITS)
+        made = unit_layout(target.table.unit_width)
+        super().__init__(WORD_BITS, made, lanes, lanes * self.units.slots, 1 + Units.latency)
+
+    def pipeline(self, m: Module, accepted: Signal) -> Sparse:
+        m.submodules.units = units = self.units
+        beat = delayed(m, self.input.payload, "beat")
+        m.d.comb += [
+            units.code_points.eq(beat.symbols),
+            units.keep.eq(beat.keep),
+            units.last.eq(beat.last),
+            units.valid.eq(delayed(m, accepted, "beat_valid", reset_less=False)),
+        ]
+        return Sparse(words_in_order(units, self.target), units.out_keep, units.out_last, units.out_valid)

@@ -9,9 +9,25 @@ from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
 
 from utf8fpga.hdl.beats import stage_ports
-from utf8fpga.hdl.encoder.logic import EncoderLogic
-from utf8fpga.hdl.encoder.stages import symbol_classes, symbol_fields
+from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic
 from utf8fpga.hdl.payloads import unit_layout
+
+
+def symbol_fields(symbol: Any) -> tuple[Value, Value]:
+    """The code point of a symbol, and whether it stands for something ill-formed.
+
+    Args:
+        symbol: a code point, or an item with the fields `code_point` and `error`.
+    """
+    if isinstance(symbol, data.View):
+        return Value.cast(symbol.code_point), symbol.error
+    return Value.cast(symbol), Const(0, 1)
+
+
+def symbol_classes(logic: EncoderLogic, code_point: Value, error: Value) -> tuple[Value, dict[int, Value]]:
+    """Whether a symbol stands for something ill-formed, and its classes."""
+    classes = logic.classes(code_point, error)
+    return error | classes[REPLACED] if REPLACED in classes else error, classes
 
 
 class UnitQueue(wiring.Component):
@@ -27,19 +43,17 @@ class UnitQueue(wiring.Component):
 
     Args:
         symbol: the shape of a code point: a number, or an item of a decoder.
-        slots: upper bound on the output units per input unit of the core.
 
     Ports:
         input: stream of `beat_layout`, one lane. Null beats must not be `valid`.
         output: stream of `beat_layout`, one lane, with symbols of `unit_layout`.
     """
 
-    accepts_null_beats = False
     reset_cycles = 0
 
-    def __init__(self, logic: EncoderLogic, symbol: ShapeLike, slots: int) -> None:
-        self.logic, self.is_narrow = logic, slots > 1
-        self.latency = self.drain_cycles = self.beat_cycles = logic.longest
+    def __init__(self, logic: EncoderLogic, symbol: ShapeLike) -> None:
+        self.logic = logic
+        self.latency = self.drain_cycles = logic.longest
         # An entry is free in the cycle in which a unit is transferred.
         self.stall_cycles = logic.longest - 1
         width = logic.table.unit_width

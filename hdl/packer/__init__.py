@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The packer."""
+"""The packer of all cores with packed output."""

@@ -1,190 +1,236 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A packer, which closes gaps: the words of its output beats are contiguous from word 0."""
+"""The packer: beats with gaps in, rows whose words are contiguous from lane 0 out.
+
+Prefix sums count the words in front of each lane. So each word knows its place behind the words of the open row, and
+finds its way there through a network of switches, a reverse banyan network. A memory for each lane holds the rows.
+"""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from typing import NamedTuple
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_layout
-from utf8fpga.hdl.commented import commented
-from utf8fpga.hdl.fan_out import LateReset
-from utf8fpga.hdl.packer.egress import BufferedEgress, DirectEgress
-from utf8fpga.hdl.packer.network import Network
-from utf8fpga.hdl.packer.route import WordCounts, copies_of
-from utf8fpga.hdl.packer.rows import Begin, ClosedRows
-from utf8fpga.hdl.packer.store import RESET_LANES, RowStore
-from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged
+from utf8fpga.hdl.beats import is_effective, stage_ports
+from utf8fpga.hdl.fifo import Credits
+from utf8fpga.hdl.packer.network import Fold, Network
+from utf8fpga.hdl.packer.places import OpenRow, Ranks, place_bits
+from utf8fpga.hdl.packer.rows import FEW_ROWS, MANY_ROWS, Rows
+from utf8fpga.hdl.registers import delayed
 
-_FEW_LANES, _FEW_AHEAD = 4, 3
-"""Upper bounds on the lanes of a packer, and on the cycles in front of it, with which a network that takes a cycle less
-makes a buffer unnecessary."""
+_ROUND_TRIP = 4
+"""Cycles in which a credit is of no use, apart from those of its beat on the way to the memory."""
 
 
 class Packer(wiring.Component):
-    """Sparse beats in, packed beats out: words contiguous from word 0, in the same order.
+    """Beats with gaps in, rows without gaps out: the same words of each packet in the same order.
 
-    Words of several beats are merged to *rows*, which are the output beats. A row is closed when it is full, when its
-    packet ends, or, with `flushes`, when `sparse.valid` is not asserted although `sparse.ready` is. So no word waits
-    for a beat that may never be transferred. Without `flushes` all rows but the last one of a packet are full.
+    A row is output when it is full, when its packet ends, or with `closes`. The pipeline
+    never pauses: its beats have credits.
 
-    A beat that has no word and does not end its packet has no effect.
-
-    Throughput: one beat per cycle. `sparse.ready` is deasserted for `reset_cycles` cycles after a reset; after that it
-    is asserted once no row has waited for `stall_cycles` cycles.
-
-    Latency: a word is at `packed` at most `latency` cycles after its row was closed by an input beat, or by the lack of
-    one, as long as the consumer does not stall.
-
-    Structure: a pipeline that never pauses, then memories, one per lane. The pipeline counts words, moves them by a
-    reverse banyan network (`Network`) to the lanes where the beat before ended (`Begin`), and writes them to the
-    memories (`RowStore`). The words of a beat fill the row in which it begins and continue in the next one. The rows
-    that it closes (`ClosedRows`) are at the output once they are complete (`DirectEgress`). Where the memories are too
-    small for all rows of beats in the pipeline, they are read into a buffer in front of it (`BufferedEgress`).
-
-    `sparse.ready` is deasserted while too many rows wait, so that there is room for all beats in the pipeline.
-
-    Pointers and counts that are desynchronised, by a flipped bit, remain so until a reset.
+    Throughput: a beat per cycle, or what the consumer accepts. Latency: `latency` cycles from the beat that closes a
+    row. A reset discards all words; beats that were accepted before must not arrive after it.
 
     Args:
-        symbol: the layout of a word. Its fields are moved as they are, except that a field `error` is 0 in lanes
-            without a word.
-        lanes: words per beat, at least 2.
-        flushes: a row is also closed when the input pauses.
-        ahead: cycles between `sparse.ready` and the beat that is accepted with it, in a pipeline in front that never
-            pauses: `sparse.valid` is asserted so many cycles after a beat was there and `sparse.ready` was asserted.
-        lends: of such a pipeline, `sparse.valid` may also be asserted one cycle earlier.
-
-    Attributes:
-        pipeline: the registers up to the memories. The cycle of a value in it is counted from that in which its beat
-            was accepted.
-        valids: registers of the first cycle: duplicates of "there is a beat".
-        roots: the registers of the first cycle, except words: `valids`, whether the input pauses, and `last` and `keep`
-            of the beat.
-        begin, network, closed, store, egress: the parts, in the order in which a beat passes them.
-        words_written: the cycle in which the words of a beat are written to the memories.
-        depth: rows of the memories, a power of two.
-        overrun: upper bound on the rows that are reached by beats accepted after so many wait, before `sparse.ready` is
-            deasserted.
-        capacity: upper bound on the rows that hold words of accepted beats, or that such a beat closes, and that have
-            not been transferred.
-        ready, paused: registers, `sparse.ready` and its complement (kept apart so that synthesis does not merge them).
-        slots: per lane whether the row that is, or was, read holds a word, and the word.
-        reset: the reset of the registers with feedback.
+        width: bits of a word.
+        lanes: words of a beat and of a row.
+        in_front: cycles from `accepted` to the beat at the input.
 
     Ports:
-        sparse: stream of `beat_layout` in; any lanes may hold words.
-        packed: stream of `beat_layout` out.
-        late_reset: with `ahead`, two duplicates of the late reset for the pipeline in front, see `RowBuffer`.
+        ready: register, a beat may be accepted.
+        accepted: a beat is accepted, and arrives `in_front` cycles later.
+        words, keep, last, valid: a beat, with words in any lanes; `last` only with `valid`.
+        closes: the open row is closed, behind the words of the beat or because there is no beat.
+        output, output_keep, output_last, output_valid, output_ready: the rows.
     """
 
-    def __init__(
-        self, symbol: data.StructLayout, lanes: int, *, flushes: bool = True, ahead: int = 0, lends: bool = False
-    ) -> None:
-        self.lanes, self.flushes, self.ahead, self.lends = lanes, flushes, ahead, lends
-        layout = beat_layout(symbol, lanes)
-        streams = {"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))}
-        super().__init__(streams | ({"late_reset": Out(2)} if ahead else {}))
-        # As a stage of a `Chain`.
-        self.input, self.output = self.sparse, self.packed
-        self._symbol = symbol
-        self.ready, self.paused = Signal(name="ready"), Signal(name="paused", init=1)
-        self._move_words()
-        self._hold_rows()
-
-    def _move_words(self) -> None:
-        """Make the pipeline up to the memories."""
-        self.pipeline = pipeline = Pipeline(numbered=True)
-        lanes, steps, sparse = self.lanes, (self.lanes - 1).bit_length(), self.sparse.payload
-        self.was_paused = [self.paused, *(Signal(name=f"paused_{n}", init=1) for n in range(1, self.ahead + 1))]
-        paused = self.was_paused[-1]
-        accepted = self.sparse.valid if self.ahead else self.sparse.valid & ~paused
-        self.valids = valids = copies_of(pipeline, "valid", accepted, 0 if self.ahead else lanes)
-        valid = valids[0]
-        # Not while `ready` is deasserted: the next beat may be at the input already.
-        without_beat = ~self.sparse.valid & ~paused if self.flushes else Const(0, 1)
-        idle = pipeline.register("idle", without_beat, 0, comment="There is no beat though one would be accepted.")
-        last = pipeline.register("last", sparse.last, 0)
-        # Behind a pipeline that never pauses `keep` is cleared here where there is no beat, so that a count of four
-        # lanes is a function of four bits. Behind a memory that would be a look-up table more in a long path.
-        masks = self.ahead > 0
-        keep = [
-            pipeline.register(f"keep_{lane}", sparse.keep[lane] & (accepted if masks else 1), 0)
-            for lane in range(lanes)
-        ]
-        words = [Staged(Value.cast(sparse.symbols[lane]), 0) for lane in range(lanes)]
-        self.roots = [each.value for each in (*valids, idle, last, *keep)]
-        counts = WordCounts(pipeline, [*keep, *[ZERO] * ((1 << steps) - lanes)], None if masks else valids)
-        ends = pipeline.apply("ends", Value.__and__, last, valid, comment="The packet ends with the beat.")
-        leaves = pipeline.apply(
-            "leaves",
-            lambda last, valid, idle: (last & valid) | idle,
-            *(last, valid, idle),
-            comment="The next beat begins in lane 0 of a row.",
+    def __init__(self, width: int, lanes: int, in_front: int) -> None:
+        self.width, self.lanes = width, lanes
+        self.ranks, self.open_row = Ranks(lanes), OpenRow(lanes)
+        self.network = Network(width, 1 << place_bits(lanes))
+        self.fold = Fold(width, lanes) if self.network.lanes != lanes else None
+        to_rows = self.ranks.latency + self.open_row.latency + self.network.latency + (self.fold is not None)
+        credits_needed = in_front + to_rows + 1 + _ROUND_TRIP
+        self.depth = FEW_ROWS if credits_needed < FEW_ROWS else MANY_ROWS
+        self.rows = Rows(width, lanes, self.depth)
+        self.latency = to_rows + self.rows.latency
+        words = data.ArrayLayout(width, lanes)
+        super().__init__(
+            {
+                "ready": Out(1),
+                "accepted": In(1),
+                "words": In(words),
+                "keep": In(lanes),
+                "last": In(1),
+                "valid": In(1),
+                "closes": In(1),
+                "output": Out(words),
+                "output_keep": Out(lanes),
+                "output_last": Out(1),
+                "output_valid": Out(1),
+                "output_ready": In(1),
+            }
         )
-        self.begin = Begin(pipeline, lanes, counts.total, leaves)
-        is_short = lanes <= _FEW_LANES and self.ahead <= _FEW_AHEAD
-        self.network = Network(pipeline, lanes, keep, words, self.begin.base, counts, is_short=is_short)
-        self.closed = ClosedRows(pipeline, self.begin, ends, idle)
-
-    @property
-    def words_written(self) -> int:
-        """See the class; also `RowStore.written`, which is made later."""
-        return max(self.network.cycle, self.closed.decided + 2)
-
-    def _hold_rows(self) -> None:
-        """Make the memories, what is behind them, and the reset."""
-        slot = data.StructLayout({"keep": 1, **{str(name): field.shape for name, field in self._symbol}})
-        row = data.StructLayout({"slots": data.ArrayLayout(slot, self.lanes), "last": 1})
-        kind = DirectEgress if DirectEgress.fits(self) else BufferedEgress
-        self.egress: DirectEgress | BufferedEgress = kind(self, row)
-        self.depth, self.overrun, self.capacity = self.egress.depth, self.egress.overrun, self.egress.capacity
-        beat = self.valids[0] if isinstance(self.egress, DirectEgress) else None
-        self.store = RowStore(self.pipeline, self.lanes, self.depth, self.closed, self.network, beat)
-        settled = max(self.store.written, self.store.marked)
-        assert settled <= self.egress.deadline
-        self.slots = [Cat(keep, self._word(lane)) for lane, keep in enumerate(self.store.keep)]
-        # One cycle for the second of two rows, or for a pause of the input.
-        self.latency = self.egress.latest + 1
-        # Not tight: the rows that are held are transferred while later ones pass through.
-        self.drain_cycles = self.capacity + self.latency
-        self.stall_cycles = self.egress.stall_cycles
-        # The store has a duplicate for each part of it, and up to three other parts have one each.
-        copies = -(-self.lanes // RESET_LANES) + 3
-        self.reset = LateReset(-(-copies // 2), settled + 4)
-        self.reset_cycles = 1 + self.reset.cycles
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        for name, part in self.egress.submodules.items():
-            m.submodules[name] = part
-        m.submodules.reset = self.reset
-        copies = self.reset.copies
-        self.pipeline.connect(m, copies[-3])
-        if self.ahead:
-            m.d.comb += self.late_reset.eq(copies[:2])
-        self.egress.connect(m)
-        self._accept_beats(m)
+        m.submodules.credits = counter = Credits(self.depth)
+        m.submodules.rows = rows = self.rows
+        open_row, words = self._place(m)
+        self._route(m, open_row, words)
+        m.d.comb += [
+            self.ready.eq(counter.ready),
+            counter.accepted.eq(self.accepted),
+            counter.dropped.eq(open_row.begins_none),
+            counter.left.eq(rows.left),
+            self.output.eq(rows.output),
+            self.output_keep.eq(rows.output_keep),
+            self.output_last.eq(rows.output_last),
+            self.output_valid.eq(rows.output_valid),
+            rows.output_ready.eq(self.output_ready),
+        ]
         return m
 
-    def _accept_beats(self, m: Module) -> None:
-        """Beats are accepted while there is room for the rows of all beats in the pipeline."""
-        comment = f"No beat is accepted in the next cycle: more than {self.egress.threshold} rows wait."
-        pauses = commented(Signal(name="pauses"), comment)
-        m.d.comb += [pauses.eq(self.egress.pauses_next), self.sparse.ready.eq(self.ready)]
-        m.d.sync += [self.ready.eq(~pauses), self.paused.eq(pauses)]
-        self.egress.count_rows(m)
-        with m.If(self.reset.busy):
-            m.d.sync += [self.ready.eq(0), self.paused.eq(1)]
-        m.d.sync += [later.eq(earlier) for earlier, later in pairwise(self.was_paused)]
+    def _place(self, m: Module) -> tuple[OpenRow, Value]:
+        """The place of each word, and later the words, as the network needs them."""
+        m.submodules.ranks, m.submodules.open_row = ranks, open_row = self.ranks, self.open_row
+        keep, last, valid, closes, words = self.keep, self.last, self.valid, self.closes, self.words
+        for cycle in range(ranks.latency):
+            keep = delayed(m, keep, f"keep_{cycle}")
+            last = delayed(m, last, f"last_{cycle}", reset_less=False)
+            valid = delayed(m, valid, f"valid_{cycle}", reset_less=False)
+            closes = delayed(m, closes, f"closes_{cycle}", reset_less=False)
+            words = delayed(m, words, f"words_{cycle}")
+        m.d.comb += [
+            ranks.keep.eq(self.keep),
+            ranks.valid.eq(self.valid),
+            open_row.keep.eq(keep),
+            open_row.counts.eq(ranks.counts),
+            open_row.last.eq(last),
+            open_row.valid.eq(valid),
+            open_row.closes.eq(closes),
+        ]
+        for cycle in range(open_row.latency + self.network.behind):
+            words = delayed(m, words, f"words_waiting_{cycle}")
+        return open_row, words
 
-    def _word(self, lane: int) -> Value:
-        """The word of a lane, without an error where there is none."""
-        word, fields = self.store.stored[lane], {}
-        for name, field in self._symbol:
-            bits = slice(field.offset, field.offset + field.width)
-            fields[name] = self.store.present(lane, bits) if name == "error" else word[bits]
-        return Cat(fields.values())
+    def _route(self, m: Module, open_row: OpenRow, words: Value) -> None:
+        """Through the network to the rows. What is known of the rows of a beat is delayed as long."""
+        rows, fold, lanes = self.rows, self.fold, self.lanes
+        m.submodules.network = network = self.network
+        m.d.comb += [network.keep.eq(open_row.out_keep)]
+        for lane in range(lanes):
+            m.d.comb += [network.places[lane].eq(open_row.places[lane]), network.words[lane].eq(words[lane])]
+        marks = {"size": open_row.size, "last": open_row.out_last, "full": open_row.full, "ends": open_row.ends}
+        # The words of a beat begin where those of the beat before end. Lanes in front of that have words of a next row.
+        start = marks["size"] & ~marks["ends"].replicate(len(open_row.size))
+        for step in range(1, network.latency):
+            start = delayed(m, start, f"start_{step}")
+            for name, value in marks.items():
+                marks[name] = delayed(m, value, f"{name}_{step}", reset_less=name in ("size", "last"))
+        # No word begins in the last lane and belongs to another row.
+        in_front = delayed(m, Cat(start > lane for lane in range(lanes - 1)), "is_in_front")
+        wrapped: Value = Cat(in_front, Const(0, network.lanes - lanes + 1))
+        keep, words = network.out_keep, network.out_words
+        if fold:
+            m.submodules.fold = fold
+            m.d.comb += [fold.keep.eq(keep), fold.wrapped.eq(wrapped), fold.words.eq(words)]
+            keep, words, wrapped = fold.out_keep, fold.out_words, delayed(m, wrapped, "wrapped_folded")
+            for name, value in marks.items():
+                marks[name] = delayed(m, value, f"{name}_folded", reset_less=name in ("size", "last"))
+        m.d.comb += [rows.keep.eq(keep), rows.words.eq(words), rows.wrapped.eq(wrapped[:lanes])]
+        m.d.comb += [getattr(rows, name).eq(value) for name, value in marks.items()]
+
+
+class Sparse(NamedTuple):
+    """A beat with gaps.
+
+    Attributes:
+        words: a symbol for each lane.
+        keep: the lanes with a symbol.
+        last: the packet ends.
+        valid: there is a beat; all else is undefined without it.
+    """
+
+    words: list[Value]
+    keep: Value
+    last: Value
+    valid: Value
+
+
+class PackedCore(wiring.Component):
+    """A pipeline that never pauses, and a `Packer`: what all cores with packed output have in common.
+
+    A subclass has the pipeline. A word never waits for a beat that may not come: a cycle without an input beat closes
+    the open row once it has passed the pipeline, unless `waits_for_words`.
+
+    Throughput: a beat per cycle, or what the consumer accepts. Null beats have no effect. Back-to-back packets need no
+    gap and no reset.
+
+    Args:
+        given, made: the shapes of the symbols at the input and at the output.
+        lanes, out_lanes: their numbers.
+        cycles: cycles from the input to the end of the pipeline.
+    """
+
+    packed = True
+    reset_cycles = 0
+    stall_cycles = 3
+    waits_for_words = False
+
+    def __init__(self, given: ShapeLike, made: ShapeLike, lanes: int, out_lanes: int, cycles: int) -> None:
+        self.lanes, self.cycles = lanes, cycles
+        super().__init__(stage_ports(given, made, lanes, out_lanes))
+        symbol = Value.cast(self.output.payload.symbols[0])
+        self.packer = Packer(len(symbol), out_lanes, cycles)
+        # Of two rows that a beat closes the second is output a cycle later.
+        self.latency = cycles + self.packer.latency + 1
+        self.drain_cycles = self.packer.depth - 1
+
+    def pipeline(self, m: Module, accepted: Value) -> Sparse:
+        """The beats from the input, `cycles` cycles after they were accepted."""
+        raise NotImplementedError
+
+    def offered(self) -> Value:
+        """Whether there is a beat at the input that enters the pipeline."""
+        return is_effective(self.input)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.packer = packer = self.packer
+        accepted, last = Signal(), Signal()
+        beat = self.pipeline(m, accepted)
+        pauses = packer.ready & ~accepted
+        for cycle in range(self.cycles):
+            pauses = delayed(m, pauses, f"pauses_{cycle}", reset_less=False)
+        m.d.comb += [
+            self.input.ready.eq(packer.ready),
+            accepted.eq(self.offered() & packer.ready),
+            packer.accepted.eq(accepted),
+            last.eq(beat.valid & beat.last),
+            packer.words.eq(Cat(beat.words)),
+            packer.keep.eq(beat.keep),
+            packer.last.eq(last),
+            packer.valid.eq(beat.valid),
+            packer.closes.eq(last if self.waits_for_words else Mux(beat.valid, beat.last, pauses)),
+        ]
+        self._output(m)
+        return m
+
+    def _output(self, m: Module) -> None:
+        packer, output = self.packer, self.output
+        m.d.comb += [
+            output.valid.eq(packer.output_valid),
+            packer.output_ready.eq(output.ready),
+            output.payload.keep.eq(packer.output_keep),
+            output.payload.last.eq(packer.output_last),
+        ]
+        for lane, symbol in enumerate(output.payload.symbols):
+            m.d.comb += Value.cast(symbol).eq(packer.output[lane])
+            if isinstance(symbol, data.View) and "error" in symbol.shape().members:
+                # Where a row has no word in this lane, there is an older one.
+                m.d.comb += symbol.error.eq(
+                    packer.output[lane][symbol.shape()["error"].offset] & packer.output_keep[lane]
+                )

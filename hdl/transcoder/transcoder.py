@@ -1,80 +1,120 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The transcoder: code units of one encoding in, code units of another one out, with U+FFFD for what is ill-formed."""
+"""The transcoders: code units of one encoding in, code units of another one out, with U+FFFD for what is ill-formed."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Value
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import wiring
 
-from utf8fpga.hdl.beats import lanes_of, stage_ports
-from utf8fpga.hdl.chain import Chain, Join
-from utf8fpga.hdl.core import Stage
-from utf8fpga.hdl.decoder.parallel import ParallelDecoder
-from utf8fpga.hdl.decoder.pipeline import PipelineStages
-from utf8fpga.hdl.decoder.serial import SERIAL, SerialDecoder
-from utf8fpga.hdl.encoder.encoder import in_byte_order, units_in_order
+from utf8fpga.hdl.beats import stage_ports
+from utf8fpga.hdl.decoder.parallel import window_cuts
+from utf8fpga.hdl.decoder.serial import SERIAL
+from utf8fpga.hdl.encoder.encoder import connect_units, in_byte_order, words_in_order
 from utf8fpga.hdl.encoder.logic import EncoderLogic
-from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
-from utf8fpga.hdl.parameters import DecoderParameters, TranscoderParameters
+from utf8fpga.hdl.encoder.units import Units
+from utf8fpga.hdl.items import Items
+from utf8fpga.hdl.packer.packer import PackedCore, Sparse
 from utf8fpga.hdl.payloads import item_layout, unit_layout
-from utf8fpga.model.encodings import Encoding, encoding_named
+from utf8fpga.model import EncodingTable
+from utf8fpga.model.encodings import Encoding
 
 
-def _from_order(encoding: Encoding) -> Join:
-    """Code units whose bytes are in the order of an encoding."""
-    return Join(lambda unit, given: [Value.cast(unit).eq(in_byte_order(Value.cast(given), encoding))])
+def growth(logic: EncoderLogic, source: EncodingTable) -> int:
+    """The units of the output for each unit of a text, at most; an ill-formed unit becomes U+FFFD."""
+    found = [len(logic.replacement)]
+    for row in source.rows:
+        for units, ranges in logic.ranges.items():
+            if any(row.code_points.overlaps(points) for points in ranges):
+                found.append(-(-logic.units_of(units) // len(row.units)))
+    return max(found)
 
 
-class Transcoder(Chain):
-    """A decoder and an encoder, joined: one U+FFFD per maximal subpart (D93b), and one for each code point without
-    a sequence in the form of the output.
+class SerialTranscoder(wiring.Component):
+    """Code units in, code units out, one at a time: one U+FFFD for each maximal subpart (D93b), and one for each code
+    point that has no sequence in the form of the output.
 
-    An item whose sequence has several units in the input occupies as many lanes, of which all but the last are empty.
-    So its units get the output lanes of its last lane and of the lane before that, and an output beat has as many lanes
-    as the text may grow, per input unit: one from UTF-8 to UTF-16, three from UTF-8 to UTF-8.
+    Throughput: a unit per cycle, which is a unit of the input per cycle as long as the text does not grow.
 
-    Throughput: a beat per cycle; with one lane a unit per cycle, which is a beat per cycle as long as the text does not
-    grow.
+    Structure: a `SerialDecoder`, and a `UnitQueue`.
 
-    Structure: a sparse decoder, and behind it a `ParallelEncoder`; with one lane a `UnitQueue`, unless it is optimised
-    for speed.
+    Args:
+        source, target: the encodings.
+        optimize: that of the decoder.
 
-    Attributes:
-        decoder: the decoder.
-        slots: output units per input unit, at most.
+    Ports:
+        input: stream of `beat_layout`, a code unit whose bytes are in the order of the encoding.
+        output: stream of `beat_layout` with a symbol of `unit_layout`, whose bytes are in the order of the encoding.
+    """
+
+    packed = True
+    lanes = 1
+
+    def __init__(self, source: Encoding, target: Encoding, optimize: str = "speed") -> None:
+        self.source, self.target = source, target
+        # It is smaller to make U+FFFD of ill-formed items in the queue.
+        self.decoder = SERIAL[optimize](source.table, replacement=False)
+        self.queue = UnitQueue(EncoderLogic.behind(source.table, target.table, marks=True), item_layout(source.table))
+        decoder, queue = self.decoder, self.queue
+        # Items in the decoder wait while the units of others are output.
+        self.latency = self.drain_cycles = decoder.drain_cycles * growth(queue.logic, source.table) + queue.latency
+        self.reset_cycles, self.stall_cycles = decoder.reset_cycles, queue.stall_cycles
+        super().__init__(stage_ports(source.table.unit_width, unit_layout(target.table.unit_width), 1))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.queue, m.submodules.decoder = queue, decoder = self.queue, self.decoder
+        beat, given = decoder.input.payload, self.input.payload
+        m.d.comb += [
+            beat.symbols[0].eq(in_byte_order(given.symbols[0], self.source)),
+            beat.keep.eq(given.keep),
+            beat.last.eq(given.last),
+            decoder.input.valid.eq(self.input.valid),
+            self.input.ready.eq(decoder.input.ready),
+        ]
+        wiring.connect(m, decoder.output, queue.input)
+        connect_units(m, queue, self, self.target)
+        return m
+
+
+class Transcoder(PackedCore):
+    """Beats of code units in, packed code units out: one U+FFFD for each maximal subpart (D93b), and one for each code
+    point that has no sequence in the form of the output.
+
+    The output has lanes for the longest sequence of each lane of the input: two from UTF-8 to UTF-16.
+
+    Structure: `Items`, `Units`, and a `Packer`.
+
+    Args:
+        source, target: the encodings.
+        lanes: code units per beat, at least 2.
+        optimize: ``area`` or ``speed``, which has registers inside the window.
 
     Ports:
         input: stream of `beat_layout`, code units whose bytes are in the order of the encoding.
         output: stream of `beat_layout` with symbols of `unit_layout`, whose bytes are in the order of the encoding.
     """
 
-    packed = True
-    is_elaborated_backwards = True
+    def __init__(self, source: Encoding, target: Encoding, lanes: int, optimize: str = "speed") -> None:
+        self.source, self.target = source, target
+        self.items = Items(source.table, lanes, window_cuts(lanes, optimize))
+        self.units = Units(EncoderLogic.behind(source.table, target.table), lanes, self.items.bits)
+        made, cycles = unit_layout(target.table.unit_width), self.items.latency + Units.latency
+        super().__init__(source.table.unit_width, made, lanes, lanes * self.units.slots, cycles)
 
-    def __init__(self, parameters: TranscoderParameters) -> None:
-        source, target, lanes = encoding_named(parameters.from_), encoding_named(parameters.to), parameters.lanes
-        # With one lane it is smaller to make U+FFFD of ill-formed items in the encoder.
-        replacement, table = lanes > 1, source.table
-        decoder = DecoderParameters(table=table, lanes=lanes, packed=False, optimize=parameters.optimize)
-        self.decoder: SerialDecoder | ParallelDecoder
-        if lanes == 1:
-            self.decoder = SERIAL[parameters.optimize](table, replacement=replacement)
-        else:
-            # Not all transcoders reach the clock with fewer stages.
-            setting = "fastest" if parameters.optimize == "speed" else parameters.optimize
-            self.decoder = ParallelDecoder(decoder, PipelineStages.of(table, lanes, setting))
-        symbol = item_layout(table)
-        logic = EncoderLogic.behind(table, target.table, marks=not replacement)
-        self.slots = slots = slots_for(logic, table)
-        self.encoder: UnitQueue | ParallelEncoder
-        if lanes == 1 and parameters.optimize == "area":
-            self.encoder = UnitQueue(logic, symbol, slots)
-        else:
-            # With fewer lanes a beat may have no item, and is not output by the decoder.
-            collides = 1 < lanes < table.longest
-            self.encoder = ParallelEncoder(logic, lanes, symbol, slots, collides=collides)
-        stages: dict[str, Stage] = {"decoder": self.decoder, "encoder": self.encoder}
-        joins = {"decoder": _from_order(source), "output": units_in_order(target)}
-        units = unit_layout(target.table.unit_width)
-        ports = stage_ports(table.unit_width, units, lanes, lanes_of(self.encoder.output))
-        super().__init__(parameters, stages, ports, joins)
+    def pipeline(self, m: Module, accepted: Signal) -> Sparse:
+        m.submodules.items, m.submodules.units = items, units = self.items, self.units
+        beat = self.input.payload
+        symbols = [in_byte_order(Value.cast(symbol), self.source) for symbol in beat.symbols]
+        m.d.comb += [
+            items.units.eq(Cat(symbols)),
+            items.keep.eq(beat.keep),
+            items.last.eq(beat.last),
+            items.valid.eq(accepted),
+            units.code_points.eq(items.words),
+            units.keep.eq(items.items),
+            units.errors.eq(items.errors),
+            units.last.eq(items.ends),
+            units.valid.eq(items.leaves),
+        ]
+        return Sparse(words_in_order(units, self.target), units.out_keep, units.out_last, units.out_valid)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where the words of a beat belong: behind those of the row that is open."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.registers import delayed, duplicate
+
+GROUP = 4
+"""Lanes that are counted in the first cycle, and that share duplicates of registers."""
+
+
+def place_bits(lanes: int) -> int:
+    """The bits of the number of a lane."""
+    return max(1, (lanes - 1).bit_length())
+
+
+def is_wide(lanes: int) -> bool:
+    """Whether a packer is so wide that nets from one lane to all others have one more register."""
+    return lanes > GROUP
+
+
+class Ranks(wiring.Component):
+    """How many words a beat has up to each lane, by prefix sums.
+
+    Latency: `latency` cycles: one for groups of `GROUP` lanes, then one for each doubling.
+
+    Ports:
+        keep: the lanes with a word.
+        valid: there is a beat; otherwise all counts are 0.
+        counts: the words in each lane and those in front of it.
+    """
+
+    def __init__(self, lanes: int) -> None:
+        self.lanes = lanes
+        self.latency = max(1, place_bits(lanes) - 1)
+        super().__init__(
+            {"keep": In(lanes), "valid": In(1), "counts": Out(data.ArrayLayout(lanes.bit_length(), lanes))}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        lanes = range(self.lanes)
+        counts = self._counts(GROUP)
+        for lane in lanes:
+            m.d.sync += counts[lane].eq(sum(self.keep[lane - lane % GROUP : lane + 1]))
+        with m.If(~self.valid):
+            m.d.sync += counts.eq(0)
+        span = GROUP
+        while span < self.lanes:
+            doubled = self._counts(2 * span)
+            for lane in lanes:
+                block = lane // span
+                before = counts[block * span - 1] if block % 2 else 0
+                m.d.sync += doubled[lane].eq(counts[lane] + before)
+            counts, span = doubled, 2 * span
+        m.d.comb += [self.counts[lane].eq(counts[lane]) for lane in lanes]
+        return m
+
+    def _counts(self, span: int) -> Signal:
+        """Registers for the words of each lane and of those in front of it in a block of `span` lanes."""
+        width = min(span, self.lanes).bit_length()
+        return Signal(data.ArrayLayout(width, self.lanes), name=f"counts_of_{span}", reset_less=True)
+
+
+class OpenRow(wiring.Component):
+    """The places of a beat's words behind those of the open row, and the rows that the beat closes.
+
+    Latency: `latency` cycles for the places, one more for the rows.
+
+    Ports:
+        keep, counts, last, valid: a beat and its `Ranks`.
+        closes: the last row of the beat is closed; also without a beat.
+        out_keep, places: the words, and the lane of a row where each of them belongs.
+        size: the words in the last row of the beat.
+        full: the row that was open in front of the beat is full.
+        ends: the last row of the beat is closed, although it is not full.
+        out_last: the packet ends with it.
+        begins_none: the beat begins no row.
+    """
+
+    def __init__(self, lanes: int) -> None:
+        self.lanes, self.latency = lanes, 1 + is_wide(lanes)
+        super().__init__(
+            {
+                "keep": In(lanes),
+                "counts": In(data.ArrayLayout(lanes.bit_length(), lanes)),
+                "last": In(1),
+                "valid": In(1),
+                "closes": In(1),
+                "out_keep": Out(lanes),
+                "places": Out(data.ArrayLayout(place_bits(lanes), lanes)),
+                "size": Out(range(lanes)),
+                "full": Out(1),
+                "ends": Out(1),
+                "out_last": Out(1),
+                "begins_none": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        lanes = self.lanes
+        keep, counts = self.keep & self.valid.replicate(lanes), self.counts
+        last, valid, closes = self.last, self.valid, self.closes
+        fill = duplicate("fill", range(lanes))
+        with m.If(closes):
+            m.d.sync += fill.eq(0)
+        with m.Else():
+            m.d.sync += fill.eq(self._filled(fill, counts[-1])[0])
+        starts = [fill]
+        if is_wide(lanes):
+            starts = [duplicate(f"start_{number}", range(lanes)) for number in range(-(-lanes // GROUP))]
+            m.d.sync += [start.eq(fill) for start in starts]
+            keep, counts = delayed(m, keep, "keep_behind", reset_less=False), delayed(m, counts, "counts_behind")
+            last, valid, closes = (
+                delayed(m, value, f"{name}_behind", reset_less=False)
+                for name, value in (("last", last), ("valid", valid), ("closes", closes))
+            )
+        places = Signal(self.places.shape(), name="place", reset_less=True)
+        for lane in range(lanes):
+            before = counts[lane - 1] if lane else 0
+            m.d.sync += places[lane].eq(starts[lane // GROUP] + before)
+        m.d.comb += [self.places.eq(places), self.out_keep.eq(delayed(m, keep, "is_placed", reset_less=False))]
+        rest, full = self._filled(starts[0], counts[-1])
+        self._close(
+            m,
+            size=delayed(m, rest, "rest"),
+            full=delayed(m, full, "is_full", reset_less=False),
+            was_open=delayed(m, starts[0].any(), "was_open"),
+            last=delayed(m, last, "is_last", reset_less=False),
+            closes=delayed(m, closes, "is_closed", reset_less=False),
+            valid=delayed(m, valid, "is_valid", reset_less=False),
+        )
+        return m
+
+    def _filled(self, fill: Value, count: Value) -> tuple[Value, Value]:
+        """The words in the last row when a beat has followed, and whether the row before that is full."""
+        total = fill + count
+        full = total >= self.lanes
+        return Mux(full, total - self.lanes, total)[: len(self.size)], full
+
+    def _close(
+        self, m: Module, size: Value, full: Value, was_open: Value, last: Value, closes: Value, valid: Value
+    ) -> None:
+        """Which rows a beat closes and begins."""
+        has_rest, ends, begins = Signal(), Signal(), Signal()
+        m.d.comb += [
+            # Words behind a full row, or none at the end of a packet, are a row of their own.
+            has_rest.eq(size.any() | (last & ~full)),
+            ends.eq(has_rest & closes),
+            # Behind an open row only a second row of the beat is new.
+            begins.eq(Mux(was_open, full & has_rest, full | has_rest)),
+        ]
+        m.d.comb += [
+            self.size.eq(delayed(m, size, "last_size")),
+            self.full.eq(delayed(m, full, "has_filled", reset_less=False)),
+            self.ends.eq(delayed(m, ends, "has_ended", reset_less=False)),
+            self.out_last.eq(delayed(m, last, "was_last")),
+            self.begins_none.eq(delayed(m, valid & ~begins, "began_none", reset_less=False)),
+        ]
