@@ -18,6 +18,7 @@ from utf8fpga.cli.process import ignore_unused_circuits
 from utf8fpga.cli.record import check_pages, record_proofs
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
 from utf8fpga.formal.report import Result
+from utf8fpga.formal.runner import jobs as planned
 from utf8fpga.formal.runner import prove_all
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.exceptions import did_you_mean
@@ -50,7 +51,7 @@ def prove(
     """Prove that cores are correct on every input, or print a counterexample.
 
     CONFIG is a name that --list prints, or a pattern of names such as 'serial-?'; alternatively, options select one
-    core. Default: the configurations that --list does not mark, in about ten minutes on two processors. Exit status 1
+    core. Default: the configurations that --list does not mark, in about six minutes on two processors. Exit status 1
     if a property is not proved.
     """
     if listed:
@@ -82,7 +83,7 @@ def _results(
     ignore_unused_circuits()
     results: list[Result] = []
     widths = [max(map(len, [head, *column])) for head, column in zip(_HEADS, _longest(chosen, properties), strict=True)]
-    with executor as workers, progress("proving", len(chosen) * len(properties)) as done:
+    with executor as workers, progress("proving", len(planned(chosen, properties))) as done:
         if not as_json:
             print_above(aligned(_HEADS, widths))
         for result in prove_all(chosen, properties, workers, seconds=PROOF_SECONDS, done=done):

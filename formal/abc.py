@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from utf8fpga.formal.aiger import Aig, read_aig
+from utf8fpga.formal.aiger import Aig, GateList, any_start, read_aig
 from utf8fpga.hdl.toolchain import ToolError, run_yosys
 
 _DUMMY = """\
@@ -88,31 +88,34 @@ def always_zero_each(questions: Sequence[tuple[Aig, int]]) -> list[bool]:
     return [read_aig(data).outputs == [0] for data in _run_abc(script, files, *merged.values())]
 
 
+def merged(aig: Aig) -> Aig:
+    """A graph without latches with equal gates merged: an output that is always 0 becomes the constant."""
+    (found,) = _run_abc(
+        ["read_aiger given.aig", "strash", "&get", "&fraig -x", "&put", "write_aiger merged.aig"],
+        {"given.aig": aig.file()},
+        "merged.aig",
+    )
+    return read_aig(found)
+
+
 def hunt(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:
     """Search for a trace of at most `frames` cycles in which an output is 1; undecided if none is found."""
-    return hunt_each(aig, [output], frames, seconds=seconds)[0]
+    return _ask([_Question(aig, output, [f"bmc2 -F {frames}"])], seconds)[0]
 
 
-def hunt_each(aig: Aig, outputs: Sequence[int], frames: int, *, seconds: int = 600) -> list[Verdict]:
-    """`hunt` for several outputs, each separately."""
-    return _ask([_Question(aig, output, [f"bmc2 -F {frames}"]) for output in outputs], seconds)
+def resets_to_power_up(aig: Aig) -> bool:
+    """Whether a reset leads from some contents of the core's registers to the state at power-up, where all are 0.
 
-
-def hold_each(aig: Aig, frames: Mapping[int, int], *, seconds: int = 600) -> list[Verdict]:
-    """Whether outputs are 0 in each of the first cycles, each separately, for arbitrary inputs and free start values.
-
-    The verdict has no frames if one is not. This is a step of a proof by induction, or the whole proof of a property
-    that depends on at most so many cycles.
-
-    Args:
-        frames: by number of the output the number of cycles.
-        seconds: time limit for each, after which it is undecided.
+    Then what is proved after any reset holds from power-up on. Registers of the harness that become 1 in each cycle
+    tell the first one from the others.
     """
-    verdicts = _ask([_Question(aig, output, [f"bmc3 -F {cycles}"]) for output, cycles in frames.items()], seconds)
-    for verdict, cycles in zip(verdicts, frames.values(), strict=True):
-        if verdict.proved is None and verdict.depth + 1 >= cycles:
-            verdict.proved = True
-    return verdicts
+    start = any_start(aig)
+    gates, becomes_zero = GateList(start), 2 * (1 + start.input_bits["reset"][0])
+    for number, literal in enumerate(start.latches):
+        if literal != 1 or number in aig.core:
+            becomes_zero = gates.both(becomes_zero, literal ^ 1)
+    graph = gates.graph(start.latches, [becomes_zero], {}, {})
+    return hunt(graph, 0, 1).proved is False
 
 
 @dataclass(frozen=True)

@@ -6,38 +6,20 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import reduce
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
-from utf8fpga.hdl.toolchain import ToolError, run_yosys
+from utf8fpga.hdl.toolchain import run_yosys
 
-_MERGE = "opt_expr -keepdc; opt_merge -keepdc; opt_clean; "
-"""Two registers with the same next value may have different initial values, so registers without an initial value are
-not merged. Only gates are simplified, and equal cells merged; this leaves an eighth of the gates, in half the time."""
+_MERGE = "opt_expr -keepdc; opt_merge -keepdc t:* t:$dff %d t:$_DFF_P_ %d; opt_clean; "
+"""Only gates are simplified, and equal cells merged; this leaves an eighth of the gates, in half the time. Registers
+are not merged: those with the same next value may have different contents before a reset."""
 
 _SCRIPT = (
-    "read_rtlil top.il; hierarchy -top {top}; proc -noopt; flatten; {forget}opt_clean; "
-    f"{_MERGE}memory_collect; memory_map; {{forget}}{_MERGE}techmap; dffunmap; {_MERGE}flatten; {{forget}}"
+    "read_rtlil top.il; hierarchy -top {top}; proc -noopt; flatten; opt_clean; "
+    f"{_MERGE}memory_collect; memory_map; {_MERGE}techmap; dffunmap; {_MERGE}flatten; "
     "opt_clean; dffunmap; aigmap; opt_clean; write_aiger -zinit -symbols -map top.map top.aig"
 )
-"""Initial values are forgotten before any simplification, which would replace a register that never changes by its
-initial value; and again after memories have become registers."""
-
-_FORGET = "tee -q -a dut.init dump w:dut.* a:init %i; setattr -unset init w:dut.*; "
-
-
-class Start(NamedTuple):
-    """A latch that starts with any value.
-
-    Attributes:
-        input: the input that chooses its value in the first cycle.
-        value: the initial value in the design; None if it has none.
-    """
-
-    input: int
-    latch: int
-    value: int | None
 
 
 @dataclass
@@ -49,11 +31,10 @@ class Aig:
 
     Attributes:
         latches: per latch the literal of its next value.
-        input_bits: per port the inputs that are its bits; those that select an initial value have no port.
+        input_bits: per port the inputs that are its bits.
         output_bits: per port the outputs that are its bits.
         packed: the gates in the encoding of the file.
-        starts: the latches that start with any value.
-        names: per latch the shortest name of a wire of the design that has its value.
+        core: the latches of the submodule ``dut``.
     """
 
     inputs: int
@@ -63,41 +44,7 @@ class Aig:
     input_bits: dict[str, list[int]]
     output_bits: dict[str, list[int]]
     packed: bytes = field(repr=False)
-    starts: list[Start] = field(default_factory=list, repr=False)
-    names: dict[int, str] = field(default_factory=dict, repr=False)
-
-    @property
-    def initial(self) -> list[int]:
-        """The literals that are 1 if all of `starts` have their initial values."""
-        return [2 * (1 + start.input) ^ (not start.value) for start in self._known_starts()]
-
-    @property
-    def becomes_initial(self) -> list[int]:
-        """The literals that are 1 if all latches have their initial values in the next cycle.
-
-        Latches that tell the first cycle from the others are left out: those outside of ``dut`` whose next value is the
-        constant 1.
-        """
-        values = {start.latch: start.value for start in self._known_starts()}
-        following = enumerate(self.latches)
-        return [value ^ (not values.get(latch)) for latch, value in following if value != 1 or latch in values]
-
-    def _known_starts(self) -> list[Start]:
-        unknown = sum(start.value is None for start in self.starts)
-        if unknown:
-            raise ToolError(f"yosys left {unknown} registers without an initial value")
-        return self.starts
-
-    def given(self, literals: Sequence[int]) -> Aig:
-        """The same graph with outputs that are 1 only if all of some literals are 1."""
-        gates = GateList(self)
-        # A tree, since the engines are recursive: they exhaust the stack with a chain of thousands of gates.
-        level = [1, *literals]
-        while len(level) > 1:
-            level = [reduce(gates.both, level[n : n + 2]) for n in range(0, len(level), 2)]
-        (condition,) = level
-        outputs = [gates.both(bit, condition) for bit in self.outputs]
-        return replace(self, outputs=outputs, gates=gates.gates, packed=bytes(gates.packed))
+    core: set[int] = field(default_factory=set, repr=False)
 
     def stepper(self, wanted: Sequence[int]) -> Callable[[list[int], list[int], int], tuple[list[int], list[int]]]:
         """A function of latches and inputs that returns the next values of the latches, and the outputs `wanted`.
@@ -145,12 +92,12 @@ class Aig:
                 todo.append(self.latches[variable - latch] >> 1)
         return used
 
-    def file(self, where: int) -> bytes:
-        """The AIGER file of the graph with one of its outputs alone."""
+    def file(self, where: int | None = None) -> bytes:
+        """The AIGER file of the graph, with all its outputs or with one of them alone."""
         latches, gates = len(self.latches), len(self.gates)
-        numbers = [*self.latches, self.outputs[where]]
-        header = f"aig {self.inputs + latches + gates} {self.inputs} {latches} 1 {gates}\n"
-        return (header + "".join(f"{number}\n" for number in numbers)).encode() + self.packed
+        outputs = self.outputs if where is None else [self.outputs[where]]
+        header = f"aig {self.inputs + latches + gates} {self.inputs} {latches} {len(outputs)} {gates}\n"
+        return (header + "".join(f"{number}\n" for number in [*self.latches, *outputs])).encode() + self.packed
 
     def depends(self, outputs: Iterable[str], inputs: Iterable[str]) -> bool:
         """Whether output ports depend on input ports within the cycle."""
@@ -242,27 +189,49 @@ class GateList:
         return self.both(self.both(one, other ^ 1) ^ 1, self.both(one ^ 1, other) ^ 1)
 
 
-def aig_of(rtlil: str, *, top: str = "top", free: bool = False) -> Aig:
-    """A design as an and-inverter graph; the last ones are kept, by what they were made from.
-
-    Args:
-        rtlil: the design; its clock is a port.
-        free: the registers of the submodule ``dut`` start with any contents.
-    """
-    key = hashlib.sha256(f"{top} {free}\n{rtlil}".encode()).digest()
+def aig_of(rtlil: str, *, top: str = "top") -> Aig:
+    """A design, whose clock is a port, as an and-inverter graph; the last ones are kept."""
+    key = hashlib.sha256(f"{top}\n{rtlil}".encode()).digest()
     if key in _graphs:
         return _graphs[key]
-    script = _SCRIPT.format(top=top, forget=_FORGET if free else "")
-    graph, numbers, initial = run_yosys(script, {"top.il": rtlil}, "top.aig", "top.map", "dut.init")
+    graph, numbers = run_yosys(_SCRIPT.format(top=top), {"top.il": rtlil}, "top.aig", "top.map")
     aig = read_aig(graph)
-    aig.names = _names(numbers.decode())
-    if free:
-        aig.starts = _starts(numbers.decode(), initial.decode())
+    inner = re.findall(r"^(?:inv)?latch (\d+) \d+ \\?dut\.", numbers.decode(), re.MULTILINE)
+    aig.core = {int(number) for number in inner}
     if len(aig.gates) <= _GRAPH_GATES:
         while len(_graphs) >= _GRAPHS:
             del _graphs[next(iter(_graphs))]
         _graphs[key] = aig
     return aig
+
+
+def any_start(aig: Aig) -> Aig:
+    """The graph in which the latches of the core have any value in the first cycle: that of a further input each."""
+    core = sorted(aig.core)
+    gates = GateList.blank(aig.inputs + len(core), len(aig.latches) + 1)
+    inputs = [2 * (1 + n) for n in range(aig.inputs)]
+    latches = [2 * (1 + aig.inputs + len(core) + n) for n in range(len(aig.latches))]
+    started = 2 * gates.first
+    for number, latch in enumerate(core):
+        first = gates.both(2 * (1 + aig.inputs + number), started ^ 1)
+        latches[latch] = gates.either(gates.both(latches[latch], started), first)
+    outputs, following = next_cycle(gates, aig, latches, inputs)
+    return gates.graph([*following, 1], outputs, aig.input_bits, aig.output_bits)
+
+
+def next_cycle(gates: GateList, aig: Aig, state: Sequence[int], inputs: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The outputs of a circuit and the next values of its latches, as literals of another graph.
+
+    Args:
+        gates: the graph, to which gates are added.
+    """
+    values = [0, *inputs, *state]
+    for left, right in aig.gates:
+        values.append(gates.both(values[left >> 1] ^ (left & 1), values[right >> 1] ^ (right & 1)))
+    outputs, following = (
+        [values[literal >> 1] ^ (literal & 1) for literal in literals] for literals in (aig.outputs, aig.latches)
+    )
+    return outputs, following
 
 
 _graphs: dict[bytes, Aig] = {}
@@ -321,33 +290,3 @@ def _delta(value: int) -> bytes:
         found.append(value & 0x7F | 0x80)
         value >>= 7
     return bytes([*found, value])
-
-
-def _names(numbers: str) -> dict[int, str]:
-    """The names of the latches, from the map that Yosys wrote."""
-    found: dict[int, str] = {}
-    for number, place, wire in re.findall(r"^(?:inv)?latch (\d+) (\d+) \\?(.+)$", numbers, re.MULTILINE):
-        name = f"{wire}[{place}]"
-        found[int(number)] = min(found.get(int(number), name), name, key=lambda each: (len(each), each))
-    return found
-
-
-def _starts(numbers: str, initial: str) -> list[Start]:
-    """The latches that start with any value, from the map that Yosys wrote and the initial values of their wires."""
-    values: dict[tuple[str, int], int] = {}
-    for digits, wire in _INITIAL.findall(initial):
-        for bit, digit in enumerate(reversed(digits)):
-            if digit in "01":
-                values[wire.removeprefix("\\"), bit] = int(digit)
-    inputs: dict[tuple[str, int], int] = {}
-    latches: dict[tuple[str, int], int] = {}
-    for kind, number, place, wire in re.findall(r"^(init|latch) (\d+) (\d+) \\?(.+)$", numbers, re.MULTILINE):
-        (inputs if kind == "init" else latches)[wire, int(place)] = int(number)
-    found: dict[int, Start] = {}
-    for name, at in inputs.items():
-        if at not in found or found[at].value is None:
-            found[at] = Start(at, latches[name], values.get(name))
-    return [found[number] for number in sorted(found)]
-
-
-_INITIAL = re.compile(r"attribute \\init \d+'(\S+)\n(?:\s+attribute .*\n)*\s+wire .*?(\S+)\n")

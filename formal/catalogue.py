@@ -8,19 +8,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from utf8fpga.formal.harness import Property
 from utf8fpga.formal.netlist import FAMILIES
-from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
     EncoderParameters,
-    RemoverParameters,
     TranscoderParameters,
-    ValidatorParameters,
     build,
 )
-from utf8fpga.model import EncodingTable, InvalidArgumentError
-from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
+from utf8fpga.model import EncodingTable
+from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279, UTF_16
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Configuration:
         call: the Python expression that makes it, for a regression test.
         right: the table that it is compared with, if it is not `table`.
         verilog: whether its netlists and its Verilog are compared with it.
-        on_request: whether it is proved only if it is named: its proof takes minutes, or others have the same parts.
+        on_request: whether it is proved only if it is named: its proof takes minutes, or others are like it.
     """
 
     name: str
@@ -48,16 +46,7 @@ class Configuration:
 
     @staticmethod
     def of(parameters: CoreParameters, name: str = "", *, on_request: bool = False) -> Configuration:
-        """The configuration for a core's parameters.
-
-        Args:
-            name: default: that of the parameters.
-
-        Raises:
-            InvalidArgumentError: the proofs have no reference for the core.
-        """
-        if isinstance(parameters, ValidatorParameters):
-            raise InvalidArgumentError("the proofs have no reference for a validator: it is simulated")
+        """The configuration for a core's parameters; its name is theirs by default."""
         return Configuration(
             name or parameters.name,
             getattr(parameters, "table", None),
@@ -91,7 +80,7 @@ def _is_written(parameters: CoreParameters) -> bool:
 
 _SERIAL = {f"serial-{optimize}": DecoderParameters(optimize=optimize) for optimize in ("area", "speed")}
 _SPARSE = {lanes: DecoderParameters(lanes=lanes, packed=False) for lanes in (2, 4, 8, 16, 32, 64)}
-_OTHER_TABLES = {"rfc-2279": RFC_2279, "generalised-utf-8": GENERALISED_UTF_8}
+_OTHER_TABLES = {"rfc-2279": RFC_2279, "generalised-utf-8": GENERALISED_UTF_8, "utf-16": UTF_16}
 
 _BY_DEFAULT: dict[str, CoreParameters] = {
     **_SERIAL,
@@ -99,7 +88,6 @@ _BY_DEFAULT: dict[str, CoreParameters] = {
     "parallel-2": _SPARSE[2],
     "parallel-4": _SPARSE[4],
     "parallel-4-kind": replace(_SPARSE[4], kind=True),
-    "packed-2": DecoderParameters(lanes=2),
     "encoder": EncoderParameters(),
     "encoder-utf-16-le": EncoderParameters(to="utf-16-le"),
     "encoder-utf-16-be": EncoderParameters(to="utf-16-be"),
@@ -108,8 +96,6 @@ _BY_DEFAULT: dict[str, CoreParameters] = {
     "transcoder-utf-8-to-utf-16-be-area": TranscoderParameters(to="utf-16-be", optimize="area"),
     "transcoder-utf-16-be-to-utf-8-area": TranscoderParameters(from_="utf-16-be", to="utf-8", optimize="area"),
     "transcoder-utf-16-le-to-utf-16-be-area": TranscoderParameters(from_="utf-16-le", to="utf-16-be", optimize="area"),
-    "remover-1": RemoverParameters(lanes=1),
-    "remover-2": RemoverParameters(lanes=2),
 }
 _ON_REQUEST: dict[str, CoreParameters] = {
     **{
@@ -129,9 +115,5 @@ CONFIGURATIONS = {
 }
 """The configurations of `utf8fpga prove`, by name."""
 
-PROPERTIES = (
-    *(str(wanted) for wanted in Property if wanted is not Property.DRAINED),
-    *(f"netlist-{family}" for family in FAMILIES),
-    "verilog",
-)
+PROPERTIES = (*(str(wanted) for wanted in Property), *(f"netlist-{family}" for family in FAMILIES), "verilog")
 """Every property by its name."""

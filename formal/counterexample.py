@@ -11,7 +11,7 @@ from typing import Any
 
 import utf8fpga.hdl as hdl
 import utf8fpga.model as model
-from utf8fpga.formal.properties import Property
+from utf8fpga.formal.harness import Property
 from utf8fpga.hdl import CORES, CoreEntry, Word, entry_of, parameters_of
 from utf8fpga.model import EncodingTable, forms, spell
 from utf8fpga.model.render import counted
@@ -52,22 +52,13 @@ class Counterexample:
 
     @staticmethod
     def of(configuration: Any, wanted: Property, cycles: list[dict[str, int]]) -> Counterexample:
-        """Read a trace of a `Harness` around the decoder that `configuration` builds."""
-        return Counterexample.of_each(configuration, wanted, [cycles])[0]
-
-    @staticmethod
-    def of_each(configuration: Any, wanted: Property, traces: Sequence[list[dict[str, int]]]) -> list[Counterexample]:
-        """`of` for several traces."""
+        """Read a trace of the core that `configuration` builds, with a cycle after the violation."""
         core = configuration.build()
         simulation = Simulation(core, compared_with(core, configuration.right))
-        results = []
-        for cycles in traces:
-            found = Counterexample(configuration.name, configuration.call, wanted, cycles, symbol_width(core))
-            # A monitor raises its bit one cycle after the violation; that cycle is not part of the trace.
-            found._read(simulation, cycles[:-1] or cycles)
-            found._replay(simulation)
-            results.append(found)
-        return results
+        found = Counterexample(configuration.name, configuration.call, wanted, cycles, symbol_width(core))
+        found._read(simulation, cycles[:-1] or cycles)
+        found._replay(simulation)
+        return found
 
     def _read(self, simulation: Simulation, cycles: Sequence[dict[str, int]]) -> None:
         start = max((n + 1 for n, cycle in enumerate(cycles) if cycle["see_reset"]), default=0)
@@ -149,8 +140,7 @@ class Counterexample:
 
     def lines(self) -> list[str]:
         """The counterexample as text, in lines."""
-        title = "reached" if self.wanted is Property.COVER else "fails"
-        lines = [f"{self.configuration}: {self.wanted} {title} in {counted(len(self.cycles) - 1, 'cycle')}"]
+        lines = [f"{self.configuration}: {self.wanted} fails in {counted(len(self.cycles) - 1, 'cycle')}"]
         for number, text in enumerate(self.texts):
             lines.append(f"  text {number + 1}    {spell(text, self.unit_width) or '(empty)'}")
             for name, items in (("expected", self.expected), ("given", self.given)):
@@ -174,10 +164,10 @@ class Counterexample:
             "output_pauses": "".join(str(int(pause)) for pause in self.output_pauses),
         }
 
-    def write(self, directory: Path, suffix: str = "") -> list[Path]:
+    def write(self, directory: Path) -> list[Path]:
         """Write the waveform and, if the ordinary simulation fails as well, a regression test."""
         directory.mkdir(parents=True, exist_ok=True)
-        stem = re.sub(r"\W+", "_", f"{self.configuration}_{self.wanted}_{suffix}").strip("_")
+        stem = re.sub(r"\W+", "_", f"{self.configuration}_{self.wanted}")
         waveform = directory / f"{stem}.vcd"
         cycles = [{name.removeprefix("see_"): value for name, value in values.items()} for values in self.cycles]
         names = sorted({name for values in cycles for name in values})

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal, Value
 
@@ -15,6 +17,8 @@ class Top(Elaboratable):
     Attributes:
         clk: the clock of the domain `sync`.
     """
+
+    _MustUse__silence = True
 
     def __init__(self) -> None:
         self.clk = Signal(name="clk")
@@ -37,8 +41,10 @@ class Top(Elaboratable):
 
     def rtlil(self) -> str:
         """The module ``top`` in RTLIL."""
-        return str(rtlil.convert(self, name="top", ports=self.ports, emit_src=False))
+        module = self.elaborate(None)  # It may add ports.
+        return str(rtlil.convert(module, name="top", ports=self.ports, emit_src=False))
 
-    def graph(self, *, free: bool = False) -> Aig:
+    @cached_property
+    def aig(self) -> Aig:
         """The module as a graph, see `aig_of`."""
-        return aig_of(self.rtlil(), free=free)
+        return aig_of(self.rtlil())

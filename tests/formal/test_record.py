@@ -18,10 +18,17 @@ from utf8fpga.hdl.toolchain import tool_error
 CHECKOUT = Path(__file__).parents[2]
 
 
-def test_a_property_is_recorded_as_proved_only_if_all_its_results_are() -> None:
-    results = [Result("serial-area", "cover", "trace", 1, 0.1, proved, "OVERLONG") for proved in (True, None)]
-    results.append(Result("serial-area", "steady", "reachability", 1, 0.1, True, processor=2.04))
-    assert proved_table(results).splitlines()[-1] == "| `serial-area` | `steady` 2.0 | `cover` |"
+def test_the_table_has_a_row_for_each_core_and_a_column_for_each_property() -> None:
+    results = [
+        Result("serial-area", "steady", "reachability", 1, 2.04, True),
+        Result("serial-area", "verilog", "reachability", 1, 1, None),
+        Result("encoder", "verilog", "trace", 1, 1, True),
+    ]
+    assert proved_table(results).splitlines()[-3:] == [
+        "| --- | --- | --- |",
+        "| `serial-area` | 2.0 | not proved |",
+        "| `encoder` | - | 1.0 |",
+    ]
 
 
 def test_what_is_proved_is_written_into_the_page(tmp_path: Path) -> None:
@@ -29,18 +36,24 @@ def test_what_is_proved_is_written_into_the_page(tmp_path: Path) -> None:
     shutil.copytree(CHECKOUT / "docs", tmp_path / "docs")
     command = ["prove", "serial-area", "--property", "independence", "--record", str(tmp_path), "--jobs", "1"]
     assert b"1 of 1 hold" in utf8fpga(*command).stdout
-    assert "| `serial-area` | `independence` " in (tmp_path / PROVED_FILE).read_text(encoding="utf-8")
+    assert "| core | independence |" in (tmp_path / PROVED_FILE).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("wanted", "part"), [("steady", "_prove"), ("netlist-ice40", "_prove_netlist"), ("verilog", "_prove_verilog")]
+    ("name", "wanted", "part"),
+    [
+        ("serial-area", "steady", "decide"),
+        ("parallel-2", "steady", "SparseProof.unproved"),
+        ("serial-area", "netlist-ice40", "equal_netlist"),
+        ("serial-area", "verilog", "equal_verilog"),
+    ],
 )
 def test_a_property_for_which_a_tool_fails_is_undecided(
-    wanted: str, part: str, monkeypatch: pytest.MonkeyPatch
+    name: str, wanted: str, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise tool_error("yosys", 1, "ERROR: call stack exhausted")
 
-    monkeypatch.setattr(runner, part, fail)
-    (result,) = runner.prove(CONFIGURATIONS["serial-area"], wanted)
+    monkeypatch.setattr(f"utf8fpga.formal.runner.{part}", fail)
+    (result,) = runner.prove(CONFIGURATIONS[name], wanted)
     assert (result.proved, result.note) == (None, "yosys failed with status 1: ERROR: call stack exhausted")

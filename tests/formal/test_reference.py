@@ -1,102 +1,85 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The reference that is made from a golden function with few states, compared with that function."""
+"""The references, which the proofs trust, are compared with the golden model."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from itertools import chain
+from typing import Any
 
-from amaranth.hdl import Const, Module, Signal
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
 from support.benches import run_benches
 
-from utf8fpga.formal.reference import FiniteReference
-from utf8fpga.hdl.beats import beat_layout
-from utf8fpga.hdl.core import CoreEntry
-from utf8fpga.hdl.parameters import CoreParameters
-from utf8fpga.model.golden import FiniteGolden, Symbol
-
-LANES = 3
-BITS = 2
+from utf8fpga.formal.reference import Reference
+from utf8fpga.model import DFA, START, TABLE_3_7, UTF_16, EncodingTable, decode
+from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
+from utf8fpga.sim.boundaries import boundary_sequences
 
 
-class Escapes:
-    """Symbol 3 escapes the symbol after it, which is inverted; an escape at the end of a packet is a symbol 0."""
+class _Referee(wiring.Component):
+    def __init__(self, table: EncodingTable) -> None:
+        self.table = table
+        super().__init__({})
+        self.unit, self.keep, self.last = Signal(table.unit_width), Signal(), Signal()
 
-    def __init__(self) -> None:
-        self._escaped = False
-
-    def process(self, symbols: Iterable[int], final: bool = False) -> list[Symbol]:
-        found = []
-        for symbol in symbols:
-            if self._escaped:
-                found.append(Symbol(2, symbol ^ 3))
-            elif symbol != 3:
-                found.append(Symbol(1, symbol))
-            self._escaped = not self._escaped and symbol == 3
-        if final:
-            found += [Symbol(1, 0)] * self._escaped
-            self._escaped = False
-        return found
-
-    def getstate(self) -> bool:
-        return self._escaped
-
-    def setstate(self, state: bool) -> None:
-        self._escaped = state
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        self.reference = Reference(m, self.table, [(self.unit, self.keep)], self.last, self.keep | self.last)
+        return m
 
 
-@dataclass(frozen=True, kw_only=True)
-class DummyParameters(CoreParameters):
-    core: ClassVar[str] = "dummy"
-
-
-class DummyEntry(CoreEntry[DummyParameters]):
-    def golden(self) -> FiniteGolden:
-        return Escapes()
-
-
-class Dummy(wiring.Component):
-    lanes = LANES
-
-    def __init__(self) -> None:
-        signature = stream.Signature(beat_layout(BITS, LANES))
-        super().__init__({"input": In(signature), "output": Out(signature)})
-
-
-def followed(beats: list[tuple[list[int], bool]]) -> list[int | None]:
-    """The events of the reference: values, and None for the end of a packet."""
-    reference, m = FiniteReference(Dummy(), DummyEntry(DummyParameters())), Module()
-    symbols = [(Signal(BITS), Signal()) for _ in range(LANES)]
-    last, found = Signal(), list[int | None]()
-    events = reference.follow(m, symbols, last, Const(1, 1)).events
+@pytest.mark.parametrize(
+    ("table", "count"), [(TABLE_3_7, 300), (RFC_2279, 60)], ids=lambda given: getattr(given, "name", None)
+)
+def test_the_reference_equals_the_golden_model(table: EncodingTable, count: int) -> None:
+    referee = _Referee(table)
+    rng = random.Random(1)
+    texts = [[], *(list(chain.from_iterable(rng.choices(boundary_sequences(table), k=3))) for _ in range(count))]
 
     async def bench(ctx: Any) -> None:
-        for values, ends in beats:
-            for lane, (symbol, keep) in enumerate(symbols):
-                ctx.set(symbol, values[lane] if lane < len(values) else 1)
-                ctx.set(keep, lane < len(values))
-            ctx.set(last, ends)
-            words = [ctx.get(event.word) for event in events if ctx.get(event.valid)]
-            found.extend(None if word.end else word.value for word in words)
-            await ctx.tick()
+        for text in texts:
+            given, ends = [], 0
+            separate = not text or rng.random() < 0.5
+            beats = [(unit, 1, 0) for unit in text] + [(0, 0, 1)] * separate
+            if not separate:
+                beats[-1] = (text[-1], 1, 1)
+            for unit, keep, last in beats:
+                ctx.set(referee.unit, unit)
+                ctx.set(referee.keep, keep)
+                ctx.set(referee.last, last)
+                for event in referee.reference.events:
+                    if ctx.get(event.valid):
+                        word = ctx.get(event.word)
+                        ends += word.end
+                        if not word.end:
+                            given.append((word.code_point, word.kind))
+                await ctx.tick()
+            expected = [(item.code_point, int(item.error or 0)) for item in decode(text, table)]
+            assert (given, ends) == (expected, 1), bytes(text).hex(" ")
 
-    run_benches(m, bench)
-    return found
+    run_benches(referee, bench)
 
 
-def test_the_reference_has_the_events_of_the_golden_function() -> None:
-    rng = random.Random(1)
-    beats = []
-    for _ in range(400):
-        ends = rng.random() < 0.3
-        beats.append(([rng.randrange(4) for _ in range(rng.randrange(LANES + 1) if ends else LANES)], ends))
-    golden, expected = Escapes(), list[int | None]()
-    for values, ends in beats:
-        expected += [symbol.value for symbol in golden.process(values, final=ends)]
-        expected += [None] * ends
-    assert len(set(expected)) == 5
-    assert followed(beats) == expected
+def test_the_state_depends_on_no_more_units_than_a_sequence_has() -> None:
+    """The expected items of a lane rely on it: after that many units the state does not depend on the one before."""
+    for table in (TABLE_3_7, RFC_2279, GENERALISED_UTF_8, UTF_16):
+        dfa = DFA.of(table)
+        for state in range(len(dfa.states)):
+            _check_same_state(dfa, {state, START}, table.longest - 1)
+
+
+def _check_same_state(dfa: DFA, states: set[int], units: int) -> None:
+    """Check that after that many units, whichever they are, the state is the same from each of these states."""
+    if len(states) == 1:
+        return
+    assert units, f"states {states} are still different"
+    for unit_class in dfa.classes:
+        unit = unit_class.ranges[0].first
+        _check_same_state(dfa, {_after(dfa, state, unit) for state in states}, units - 1)
+
+
+def _after(dfa: DFA, state: int, unit: int) -> int:
+    after = dfa.step(state, unit)
+    return max(after if after >= 0 else dfa.step(START, unit), START)

@@ -12,7 +12,7 @@ import pytest
 from support.decoders import sparse_decoder
 from support.oracle import refusal
 
-from utf8fpga.formal.reference_dfa import causes
+from utf8fpga.formal.reference import causes
 from utf8fpga.hdl import decoder_core
 from utf8fpga.hdl.parameters import OPTIMIZE
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const, Module, Signal, Value
 
-from utf8fpga.hdl.encoder import logic, stages, unit_queue
+from utf8fpga.hdl.encoder import logic, unit_queue, units
 
 Fault = Callable[[Module, Any], None]
 """Adds assignments to the module of a component, after the component's own."""
@@ -102,8 +102,8 @@ def delay_bounds(monkeypatch: pytest.MonkeyPatch, bounds: Collection[int] = (0x1
 
 def lose_flags(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let encoders output U+FFFD in place of what is ill-formed without the flag."""
-    classes = stages.symbol_classes
-    for module in (stages, unit_queue):
+    classes = unit_queue.symbol_classes
+    for module in (unit_queue, units):
         monkeypatch.setattr(module, "symbol_classes", lambda *given, **how: (Const(0, 1), classes(*given, **how)[1]))
 
 

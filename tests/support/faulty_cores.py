@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 
 from support.faults import wrap
-from utf8fpga.hdl import CoreParameters, build
+from utf8fpga.formal.catalogue import Configuration
+from utf8fpga.hdl import CoreParameters, DecoderParameters, SerialDecoder, build
+from utf8fpga.model import TABLE_3_7, EncodingTable
 
 PortFault = Callable[[Module, Any, Any], None]
 """Adds a fault to a module, given the faulty core and the correct one in it."""
@@ -33,6 +36,29 @@ class FaultyCore(wiring.Component):
         m = wrap(inner, self)
         self._fault(m, self, inner)
         return m
+
+
+class FaultySerial(SerialDecoder):
+    """A correct serial decoder with a fault at its ports."""
+
+    def __init__(self, parameters: DecoderParameters, fault: PortFault) -> None:
+        super().__init__(parameters)
+        self._fault = fault
+
+    def elaborate(self, platform: object) -> Module:
+        inner = SerialDecoder(self.parameters)
+        m = wrap(inner, self)
+        self._fault(m, self, inner)
+        return m
+
+
+def _faulty(table: EncodingTable, *, fault: PortFault, kind: bool) -> FaultySerial:
+    return FaultySerial(DecoderParameters(table=table, kind=kind), fault)
+
+
+def broken_decoder(fault: PortFault, *, kind: bool = False) -> Configuration:
+    """What is proved of a serial decoder with a fault."""
+    return Configuration("broken", TABLE_3_7, partial(_faulty, fault=fault, kind=kind), "decoder_core(TABLE_3_7)")
 
 
 def payload_changes_while_waiting(m: Module, outer: Any, inner: Any) -> None:

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The beats that a core has accepted, as the specification of a window keeps them, and what its registers hold.
+
+The window never pauses. So each of its registers is a function of a beat that was accepted so many cycles ago, and of
+the units before it. That function is the window's own logic over all these units at once, without registers. It could
+be any: one that does not fit only makes the proof fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+
+from utf8fpga.formal.claims import Claims
+from utf8fpga.formal.insides import elaborated, make_transparent, registers_in
+from utf8fpga.formal.reference import Slot
+from utf8fpga.hdl.items import Items
+from utf8fpga.hdl.window import STEPS, Window
+from utf8fpga.model import EncodingTable
+
+
+class Beat:
+    """A beat as it was accepted, with the units before it.
+
+    Args:
+        name: the prefix of the names of its signals.
+
+    Attributes:
+        past: the number of the units before it.
+        before, keep_before: these, the oldest first, and whether they are of the same packet.
+        here, keep: the units in its lanes, and whether they are present.
+        last: the packet ends with it.
+        valid: there is a beat.
+    """
+
+    def __init__(self, table: EncodingTable, lanes: int, name: str) -> None:
+        self.past, self.lanes, self.width = table.longest, lanes, table.unit_width
+        self.before = Signal(self.width * self.past, name=f"{name}_before", reset_less=True)
+        self.keep_before = Signal(self.past, name=f"{name}_keep_before", reset_less=True)
+        self.here = Signal(self.width * lanes, name=f"{name}_here", reset_less=True)
+        self.keep = Signal(lanes, name=f"{name}_keep", reset_less=True)
+        self.last = Signal(name=f"{name}_last", reset_less=True)
+        self.valid = Signal(name=f"{name}_valid")
+
+    @property
+    def own(self) -> list[Signal]:
+        """What it consists of by itself."""
+        return [self.here, self.keep, self.last]
+
+    def units(self) -> list[tuple[Value, Value]]:
+        """The units before it, which are 0 if they are of another packet, and its own; each with whether it counts."""
+        before = self.before & Cat(keep.replicate(self.width) for keep in self.keep_before)
+        units, keep = Cat(before, self.here), Cat(self.keep_before, self.keep)
+        return [(units.word_select(at, self.width), keep[at]) for at in range(len(keep))]
+
+    def passed(self) -> list[Value]:
+        """The units before the next beat, and whether they are of its packet."""
+        keep = Cat(self.keep_before, self.keep)[-self.past :] & ~self.last.replicate(self.past)
+        return [Cat(self.before, self.here)[-len(self.before) :], keep]
+
+    def is_possible(self) -> Value:
+        """The units that are present are contiguous, and all are unless the packet ends."""
+        before, keep = self.keep_before, self.keep
+        return ((before << 1 & ~before)[: self.past] == 0) & ((keep & ~(keep << 1 | 1)) == 0) & (self.last | keep[-1])
+
+
+class Accepted:
+    """The beats that a core with a window has accepted.
+
+    Args:
+        harness: where claims are made.
+        window: the window of the core.
+        path: the path of the window in the core.
+
+    Attributes:
+        beats: the beat at the input, and that of each stage of the window.
+        held: the last one that passed the window. It is `valid` while it waits for the next one.
+        loaded: there is one since the last reset.
+    """
+
+    def __init__(self, harness: Claims, m: Module, table: EncodingTable, window: Window, path: str) -> None:
+        self._harness, self._m, self._table, self._path, self._window = harness, m, table, path, window
+        self.beats = [Beat(table, window.lanes, f"beat_{stage}") for stage in range(window.latency + 1)]
+        self.held, self.loaded = Beat(table, window.lanes, "held"), Signal()
+        self._cuts = [step for step in STEPS if step in window.cuts]
+        self._count = 0
+
+    def follow(self, units: Value, keep: Value, last: Value, accepted: Value) -> None:
+        """Follow the beats, of which one is at the input, and claim what the registers of the window hold."""
+        m, first, newest, held = self._m, self.beats[0], self.beats[-1], self.held
+        m.d.comb += [first.here.eq(units), first.keep.eq(keep), first.last.eq(last), first.valid.eq(accepted)]
+        for earlier, beat in zip(self.beats, self.beats[1:], strict=False):
+            m.d.sync += [own.eq(given) for own, given in zip(beat.own, earlier.own, strict=True)]
+            m.d.sync += beat.valid.eq(earlier.valid)
+            self._harness.claim("a beat is possible", ~beat.valid | beat.is_possible())
+        with m.If(newest.valid):
+            m.d.sync += [own.eq(given) for own, given in zip(held.own, newest.own, strict=True)]
+            m.d.sync += [held.before.eq(newest.before), held.keep_before.eq(newest.keep_before), self.loaded.eq(1)]
+        self._harness.claim("a held beat is possible", Mux(self.loaded, held.is_possible(), ~held.valid))
+        # The units before a beat follow from the beats that are ahead of it.
+        before, keep_before = held.passed()
+        keep_before &= self.loaded.replicate(held.past)
+        for beat in reversed(self.beats):
+            m.d.comb += [beat.before.eq(before), beat.keep_before.eq(keep_before)]
+            passed = zip(beat.passed(), (beat.before, beat.keep_before), strict=True)
+            before, keep_before = (Mux(beat.valid, after, same) for after, same in passed)
+        self._claim_stages()
+
+    def _claim_stages(self) -> None:
+        """What the registers of the stages hold."""
+        path = f"{self._path}window."
+        for number, beat in enumerate(self.beats):
+            units = beat.units()
+            past = self._flat(Window, units[: beat.past], Const(0, 1))
+            here = self._flat(Window, units, beat.last) if number else {}
+            for name, register in self._registers(path).items():
+                if name.endswith("_before"):
+                    if self._stage_of(name) == number:
+                        self._harness.holds(name, register, past[name])
+                elif name != "units_before_beat" and 1 + self._cuts.index(name.partition("_")[0]) == number:
+                    self._claim_stage(name, register, beat, here)
+        # What is known of the units before the beat behind the window.
+        newest = self.beats[-1]
+        register = self._harness.inside[path + "units_before_beat"]
+        for at in range(-self._window.reach, 0):
+            unit, keep = newest.units()[newest.past + at]
+            known = register.word_select(self._window.reach + at, newest.width)
+            self._harness.holds("units_before_beat", known, unit, keep)
+
+    def _claim_stage(self, name: str, register: Signal, beat: Beat, flat: dict[str, Signal]) -> None:
+        if name.endswith("_valid"):
+            self._harness.holds(name, register, beat.valid)
+        else:
+            self._harness.holds(name, register, of_lanes(flat[name], beat), beat.valid)
+
+    def _stage_of(self, name: str) -> int:
+        """The stage of a register that holds something of the last lane of the beat before."""
+        steps = {"lead": "pairs", "second": "thirds"}
+        step = steps.get(name.partition("_")[0], "ends")
+        return sum(STEPS.index(cut) < STEPS.index(step) for cut in self._cuts)
+
+    def claim_held(self) -> None:
+        """What the registers of `Items` hold of a beat that waits."""
+        flat = self._flat(Items, self.held.units(), self.held.last)
+        for name, register in self._registers(self._path).items():
+            if name.startswith("held_"):
+                self._harness.holds(name, register, of_lanes(flat[name], self.held), self.held.valid)
+
+    def _registers(self, path: str) -> dict[str, Signal]:
+        """The registers of a component by name."""
+        found = {name.removeprefix(path): each for name, each in self._harness.inside.items() if name.startswith(path)}
+        return {name: register for name, register in found.items() if "." not in name}
+
+    def _flat(self, kind: type[Window | Items], units: Sequence[tuple[Value, Value]], last: Value) -> dict[str, Signal]:
+        """A component for all units at once, with transparent registers: these by name."""
+        flat: Any = kind(self._table, len(units), self._window.cuts)
+        circuit = elaborated(flat)
+        found = registers_in(circuit)
+        make_transparent(circuit, lambda name: name.startswith((*STEPS, "held")) or name.endswith("_before"))
+        self._m.submodules[f"flat_{self._count}"] = circuit
+        self._count += 1
+        names = ("in_units", "in_keep", "in_last", "in_valid") if kind is Window else ("units", "keep", "last", "valid")
+        given = (Cat(unit for unit, _ in units), Cat(keep for _, keep in units), last, Const(1, 1))
+        self._m.d.comb += [getattr(flat, name).eq(value) for name, value in zip(names, given, strict=True)]
+        return found
+
+    def slots(self) -> list[Slot]:
+        """The items of the beat that is held, by the DFA."""
+        held, newest, longest = self.held, self.beats[-1], self._table.longest
+        following = newest.here[: newest.width], newest.valid & newest.keep[0] & ~held.last
+        units = [*self._named(held.units()), following]
+        return [
+            Slot(self._m, self._table, units[place - longest + 1 : place], units[place], units[place + 1])
+            for place in range(held.past, held.past + held.lanes)
+        ]
+
+    def _named(self, units: Sequence[tuple[Value, Value]]) -> list[tuple[Signal, Signal]]:
+        """Signals for units that are used many times."""
+        found = [(Signal(len(unit)), Signal()) for unit, _ in units]
+        for (name, here), (unit, keep) in zip(found, units, strict=True):
+            self._m.d.comb += [name.eq(unit), here.eq(keep)]
+        return found
+
+
+def of_lanes(value: Value, beat: Beat) -> Value:
+    """Of a vector over the units before a beat and its lanes, the part of its lanes; or a single bit."""
+    each = len(value) // (beat.past + beat.lanes)
+    return value[each * beat.past :]
