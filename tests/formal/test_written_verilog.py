@@ -33,13 +33,13 @@ CORES = {
     "to-utf-16-le": TranscoderParameters(to="utf-16-le"),
     "to-utf-16-le-area": TranscoderParameters(to="utf-16-le", optimize="area"),
     "sanitizer-2": TranscoderParameters(lanes=2),
-    "remover-1": RemoverParameters(lanes=1, width=20, user=3),
+    "remover-2": RemoverParameters(lanes=2, width=20, user=3),
     "remover-3": RemoverParameters(lanes=3, width=3),
     "tap-3": ValidatorParameters(lanes=3),
 }
 
 
-@pytest.mark.parametrize("parameters", tiered(CORES, ["serial", "sparse-4", "remover-1"]))
+@pytest.mark.parametrize("parameters", tiered(CORES, ["serial", "sparse-4", "remover-2"]))
 def test_the_verilog_is_equal_to_its_design(parameters: CoreParameters) -> None:
     core = build(parameters)
     assert equal_verilog(axi_rtlil(core), axi_verilog(core), module_name(core)).proved is True

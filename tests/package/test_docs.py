@@ -54,7 +54,6 @@ python3 -m venv .venv && .venv/bin/pip install -e '.[dev]'
 pip install .
 pip install '.[hdl]'
 pip install '.[fast,hdl]'
-pip install '.[proofs]'
 pip install '.[docs]'
 pip install '.[docs]' && sphinx-build -b html docs build/site
 python3 -m venv .venv && . .venv/bin/activate

@@ -91,23 +91,3 @@ def test_generate_writes_it_as_verilog(extended: Path) -> None:
     assert "// Command: utf8fpga generate pass-through --lanes 2" in output
     assert "input wire [15:0] s_axis_tdata," in output
     assert "m_axis_tuser" not in output  # its symbols have no error flag
-
-
-@pytest.mark.proof
-def test_prove_finds_all_properties(extended: Path) -> None:
-    words = [word for name in ("equivalence", "steady", "stall", "latency") for word in ("--property", name)]
-    command = ("prove", "pass-through", "--lanes", "2", "--jobs", "1", *words, "--json")
-    [(status, output, errors)] = run(extended, command)
-    assert status == 0, errors
-    assert [(each["property"], each["proved"]) for each in json.loads(output)] == [
-        (name, True) for name in ("equivalence", "steady", "stall", "latency")
-    ]
-
-
-def test_prove_refutes_a_wrong_circuit_with_a_regression_test(extended: Path) -> None:
-    words = ("--property", "equivalence", "--jobs", "1", "--directory", str(extended / "found"))
-    [(status, _, errors)] = run(extended, ("prove", "pass-through", "--fault", *words))
-    assert status == 1
-    assert "pass-through-fault: equivalence fails" in errors
-    (test,) = (extended / "found").glob("test_*.py")
-    assert "from utf8fpga.hdl.pass_through import PassThroughParameters" in test.read_text()

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ ENGINE = "graph" if HAS_GRAPH else "python"
 """The faster one; both are compared with each other in `tests/sim/test_graph.py`."""
 
 requires_graph = pytest.mark.skipif(not HAS_GRAPH, reason="requires the extra 'fast'")
-requires_solver = pytest.mark.skipif(find_spec("pysat") is None, reason="requires the extra 'proofs'")
 
 
 def _outcome(simulation: Simulation, given: Sequence[Sequence[int]], patterns: dict[str, Any]) -> Run | str:
