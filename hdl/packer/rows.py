@@ -97,7 +97,9 @@ class Rows(wiring.Component):
         m.submodules[f"reader_{number}"] = reader = Reader(self.depth)
         m.d.comb += reader.output_ready.eq(self.output_ready)
         if number == 0:
-            m.d.comb += [self.output_valid.eq(reader.output_valid), self.left.eq(reader.left)]
+            # With many lanes, the count of credits is far from here.
+            left = delayed(m, reader.left, "has_left", reset_less=False) if self.banks > 1 else reader.left
+            m.d.comb += [self.output_valid.eq(reader.output_valid), self.left.eq(left)]
         if self.banks == 1:
             m.d.comb += [reader.stored.eq(announces), reader.write.eq(write)]
             return _Group([reader.row], Const(0))

@@ -82,7 +82,7 @@ def test_output_symbols_of_other_cores_are_a_table(words: str, row: str) -> None
 
 def test_numbers_agree_with_their_nouns() -> None:
     assert in_pipe("decode", "--strict", "--hex", "FF").stderr == b"utf8fpga: 'FF' is ill-formed: 1 of 1 item\n"
-    assert b"\n1 symbol in, 1 symbol out\n" in in_pipe("simulate", "remover", "--lanes", "1", "--hex", "07").stdout
+    assert b"\n1 symbol in, 1 symbol out\n" in in_pipe("simulate", "remover", "--hex", "07").stdout
 
 
 # One spelling of encodings.

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from support.decoders import sparse_decoder
 from support.oracle import refusal
 
 from utf8fpga.formal.reference import causes
@@ -169,7 +168,7 @@ def test_every_end_of_every_sequence_of_a_drawn_table(which: tuple[int, int]) ->
     assert is_told_by_state(table) == bool(options)
     decoders = [
         decoder_core(table, optimize=OPTIMIZE[seed % 2], **options),
-        sparse_decoder(table, lanes=2 + seed % 4, fastest=bool(seed % 2), **options),
+        decoder_core(table, lanes=2 + seed % 4, packed=False, optimize=OPTIMIZE[seed // 2 % 2], **options),
     ]
     texts = every_end(table)
     for decoder in decoders:
@@ -183,7 +182,7 @@ def test_units_that_start_and_continue_sequences_are_rejected() -> None:
         "both: a serial decoder is for self-synchronising tables, but 11 starts one sequence and continues another"
     )
     assert refusal(TableError, decoder_core, table) == message
-    assert refusal(TableError, sparse_decoder, table, lanes=2) == message
+    assert refusal(TableError, decoder_core, table, lanes=2, packed=False) == message
 
 
 # The parallel decoder gave U+0007 for 4 5 7: a lead and a second unit lead to the same state.
@@ -200,4 +199,4 @@ def test_tables_that_constrain_the_third_unit_are_rejected(table: EncodingTable,
         f"{table.name}: a decoder requires constraints on the second unit of a sequence only, "
         f"but in state '{state}' the next unit is, too"
     )
-    assert refusal(TableError, decoder_core, table) == refusal(TableError, sparse_decoder, table, lanes=4) == message
+    assert refusal(TableError, decoder_core, table) == refusal(TableError, decoder_core, table, lanes=4) == message

@@ -195,7 +195,7 @@ def test_the_bench_has_the_names_of_its_files(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     # Those of another core.
     assert utf8fpga("generate", "-o", "decoder.v", "--vectors", "vectors.hex").returncode == 0
-    assert utf8fpga("generate", "remover", "--lanes", "1", *FILES).returncode == 0
+    assert utf8fpga("generate", "remover", "--lanes", "2", *FILES).returncode == 0
     comment = Path("a bench.v").read_text(encoding="utf-8")
     found = re.search(r"The vectors: +(.*)\n// With Icarus: +(.*) && (.*)", comment)
     assert found

@@ -180,7 +180,7 @@ CORES: dict[str, tuple[CoreParameters, list[int], list[int]]] = {
     "encoder": (EncoderParameters(), [0x61, 0x20AC, 0xD800], units_of("a€\ufffd".encode(), 1, 8)),
     "tap": (ValidatorParameters(), list(TEXT), [len(TEXT) | len(REPLACED) << 32]),
     "remover": (
-        RemoverParameters(lanes=1, width=32, user=1),
+        RemoverParameters(lanes=2, width=32, user=1),
         [1, 0xFFFFFFFF],
         units_of(b"\1\0\0\0" + b"\xff" * 4, 4, 32),
     ),

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module
-from support.decoders import sparse_decoder, words
+from support.decoders import words
 from support.faulty_cores import VIOLATIONS, FaultyCore, PortFault, valid_is_never_asserted
 from support.oracle import refusal
 
-from utf8fpga.hdl import DecoderParameters, Word
-from utf8fpga.hdl.decoder.window_logic import Window
+from utf8fpga.hdl import DecoderParameters, Word, decoder_core
+from utf8fpga.hdl.window import Window
 from utf8fpga.model import InvalidArgumentError, Item, decode
 from utf8fpga.sim import ContractError, Simulation, compare, simulate
 from utf8fpga.sim.stimulus import boundary_units
@@ -75,8 +75,14 @@ def test_additional_item_is_detected() -> None:
 
 
 def test_decoder_that_reads_lanes_without_a_unit_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Window, "_trail", lambda self, lane: self.control.serial.is_trail(self.unit[lane]))
-    assert compare(Simulation(sparse_decoder(lanes=2)), b"\xc2") is not None
+    classify = Window._classify
+
+    def without_keep(self: Window, lanes: Any) -> None:
+        classify(self, lanes)
+        lanes.add("trail", self._each(lanes, self.control.serial.is_trail))
+
+    monkeypatch.setattr(Window, "_classify", without_keep)
+    assert compare(Simulation(decoder_core(lanes=2, packed=False)), b"\xc2") is not None
 
 
 @pytest.mark.smoke
