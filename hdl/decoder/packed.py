@@ -39,7 +39,7 @@ class PackedDecoder(PackedCore):
         super().__init__(table.unit_width, self.item, lanes, lanes, self.items.latency)
 
     def pipeline(self, m: Module, accepted: Value) -> Sparse:
-        m.submodules.items = items = self.items
+        m.submodules.beat_items = items = self.items
         beat = self.input.payload
         m.d.comb += [
             items.units.eq(Value.cast(beat.symbols)),

@@ -77,7 +77,7 @@ class ParallelDecoder(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.items, m.submodules.fifo = items, fifo = self.items, self.fifo
+        m.submodules.beat_items, m.submodules.fifo = items, fifo = self.items, self.fifo
         beat, accepted = self.input.payload, Signal()
         m.d.comb += [
             self.input.ready.eq(fifo.ready),

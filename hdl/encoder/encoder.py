@@ -103,7 +103,7 @@ class Encoder(PackedCore):
         super().__init__(WORD_BITS, made, lanes, lanes * self.units.slots, 1 + Units.latency)
 
     def pipeline(self, m: Module, accepted: Signal) -> Sparse:
-        m.submodules.units = units = self.units
+        m.submodules.beat_units = units = self.units
         beat = delayed(m, self.input.payload, "beat")
         m.d.comb += [
             units.code_points.eq(beat.symbols),

@@ -177,7 +177,6 @@ class PackedCore(wiring.Component):
 
     packed = True
     reset_cycles = 0
-    stall_cycles = 3
     waits_for_words = False
 
     def __init__(self, given: ShapeLike, made: ShapeLike, lanes: int, out_lanes: int, cycles: int) -> None:
@@ -188,6 +187,8 @@ class PackedCore(wiring.Component):
         # Of two rows that a beat closes the second is output a cycle later.
         self.latency = cycles + self.packer.latency + 1
         self.drain_cycles = self.packer.depth - 1
+        # A credit is counted later where rows are in several banks.
+        self.stall_cycles = 2 + self.packer.rows.banks
 
     def pipeline(self, m: Module, accepted: Value) -> Sparse:
         """The beats from the input, `cycles` cycles after they were accepted."""

@@ -103,7 +103,7 @@ class Transcoder(PackedCore):
         super().__init__(source.table.unit_width, made, lanes, lanes * self.units.slots, cycles)
 
     def pipeline(self, m: Module, accepted: Signal) -> Sparse:
-        m.submodules.items, m.submodules.units = items, units = self.items, self.units
+        m.submodules.beat_items, m.submodules.beat_units = items, units = self.items, self.units
         beat = self.input.payload
         symbols = [in_byte_order(Value.cast(symbol), self.source) for symbol in beat.symbols]
         m.d.comb += [
