@@ -107,6 +107,7 @@ class Packer(wiring.Component):
             ranks.keep.eq(self.keep),
             ranks.valid.eq(self.valid),
             open_row.keep.eq(keep),
+            open_row.ranks.eq(ranks.ranks),
             open_row.counts.eq(ranks.counts),
             open_row.last.eq(last),
             open_row.valid.eq(valid),

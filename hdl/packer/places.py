@@ -24,46 +24,52 @@ def is_wide(lanes: int) -> bool:
 
 
 class Ranks(wiring.Component):
-    """How many words a beat has up to each lane, by prefix sums.
+    """How many words a beat has in front of each lane: those in its group of `GROUP` lanes, and those up to each group.
 
-    Latency: `latency` cycles: one for groups of `GROUP` lanes, then one for each doubling.
+    Latency: `latency` cycles: one for each group by itself, then prefix sums, one for each doubling of the groups.
 
     Ports:
         keep: the lanes with a word.
         valid: there is a beat; otherwise all counts are 0.
-        counts: the words in each lane and those in front of it.
+        ranks: for each lane the words in front of it in its group.
+        counts: for each group its words and those in front of it.
     """
 
     def __init__(self, lanes: int) -> None:
         self.lanes = lanes
-        self.latency = max(1, place_bits(lanes) - 1)
+        self.groups = -(-lanes // GROUP)
+        self.latency = 1 + (self.groups - 1).bit_length()
         super().__init__(
-            {"keep": In(lanes), "valid": In(1), "counts": Out(data.ArrayLayout(lanes.bit_length(), lanes))}
+            {
+                "keep": In(lanes),
+                "valid": In(1),
+                "ranks": Out(data.ArrayLayout(range(GROUP), lanes)),
+                "counts": Out(data.ArrayLayout(lanes.bit_length(), self.groups)),
+            }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        lanes = range(self.lanes)
-        counts = self._counts(GROUP)
-        for lane in lanes:
-            m.d.sync += counts[lane].eq(sum(self.keep[lane - lane % GROUP : lane + 1]))
+        ranks = Signal(self.ranks.shape(), name="ranks_in_group", reset_less=True)
+        for lane in range(self.lanes):
+            m.d.sync += ranks[lane].eq(sum(self.keep[lane - lane % GROUP : lane]))
+        counts = Signal(data.ArrayLayout(min(GROUP, self.lanes).bit_length(), self.groups), name="counts_of_1")
+        for group in range(self.groups):
+            m.d.sync += counts[group].eq(sum(self.keep[group * GROUP : (group + 1) * GROUP]))
         with m.If(~self.valid):
             m.d.sync += counts.eq(0)
-        span = GROUP
-        while span < self.lanes:
-            doubled = self._counts(2 * span)
-            for lane in lanes:
-                block = lane // span
+        span = 1
+        while span < self.groups:
+            width = min(2 * span * GROUP, self.lanes).bit_length()
+            doubled = Signal(data.ArrayLayout(width, self.groups), name=f"counts_of_{2 * span}")
+            for group in range(self.groups):
+                block = group // span
                 before = counts[block * span - 1] if block % 2 else 0
-                m.d.sync += doubled[lane].eq(counts[lane] + before)
-            counts, span = doubled, 2 * span
-        m.d.comb += [self.counts[lane].eq(counts[lane]) for lane in lanes]
+                m.d.sync += doubled[group].eq(counts[group] + before)
+            counts, ranks, span = doubled, delayed(m, ranks, f"ranks_behind_{span}"), 2 * span
+        m.d.comb += self.ranks.eq(ranks)
+        m.d.comb += [self.counts[group].eq(counts[group]) for group in range(self.groups)]
         return m
-
-    def _counts(self, span: int) -> Signal:
-        """Registers for the words of each lane and of those in front of it in a block of `span` lanes."""
-        width = min(span, self.lanes).bit_length()
-        return Signal(data.ArrayLayout(width, self.lanes), name=f"counts_of_{span}", reset_less=True)
 
 
 class OpenRow(wiring.Component):
@@ -72,7 +78,7 @@ class OpenRow(wiring.Component):
     Latency: `latency` cycles for the places, one more for the rows.
 
     Ports:
-        keep, counts, last, valid: a beat and its `Ranks`.
+        keep, ranks, counts, last, valid: a beat and its `Ranks`.
         closes: the last row of the beat is closed; also without a beat.
         out_keep, places: the words, and the lane of a row where each of them belongs.
         size: the words in the last row of the beat.
@@ -87,7 +93,8 @@ class OpenRow(wiring.Component):
         super().__init__(
             {
                 "keep": In(lanes),
-                "counts": In(data.ArrayLayout(lanes.bit_length(), lanes)),
+                "ranks": In(data.ArrayLayout(range(GROUP), lanes)),
+                "counts": In(data.ArrayLayout(lanes.bit_length(), -(-lanes // GROUP))),
                 "last": In(1),
                 "valid": In(1),
                 "closes": In(1),
@@ -104,28 +111,32 @@ class OpenRow(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes = self.lanes
-        keep, counts = self.keep & self.valid.replicate(lanes), self.counts
+        keep, ranks, total = self.keep & self.valid.replicate(lanes), self.ranks, self.counts[-1]
         last, valid, closes = self.last, self.valid, self.closes
         fill = duplicate("fill", range(lanes))
         with m.If(closes):
             m.d.sync += fill.eq(0)
         with m.Else():
-            m.d.sync += fill.eq(self._filled(fill, counts[-1])[0])
+            m.d.sync += fill.eq(self._filled(fill, total)[0])
+        # Where the words of each group begin.
         starts = [fill]
         if is_wide(lanes):
-            starts = [duplicate(f"start_{number}", range(lanes)) for number in range(-(-lanes // GROUP))]
-            m.d.sync += [start.eq(fill) for start in starts]
-            keep, counts = delayed(m, keep, "keep_behind", reset_less=False), delayed(m, counts, "counts_behind")
+            starts = [delayed(m, fill, "start_of_0")]
+            for group in range(1, len(self.counts)):
+                start = Signal(place_bits(lanes), name=f"start_of_{group}", reset_less=True)
+                m.d.sync += start.eq(fill + self.counts[group - 1])
+                starts.append(start)
+            ranks, total = delayed(m, ranks, "ranks_behind"), delayed(m, total, "total")
+            keep = delayed(m, keep, "keep_behind", reset_less=False)
             last, valid, closes = (
                 delayed(m, value, f"{name}_behind", reset_less=False)
                 for name, value in (("last", last), ("valid", valid), ("closes", closes))
             )
         places = Signal(self.places.shape(), name="place", reset_less=True)
         for lane in range(lanes):
-            before = counts[lane - 1] if lane else 0
-            m.d.sync += places[lane].eq(starts[lane // GROUP] + before)
+            m.d.sync += places[lane].eq(starts[lane // GROUP] + ranks[lane])
         m.d.comb += [self.places.eq(places), self.out_keep.eq(delayed(m, keep, "is_placed", reset_less=False))]
-        rest, full = self._filled(starts[0], counts[-1])
+        rest, full = self._filled(starts[0], total)
         self._close(
             m,
             size=delayed(m, rest, "rest"),
