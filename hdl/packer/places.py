@@ -121,12 +121,12 @@ class OpenRow(wiring.Component):
         # Where the words of each group begin.
         starts = [fill]
         if is_wide(lanes):
-            starts = [delayed(m, fill, "start_of_0")]
+            starts = [delayed(m, fill, "start_of_0", reset_less=False)]
             for group in range(1, len(self.counts)):
                 start = Signal(place_bits(lanes), name=f"start_of_{group}", reset_less=True)
                 m.d.sync += start.eq(fill + self.counts[group - 1])
                 starts.append(start)
-            ranks, total = delayed(m, ranks, "ranks_behind"), delayed(m, total, "total")
+            ranks, total = delayed(m, ranks, "ranks_behind"), delayed(m, total, "total", reset_less=False)
             keep = delayed(m, keep, "keep_behind", reset_less=False)
             last, valid, closes = (
                 delayed(m, value, f"{name}_behind", reset_less=False)
