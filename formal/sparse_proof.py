@@ -31,7 +31,7 @@ class SparseProof(Claims):
 
     def specify(self, m: Module) -> None:
         core, source = self.core, self.core.input
-        accepted = Accepted(self, m, self._table, core.items.window, "items.")
+        accepted = Accepted(self, m, self._table, core.items.window, "beat_items.")
         payload = source.payload
         effective = is_effective(source) & source.ready
         accepted.follow(Value.cast(payload.symbols), payload.keep, payload.last, effective)
@@ -48,8 +48,8 @@ class SparseProof(Claims):
             stored.eq(leaves & ~is_empty),
             dropped.eq(leaves & is_empty),
         ]
-        self.holds("waiting", self.inside["items.waiting"], held.valid)
-        self.holds("is_leaving", self.inside["items.is_leaving"], stored | dropped)
+        self.holds("waiting", self.inside["beat_items.waiting"], held.valid)
+        self.holds("is_leaving", self.inside["beat_items.is_leaving"], stored | dropped)
         self.claim("stored or dropped", ~stored | ~dropped)
         in_flight = how_many([*(beat.valid for beat in accepted.beats[1:]), held.valid, stored, dropped])
         FifoClaims(self, m, core.fifo, row, stored, dropped, in_flight)

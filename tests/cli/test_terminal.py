@@ -69,7 +69,7 @@ OTHER_CORES = """
     wide units | --table utf-16 --hex '3D D8 00 DE'               | 0 D83D DE00 U+1F600
     same place | sanitizer --lanes 2 --hex 'E2 82 C3 A9'         | 1 82 3F
     report     | validator --hex 'C3 A9 FF'                       | 0 C3 A9 FF invalid byte at 2
-    symbols    | remover --lanes 1 --hex 07                       | 0 07 07
+    symbols    | remover --hex 07                                 | 0 07 07
 """
 
 
