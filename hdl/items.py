@@ -44,12 +44,13 @@ class Items(wiring.Component):
         backs: the units of the ill-formed item in front of its last one; defined only where `errors` is 1.
 
     Raises:
-        TableError: see `WindowControl.of`.
+        TableError: see `WindowControl.of`; or the cause of an error depends on the trailing unit behind a lead.
     """
 
     def __init__(self, table: EncodingTable, lanes: int, cuts: Collection[str]) -> None:
         self.table, self.lanes, self.window = table, lanes, Window(table, lanes, cuts)
         self.bits = self.window.control.serial.code_point_bits
+        self.kind_of_unit = self.window.control.kind_of_unit
         self.latency = self.window.latency + 2
         flags = ("present", "items", "errors")
         super().__init__(
@@ -97,7 +98,7 @@ class Items(wiring.Component):
     def _hold(self, m: Module) -> dict[str, Signal]:
         """Registers for what the window finds of a beat, which hold it until the next beat is there."""
         w, lanes = self.window, range(self.lanes)
-        control, serial = w.control, w.control.serial
+        serial = w.control.serial
         unit = [w.units.word_select(lane, self.table.unit_width) for lane in lanes]
         items = w.keep & ~Cat(w.continued[1:], Const(0, 1))
         found = {
@@ -110,7 +111,7 @@ class Items(wiring.Component):
             "backs": Cat(self._back(lane) for lane in lanes),
             "is_open": w.is_open,
             "trail": w.keep & Cat(serial.is_trail(each) for each in unit),
-            "kind": Cat(control.kind_of_unit(each) for each in unit),
+            "kind": Cat(self.kind_of_unit(each) for each in unit),
         }
         held = {name: Signal(len(value), name=f"held_{name}", reset_less=True) for name, value in found.items()}
         with m.If(w.valid):
