@@ -65,7 +65,7 @@ class Reader(wiring.Component):
     Ports:
         stored: a row is written at the end of this cycle.
         write: the row that is written next.
-        row: register, the row that is read.
+        row, following: registers, the row that is read and the one after it.
         output_valid, output_ready: the handshake of this row.
         left: it is transferred.
     """
@@ -78,6 +78,7 @@ class Reader(wiring.Component):
                 "stored": In(1),
                 "write": In(rows),
                 "row": Out(rows),
+                "following": Out(rows),
                 "output_valid": Out(1),
                 "output_ready": In(1),
                 "left": Out(1),
@@ -89,6 +90,7 @@ class Reader(wiring.Component):
         rows = range(self.depth)
         valid, row, following = duplicate("is_valid"), duplicate("read", rows), duplicate("following", rows, init=1)
         m.d.comb += [self.output_valid.eq(valid), self.left.eq(valid & self.output_ready), self.row.eq(row)]
+        m.d.comb += self.following.eq(following)
         with m.If(self.left):
             m.d.sync += [row.eq(row + 1), following.eq(following + 1)]
         m.d.sync += valid.eq(self.stored | (valid & (~self.output_ready | (following != self.write))))

@@ -107,10 +107,8 @@ class Rows(wiring.Component):
             reader.stored.eq(delayed(m, announces, f"announced_{number}", reset_less=False)),
             reader.write.eq(delayed(m, write, f"written_{number}", reset_less=False)),
         ]
-        even = duplicate(f"even_{number}", range(FEW_ROWS))
-        with m.If(reader.left & ~reader.row[0]):
-            m.d.sync += even.eq(even + 1)
-        return _Group([even, reader.row[1:]], reader.row[0])
+        # The next even row is this row or the following one.
+        return _Group([reader.following[1:], reader.row[1:]], reader.row[0])
 
     def _memory(self, m: Module, name: str, group: _Group, writes: Value, target: Value, entry: Value) -> Value:
         """A memory that is written where `writes` is asserted, and what is read from it."""
