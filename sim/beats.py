@@ -333,33 +333,3 @@ class SymbolReader:
 
 _MOST_KNOWN = 1 << 16
 """Symbols that a reader remembers, since most texts repeat theirs."""
-
-
-class Receiver:
-    """Takes the output beats of a core apart during a run.
-
-    Args:
-        read: the function that reads the symbols of a beat.
-        take: called with the symbols of each beat.
-    """
-
-    def __init__(self, core: Core, read: SymbolReader, take: Take) -> None:
-        self._read, self._take = read, take
-        self._last = core.output.payload.shape()["last"].offset
-
-    def receive(self, payload: int, cycle: int, valid_since: int) -> None:
-        """An output beat was transferred.
-
-        Args:
-            valid_since: the first cycle in which `valid` was asserted for the beat.
-
-        Raises:
-            ContractError: see `SymbolReader`.
-        """
-        try:
-            found = self._read(payload)
-        except ContractError as error:
-            raise ContractError(f"cycle {cycle}: {error}") from None
-        for symbol in found[:-1]:
-            self._take(symbol, False, valid_since)
-        self._take(found[-1] if found else None, bool(payload >> self._last & 1), valid_since)

@@ -15,15 +15,27 @@ from __future__ import annotations
 import random
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from operator import attrgetter
-from typing import NamedTuple
 
-from utf8fpga.model import DFA, TABLE_3_7, ErrorKind, IncrementalDecoder, Item, Practice, decode_with, encode
+from utf8fpga.model import TABLE_3_7, ErrorKind, Practice, encode
 from utf8fpga.model.errors import representatives
 from utf8fpga.model.vectors import vectors
+from utf8fpga.sim.check_texts import (
+    COMPLETE,
+    Text,
+    aligned_texts,
+    block_bytes,
+    blocks,
+    class_units,
+    described_text,
+    expected_texts,
+    explains,
+    of_golden,
+    parts_of,
+    shortest_first,
+)
 from utf8fpga.sim.foreign_core import ForeignCore
 from utf8fpga.sim.foreign_ports import CheckedPorts
 from utf8fpga.sim.foreign_simulation import ForeignSimulation, Outcome
@@ -38,30 +50,20 @@ from utf8fpga.sim.report import (
     RESYNCHRONISATION,
     Accepted,
     Defect,
-    Finding,
     Report,
-    Row,
     Throughput,
     well_formed,
 )
-from utf8fpga.sim.stimulus import boundary_sequences
-
-_BLOCK = 1024
-"""Code points of one text where every code point is tried."""
+from utf8fpga.sim.tally import Tally
 
 _MEASURED = 1024
 """Bytes of a text whose throughput is measured, at least."""
-
-_RANDOM_TEXTS = 4096
 
 _LONG_RUNS, _LONG_PIECES = 16, 5000
 """Long texts, and the short ones of which each consists, which have about 10,000 bytes."""
 
 _MANY_TEXTS = 1000
 """Texts of each run of many."""
-
-_COMPLETE = 2
-"""All texts of at most so many bytes are run."""
 
 _PAUSES: tuple[tuple[str, str], ...] = (
     ("10", "0"),
@@ -73,27 +75,6 @@ _PAUSES: tuple[tuple[str, str], ...] = (
     ("01101001", "1101000"),
 )
 """Patterns of pauses at the input and at the output; 1 is a pause."""
-
-
-class _Text(NamedTuple):
-    """A text and what is expected.
-
-    Attributes:
-        cause: the cause of its first ill-formed item, or its name among well-formed texts.
-        tail: the number of well-formed items after the last ill-formed one; 0 without one.
-        is_open: whether its last sequence is incomplete.
-    """
-
-    cause: str
-    text: bytes
-    items: tuple[Item, ...]
-    tail: int
-    is_open: bool
-
-    @property
-    def is_ill_formed(self) -> bool:
-        """Whether it has an ill-formed item."""
-        return self.cause in ErrorKind.__members__
 
 
 def _patterns(pauses: tuple[str, str]) -> dict[str, list[bool]]:
@@ -112,90 +93,6 @@ def row_names(ports: CheckedPorts) -> list[str]:
     return [*causes, RESYNCHRONISATION, ENDS, BACK_TO_BACK, _pauses(ports), LONG, MANY]
 
 
-def _of_golden(text: bytes, practice: Practice, final: bool) -> tuple[Item, ...]:
-    return tuple(decode_with(text, practice) if final else IncrementalDecoder(practice).decode(text))
-
-
-def _shortest_first(texts: Iterable[bytes]) -> list[bytes]:
-    return sorted(set(texts), key=lambda text: (len(text), text))
-
-
-@cache
-def _class_units() -> tuple[bytes, bytes]:
-    """The first unit of each class of bytes, and the bounds of all ranges of the classes."""
-    classes = DFA.of(TABLE_3_7).classes
-    bounds = {unit for each in classes for allowed in each.ranges for unit in (allowed.first, allowed.last)}
-    return bytes(each.ranges[0].first for each in classes), bytes(sorted(bounds))
-
-
-@cache
-def _short_texts() -> list[bytes]:
-    """The texts that are run one by one, the shortest first."""
-    firsts, bounds = _class_units()
-    found = [bytes(units) for length in range(_COMPLETE + 1) for units in product(range(256), repeat=length)]
-    found += map(bytes, product(bounds, repeat=3))
-    found += map(bytes, product(firsts, repeat=4))
-    found += map(bytes, boundary_sequences())
-    found += (vector.units for vector in vectors())
-    draw = random.Random(1)
-    found += (bytes(draw.choices(bounds, k=draw.randint(5, 12))) for _ in range(_RANDOM_TEXTS))
-    return _shortest_first(found)
-
-
-def _aligned(lanes: int) -> Iterator[bytes]:
-    """The vectors at every position of a beat."""
-    for vector in vectors():
-        for position in range(1, lanes):
-            yield b"a" * position + vector.units
-
-
-@lru_cache(maxsize=4)
-def expected_texts(practice: Practice, final: bool) -> list[_Text]:
-    return [_text(text, practice, final) for text in _short_texts()]
-
-
-def _text(text: bytes, practice: Practice, final: bool) -> _Text:
-    items = _of_golden(text, practice, final)
-    # Also without an end of the text, an incomplete sequence is a cause of its own.
-    whole = items if final else _of_golden(text, practice, True)
-    marks = [number for number, item in enumerate(whole) if item.error is not None]
-    if marks:
-        error = whole[marks[0]].error
-        assert error is not None
-        is_open = whole[-1].error is ErrorKind.INCOMPLETE
-        return _Text(error.name, text, items, max(0, len(items) - 1 - marks[-1]), is_open)
-    return _Text(well_formed(max(item.length for item in items)) if items else EMPTY, text, items, 0, False)
-
-
-def _parts(text: bytes) -> Iterator[bytes]:
-    """The parts of a text, the shortest first."""
-    for length in range(1, len(text)):
-        for end in range(length, len(text) + 1):
-            yield text[end - length : end]
-
-
-def _is_part(part: _Text, text: _Text) -> bool:
-    """Whether a part of a text can explain a difference: if it is incomplete, only at the end of the text."""
-    return not part.is_open or text.text.endswith(part.text)
-
-
-@cache
-def _blocks() -> list[tuple[str, range]]:
-    """Every code point, in texts of sequences of one length."""
-    blocks = []
-    for row in TABLE_3_7.rows:
-        points = row.code_points
-        for first in range(points.first, points.last + 1, _BLOCK):
-            blocks.append((well_formed(len(row.units)), range(first, min(first + _BLOCK, points.last + 1))))
-    return blocks
-
-
-@cache
-def _block_bytes() -> list[bytes]:
-    # CPython's encoder, since the one of the model takes a second for all code points.
-    return ["".join(map(chr, points)).encode() for _, points in _blocks()]
-
-
 _TextsOf = Callable[[list[bytes]], tuple[bytes, ...]]
 """A function that makes the texts of a run from pieces."""
 
@@ -206,64 +103,6 @@ def _first(pieces: list[bytes], count: int) -> list[bytes]:
 
 def _last(pieces: list[bytes], count: int) -> list[bytes]:
     return pieces[len(pieces) - count :]
-
-
-class _Tally:
-    """The rows of a report while it is made."""
-
-    def __init__(self, output: Output) -> None:
-        self._output = output
-        self._counts: dict[str, int] = defaultdict(int)
-        self._failed: dict[str, int] = defaultdict(int)
-        self._shortest: dict[str, Run] = {}
-        """By cause the shortest run that differs."""
-        self._not_checked: dict[str, str] = {}
-        self._defects: dict[Defect, Run] = {}
-
-    def note(self, defect: Defect, run: Run) -> None:
-        """Record a defect and the run that shows it, if there is none shorter."""
-        if defect not in self._defects or run.size < self._defects[defect].size:
-            self._defects[defect] = run
-
-    def findings(self) -> Iterator[Finding]:
-        for defect in Defect:
-            if found := self._defects.get(defect):
-                yield Finding(defect, self._output.failure(found))
-
-    def judge(self, run: Run) -> bool:
-        """Whether the words of a run are correct; the ends of its texts then count with their own cause."""
-        is_correct, has_ends = self._output.judge(run)
-        if is_correct and self._output.has_last:
-            self.add(ENDS, None if has_ends else run)
-            if not has_ends:
-                self.note(Defect.END, run)
-        return is_correct
-
-    def add(self, cause: str, failed: Run | None) -> None:
-        """Count a run, which is given if it differs."""
-        self._counts[cause] += 1
-        if failed:
-            self._failed[cause] += 1
-            self.prefer(cause, failed)
-
-    def prefer(self, cause: str, failed: Run) -> None:
-        """Replace the shortest run of a cause that differs, if there is none shorter."""
-        if cause not in self._shortest or failed.size < self._shortest[cause].size:
-            self._shortest[cause] = failed
-
-    def skip(self, cause: str, reason: str) -> None:
-        """State why there is no run for a cause, if there is none."""
-        self._not_checked[cause] = reason
-
-    def rows(self, causes: Iterable[str]) -> Iterator[Row]:
-        """The rows of these causes."""
-        for cause in causes:
-            count = self._counts[cause]
-            reason = (
-                "" if count else self._not_checked.get(cause, "each of its texts contains a shorter one that differs")
-            )
-            found = self._shortest.get(cause)
-            yield Row(cause, count, self._failed[cause], found and self._output.failure(found), reason)
 
 
 _OF_SEVERAL = {BACK_TO_BACK: Defect.LEAKS}
@@ -278,12 +117,12 @@ class _Check:
         self._final = core.ports.has_end
         self._is_validator = core.ports.kind == "validator"
         self._output = Output(core.ports)
-        self._tally = _Tally(self._output)
+        self._tally = Tally(self._output)
         self._correct: dict[bytes, array[int]] = {}
         """By text that is correct alone its expected words."""
-        self._differing: dict[bytes, _Text] = {}
+        self._differing: dict[bytes, Text] = {}
         """The texts that differ alone and have no part that does."""
-        self._ill_formed: list[tuple[_Text, Run]] = []
+        self._ill_formed: list[tuple[Text, Run]] = []
         self._accepted: dict[bytes, tuple[str, Run]] = {}
         """By ill-formed text that is accepted, and contains no shorter one, its cause and its run."""
         self._on_step = on_step
@@ -310,11 +149,12 @@ class _Check:
             worst=worst,
         )
 
-    def _texts(self) -> list[_Text]:
+    def _texts(self) -> list[Text]:
         """The texts that are run one by one, the shortest first."""
         texts = expected_texts(self._practice, self._final)
         if self._core.lanes > 1:
-            more = [_text(text, self._practice, self._final) for text in _shortest_first(_aligned(self._core.lanes))]
+            aligned = shortest_first(aligned_texts(self._core.lanes))
+            more = [described_text(text, self._practice, self._final) for text in aligned]
             texts = sorted([*texts, *more], key=lambda each: len(each.text))
         if self._core.sends_empty_texts:
             return texts
@@ -346,19 +186,19 @@ class _Check:
                 lost = not is_correct and not output.resynchronises(run, each.items[-each.tail :])
                 tally.add(RESYNCHRONISATION, run if lost else None)
 
-    def _note(self, text: _Text, run: Run) -> None:
+    def _note(self, text: Text, run: Run) -> None:
         """Record the defect of a text that differs and has no part that does."""
         if not (text.is_ill_formed and self._is_accepted(text, run)):
             self._tally.note(self._output.defect(run, text.cause), run)
 
-    def _is_accepted(self, text: _Text, run: Run) -> bool:
+    def _is_accepted(self, text: Text, run: Run) -> bool:
         """Whether an ill-formed text is accepted."""
-        items = _of_golden(text.text, Practice.MAXIMAL_SUBPARTS, self._final)
+        items = of_golden(text.text, Practice.MAXIMAL_SUBPARTS, self._final)
         return self._output.accepts(run, [item for item in items if item.error is None])
 
-    def _accept(self, text: _Text, run: Run) -> None:
+    def _accept(self, text: Text, run: Run) -> None:
         """Record an ill-formed text if it is accepted, and no part of it is."""
-        if self._is_accepted(text, run) and not any(part in self._accepted for part in _parts(text.text)):
+        if self._is_accepted(text, run) and not any(part in self._accepted for part in parts_of(text.text)):
             self._accepted[text.text] = text.cause, run
             self._tally.note(Defect.ACCEPTS, run)
 
@@ -381,27 +221,27 @@ class _Check:
                 equal[practice] = sum(self._agrees(practice, text, run) for text, run in self._ill_formed)
         return dict(sorted(equal.items(), key=lambda pair: (-pair[1], pair[0])))
 
-    def _agrees(self, practice: Practice, text: _Text, run: Run) -> bool:
+    def _agrees(self, practice: Practice, text: Text, run: Run) -> bool:
         """Whether the words of the run of a text are those of another practice."""
-        items = _of_golden(text.text, practice, self._final)
+        items = of_golden(text.text, practice, self._final)
         if text.text in self._correct:
             # Practices only merge or split marks, or end at the first one, so as many items are the same words.
             return len(items) == len(text.items)
         return self._output.judge(self._output.run(run.texts, [self._output.words(items)], run.outcome))[0]
 
-    def _differing_part(self, differing: _Text) -> _Text:
+    def _differing_part(self, differing: Text) -> Text:
         """The shortest part of a text that differs alone, which may be the whole text."""
-        parts = list(_parts(differing.text))
+        parts = list(parts_of(differing.text))
         for part in parts:
-            if (found := self._differing.get(part)) and _is_part(found, differing):
+            if (found := self._differing.get(part)) and explains(found, differing):
                 return found
         self._differing[differing.text] = differing
-        if len(differing.text) <= _COMPLETE:
+        if len(differing.text) <= COMPLETE:
             return differing
-        described = [_text(part, self._practice, self._final) for part in parts]
+        described = [described_text(part, self._practice, self._final) for part in parts]
         for each, outcome in zip(described, self._run([(part,) for part in parts]), strict=True):
             run = self._output.run((each.text,), [self._output.words(each.items)], outcome)
-            if not self._output.judge(run)[0] and _is_part(each, differing):
+            if not self._output.judge(run)[0] and explains(each, differing):
                 self._differing[each.text] = each
                 self._tally.prefer(each.cause, run)
                 self._note(each, run)
@@ -411,8 +251,8 @@ class _Check:
     def _run_code_points(self) -> None:
         """Every code point, in long texts; of the first one that differs each code point alone."""
         searched = set()
-        outcomes = self._run([(text,) for text in _block_bytes()])
-        for (cause, points), text, outcome in zip(_blocks(), _block_bytes(), outcomes, strict=True):
+        outcomes = self._run([(text,) for text in block_bytes()])
+        for (cause, points), text, outcome in zip(blocks(), block_bytes(), outcomes, strict=True):
             run = self._output.run((text,), [self._output.of_points(points)], outcome)
             is_correct = self._tally.judge(run)
             self._tally.add(cause, None if is_correct else run)
@@ -434,7 +274,7 @@ class _Check:
         if not self._core.separates_texts:
             self._tally.skip(BACK_TO_BACK, "the core has neither an end of the text nor a reset")
             return
-        firsts, _ = _class_units()
+        firsts, _ = class_units()
         before = {b"", *(bytes(units) for units, _ in representatives(TABLE_3_7))}
         before |= {vector.units for vector in vectors() if len(vector.units) <= TABLE_3_7.longest}
         after = [bytes(units) for length in (0, 1, 2) for units in product(firsts, repeat=length)]
@@ -444,7 +284,7 @@ class _Check:
         self._compare(BACK_TO_BACK, pairs)
 
     def _run_pauses(self) -> None:
-        texts = _shortest_first(vector.units for vector in vectors() if vector.units in self._correct)
+        texts = shortest_first(vector.units for vector in vectors() if vector.units in self._correct)
         self._tally.skip(self._pauses, "none of the named vectors, which it uses, is correct without pauses")
         runs: list[tuple[bytes, ...]] = [(text,) for text in texts]
         if self._core.separates_texts and texts:
@@ -459,7 +299,7 @@ class _Check:
         """For each run so many texts that are correct alone; well-formed ones unless all others are, too."""
         texts = sorted(text for text in self._correct if text)
         if any(self._tally.findings()):
-            texts = [text for text in texts if not _text(text, self._practice, True).is_ill_formed]
+            texts = [text for text in texts if not described_text(text, self._practice, True).is_ill_formed]
         draw = random.Random(2)
         return [draw.choices(texts, k=count) for _ in range(runs)] if texts else []
 
@@ -487,7 +327,7 @@ class _Check:
         if differing:
             least = self._fewest(differing[0], texts_of)
             self._tally.prefer(cause, least)
-            whole = _text(least.texts[0], self._practice, True).cause
+            whole = described_text(least.texts[0], self._practice, True).cause
             otherwise = Defect.LEAKS if cause == MANY else self._output.defect(least, whole)
             self._tally.note(self._output.defect_by_reason(least.outcome, otherwise), least)
 
@@ -500,7 +340,7 @@ class _Check:
 
     def _words(self, text: bytes) -> array[int]:
         known = self._correct.get(text)
-        return self._output.words(_of_golden(text, self._practice, self._final)) if known is None else known
+        return self._output.words(of_golden(text, self._practice, self._final)) if known is None else known
 
     def _fewest(self, pieces: list[bytes], texts_of: _TextsOf) -> Run:
         """The run of the fewest pieces that still differs: without those behind them, then without those before."""

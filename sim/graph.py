@@ -181,7 +181,7 @@ class Graph:
         values[1::2] = ~values[1::2]
         return State(values, self._initial * active, active)
 
-    def set(self, state: State, name: str, word: int) -> None:
+    def set(self, state: State, name: str, word: Any) -> None:
         """Set all bits of an input port to a word, which stays until it is set again."""
         for literal in self.inputs[name]:
             state.values[literal] = word
@@ -241,8 +241,8 @@ def _memories(dump: str) -> list[_Memory]:
         rows, width = int(parameters["SIZE"]), int(parameters["WIDTH"])
         digits = parameters["INIT"].partition("'")[2][::-1]
         bits = [int(digit == "1") for digit in digits[: rows * width].ljust(rows * width, "0")]
-        sizes = (int(parameters[key]) for key in ("ABITS", "RD_PORTS", "WR_PORTS"))
-        found.append(_Memory(name, rows, width, *sizes, bits))
+        address_bits, reads, writes = (int(parameters[key]) for key in ("ABITS", "RD_PORTS", "WR_PORTS"))
+        found.append(_Memory(name, rows, width, address_bits, reads, writes, bits))
     return found
 
 
@@ -256,9 +256,10 @@ def _levels(aiger: Aiger, memories: Sequence[_Memory]) -> list[int]:
     levels = [0] * (first + len(aiger.gates))
     ports = []
     for memory in memories:
-        address, data = aiger.output_bits.get(f"{memory.name}.RD_ADDR", []), aiger.input_bits[f"{memory.name}.RD_DATA"]
+        addresses = aiger.output_bits.get(f"{memory.name}.RD_ADDR", [])
+        words = aiger.input_bits[f"{memory.name}.RD_DATA"]
         for port in range(memory.read_ports):
-            ports.append((memory.address_of(address, port), memory.word_of(data, port)))
+            ports.append((memory.address_of(addresses, port), memory.word_of(words, port)))
     for _ in range(len(ports) + 1):
         for number, (left, right) in enumerate(aiger.gates, first):
             levels[number] = max(levels[left >> 1], levels[right >> 1])
@@ -287,7 +288,10 @@ def _ports(
         levels: see `_levels`.
         gate_levels: the levels of the gates, ascending.
     """
-    reads, writes, literals, start = [], [], [], 0
+    reads: list[tuple[int, ...]] = []
+    writes: list[tuple[int, ...]] = []
+    literals: list[int] = []
+    start = 0
 
     def placed(bits: Sequence[int]) -> int:
         literals.extend(bits)
@@ -297,11 +301,11 @@ def _ports(
         size = start, memory.rows, memory.width, memory.address_bits
         port = {key: outputs.get(f"{memory.name}.{key}", []) for key in ("RD_ADDR", "WR_ADDR", "WR_DATA", "WR_EN")}
         for number in range(memory.read_ports):
-            data = memory.word_of(inputs[f"{memory.name}.RD_DATA"], number)
+            word = memory.word_of(inputs[f"{memory.name}.RD_DATA"], number)
             # The gates on which the address depends have a lower level than the data.
-            before = bisect_left(gate_levels, levels[data[0] >> 1])
+            before = bisect_left(gate_levels, levels[word[0] >> 1])
             address = placed(memory.address_of(port["RD_ADDR"], number))
-            reads.append((before, *size, address, placed(data)))
+            reads.append((before, *size, address, placed(word)))
         for number in range(memory.write_ports):
             address = placed(memory.address_of(port["WR_ADDR"], number))
             data, enable = (placed(memory.word_of(port[key], number)) for key in ("WR_DATA", "WR_EN"))

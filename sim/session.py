@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,24 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from utf8fpga.hdl import Core, CoreEntry
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
-from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.beats import (
-    Beat,
     BeatEncoder,
     ContractError,
-    StreamOptions,
     endless_output,
-    is_null,
     output_fields,
     patience_of,
     symbol_width,
 )
-from utf8fpga.sim.engine import Events
 from utf8fpga.sim.graph import Graph, Numbers, State, Words
-from utf8fpga.sim.stream_kernel import LAST, LINE, NULL, Given, Limits, Ports, Status, Taken, drive
-
-_BEATS_AT_ONCE = 4096
-"""Input beats that a run reads ahead."""
+from utf8fpga.sim.stream_kernel import LAST, LINE, Given, Limits, Ports, Status, Taken, drive
 
 _BYTES_AT_ONCE = 1 << 22
 """Upper bound on the bytes of output payloads that are received at once, unless one call has less than
@@ -131,7 +121,8 @@ class CoreGraph:
     @property
     def null_beat(self) -> Words:
         """The payload of a null beat."""
-        return self._payloads_of(np.full(self._core.lanes, -1), np.array([False]))[0]
+        found: Words = self._payloads_of(np.full(self._core.lanes, -1), np.array([False]))[0]
+        return found
 
     def symbols(self, payloads: Words) -> tuple[Words, Numbers]:
         """The symbols of output payloads, each in words of 64 bits, and the number of symbols in each payload."""
@@ -144,7 +135,8 @@ class CoreGraph:
         """For each output payload the lanes with a symbol."""
         offset = self._core.output.payload.shape()["keep"].offset
         lanes = range(lanes_of(self._core.output))
-        return np.stack([get(payloads, offset + lane, 1) for lane in lanes], axis=1) != 0
+        found: NDArray[np.bool_] = np.stack([get(payloads, offset + lane, 1) for lane in lanes], axis=1) != 0
+        return found
 
     def irregular(self, payloads: Words) -> NDArray[np.bool_]:
         """The output payloads that violate the contract: see `SymbolReader`."""
@@ -160,7 +152,8 @@ class CoreGraph:
 
     def lasts(self, payloads: Words) -> NDArray[np.bool_]:
         """Whether output payloads end a packet."""
-        return get(payloads, self.ports.last, 1) != 0
+        found: NDArray[np.bool_] = get(payloads, self.ports.last, 1) != 0
+        return found
 
     def payloads(self, payloads: Sequence[int]) -> Words:
         """Input payloads as words of 64 bits."""
@@ -310,46 +303,3 @@ class Session:
 
 def _integer(words: Words) -> int:
     return int.from_bytes(words.tobytes(), "little")
-
-
-class GraphEngine:
-    """A core as a graph, see `Engine`."""
-
-    def __init__(self, core: Core, entry: CoreEntry[Any], *, netlist: str | None = None) -> None:
-        self.model = CoreGraph(core, entry, netlist=netlist)
-        self._encode = BeatEncoder(core, entry)
-
-    def run(self, beats: Iterator[Beat], events: Events, options: StreamOptions, *, vcd: Path | None = None) -> int:
-        """See `Engine.run`.
-
-        Raises:
-            InvalidArgumentError: a waveform was requested.
-        """
-        if vcd is not None:
-            raise InvalidArgumentError(f"graphs have no waveforms: leave out vcd {str(vcd)!r}")
-        session = Session(
-            self.model, input_pauses=[list(options.input_pauses)], output_pauses=[list(options.output_pauses)]
-        )
-        while True:
-            read = list(islice(beats, _BEATS_AT_ONCE))
-            events.presented(read)
-            kinds = np.array([NULL if is_null(beat) else LAST * beat[1] for beat in read], np.uint8)
-            payloads, accepted = self.model.payloads([self._encode(beat) for beat in read]), 0
-            for taken in session.send(payloads, kinds, np.array([len(read)]), more=bool(read)):
-                count = session.lines[0]["accepted"]
-                is_counted = kinds[accepted : accepted + count] != NULL
-                for cycle in taken.accepted[0, :count][is_counted].tolist():
-                    events.accepted(cycle)
-                accepted += count
-                _report(taken, session.lines[0]["taken"], events)
-            session.raise_errors()
-            if not read:
-                return session.cycle
-
-
-def _report(taken: Taken, count: int, events: Events) -> None:
-    """Report the first output beats."""
-    size, data = 8 * taken.payloads.shape[2], taken.payloads[0, :count].tobytes()
-    cycles, since = taken.cycle[0, :count].tolist(), taken.since[0, :count].tolist()
-    for number, (cycle, first) in enumerate(zip(cycles, since, strict=True)):
-        events.received(int.from_bytes(data[number * size : (number + 1) * size], "little"), cycle, first)

@@ -16,7 +16,7 @@ from utf8fpga.sim.amaranth_engine import AmaranthEngine
 from utf8fpga.sim.beats import (
     PLAIN,
     Beat,
-    Receiver,
+    ContractError,
     StreamOptions,
     StreamWords,
     SymbolReader,
@@ -122,7 +122,7 @@ class Simulation:
         if name not in self._engines:
             if name == "graph":
                 # Numba is optional, and takes half a second to import.
-                from utf8fpga.sim.session import GraphEngine
+                from utf8fpga.sim.graph_engine import GraphEngine
 
                 self._engines[name] = GraphEngine(self.core, self.entry, netlist=self.netlist)
             else:
@@ -212,6 +212,36 @@ class Simulation:
         events = Events(receiver.receive, accepted or ignore, presented or ignore)
         engine = self._engine("python" if vcd and not self.netlist else self.engine)
         return engine.run(beats, events, options, vcd=vcd)
+
+
+class Receiver:
+    """Takes the output beats of a core apart during a run.
+
+    Args:
+        read: the function that reads the symbols of a beat.
+        take: called with the symbols of each beat.
+    """
+
+    def __init__(self, core: Core, read: SymbolReader, take: Take) -> None:
+        self._read, self._take = read, take
+        self._last = core.output.payload.shape()["last"].offset
+
+    def receive(self, payload: int, cycle: int, valid_since: int) -> None:
+        """An output beat was transferred.
+
+        Args:
+            valid_since: the first cycle in which `valid` was asserted for the beat.
+
+        Raises:
+            ContractError: see `SymbolReader`.
+        """
+        try:
+            found = self._read(payload)
+        except ContractError as error:
+            raise ContractError(f"cycle {cycle}: {error}") from None
+        for symbol in found[:-1]:
+            self._take(symbol, False, valid_since)
+        self._take(found[-1] if found else None, bool(payload >> self._last & 1), valid_since)
 
 
 def simulate(

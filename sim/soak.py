@@ -149,7 +149,8 @@ class _Packets:
         """The numbers of packets one after another."""
         lengths = self.lengths[order]
         before = np.cumsum(lengths) - lengths
-        return self._numbers[np.arange(lengths.sum()) + np.repeat(self._starts[order] - before, lengths)]
+        found: Numbers = self._numbers[np.arange(lengths.sum()) + np.repeat(self._starts[order] - before, lengths)]
+        return found
 
 
 class _Round:

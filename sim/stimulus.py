@@ -51,7 +51,8 @@ def random_text(draw: Random, table: EncodingTable | None, width: int) -> list[i
     if table is None or not draw.randrange(5):
         # Of any magnitude.
         return [draw.getrandbits(draw.randint(1, width)) for _ in range(count)]
-    kind, found = draw.randrange(3), []
+    kind = draw.randrange(3)
+    found: list[int] = []
     for _ in range(count):
         if kind == 0 or (kind == 1 and not draw.randrange(4)):
             found += draw.choice(boundary_sequences(table))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from utf8fpga.model.practices import Practice
-from utf8fpga.sim import causes
+from utf8fpga.sim import causes, check_texts
 from utf8fpga.sim.causes import check_foreign_core
 from utf8fpga.sim.foreign_core import ForeignCore
 from utf8fpga.sim.foreign_ports import read_checked_ports
@@ -74,7 +74,7 @@ def _few_texts(practice: Practice, final: bool) -> list[Any]:
     def is_chosen(text: bytes) -> bool:
         return len(text) <= 1 or (len(text) <= 3 and not text.translate(None, _UNITS))
 
-    return [causes._text(text, practice, final) for text in causes._short_texts() if is_chosen(text)]
+    return [check_texts.described_text(text, practice, final) for text in check_texts.short_texts() if is_chosen(text)]
 
 
 def use_few_texts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ def count_simulations(volume: Volume) -> None:
 
     engines: dict[str, Any] = {"python": AmaranthEngine}
     if HAS_GRAPH:
-        from utf8fpga.sim.session import GraphEngine
+        from utf8fpga.sim.graph_engine import GraphEngine
 
         engines["graph"] = GraphEngine
 
