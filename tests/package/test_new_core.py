@@ -71,7 +71,7 @@ def test_simulate_compares_it_with_its_golden_function(extended: Path) -> None:
     assert table[:2] == (0, rows + said)
     assert (as_json[0], [json.loads(line)["value"] for line in as_json[1].splitlines()]) == (0, [0xC2, 0x41])
     assert (drawn[0], drawn[2]) == (0, "")
-    assert "$scope module pass_through $end" in (extended / "w.vcd").read_text(encoding="utf-8")
+    assert "$scope module top $end" in (extended / "w.vcd").read_text(encoding="utf-8")
     assert text[:2] == (0, "\ufffdA")
     # A wrong circuit is detected, with how to replay it.
     status, _, errors = wrong
