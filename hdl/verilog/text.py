@@ -169,12 +169,18 @@ class _ModuleText:
 
     def _between(self) -> Iterator[str]:
         """Declarations of the wires at outputs of instances."""
+        for name in self._at_outputs():
+            if name not in self.ports:
+                yield from comment(self._circuit.wires[name].attributes.get("doc", ""), "  ").splitlines()
+                yield f"  {self._declared(name)};"
+
+    def _at_outputs(self) -> dict[str, None]:
+        """The wires at outputs of instances."""
+        values = []
         for cell in self._instances:
             inner = self._others[cell.kind]
-            for name in wires_of(cell.ports[port] for port in inner.ports if inner.direction(port) == "output"):
-                if name not in self.ports:
-                    yield from comment(self._circuit.wires[name].attributes.get("doc", ""), "  ").splitlines()
-                    yield f"  {self._declared(name)};"
+            values += [cell.ports[port] for port in inner.ports if inner.direction(port) == "output"]
+        return dict.fromkeys(wires_of(values))
 
     def _instance_lines(self) -> Iterator[str]:
         for cell in self._instances:
@@ -231,8 +237,9 @@ class _ModuleText:
     def _unread(self) -> Iterator[str]:
         """A wire that reads all bits that nothing else reads, by which linters know that this is intended."""
         unread: list[str] = []
+        used = self._live | self._at_outputs().keys()
         for name, wire in self._circuit.wires.items():
-            is_declared = name in self._live and (not is_anonymous(name) or name in self.values.shared)
+            is_declared = name in used and (not is_anonymous(name) or name in self.values.shared)
             if is_declared and wire.direction != "output":
                 unread += map(self.values.bits, _missing(name, wire.width, self.values.read.get(name, 0)))
         if unread:

@@ -367,20 +367,12 @@ def plain(m: Module, top: Any) -> None:
     inner.d.comb += top.q.eq(top.a)
 
 
-def inside(m: Module, top: Any) -> None:
-    m.submodules.other = other = Unknown(lambda inner, _: None)
-    other.state = Signal(4)
-    other.statement = lambda inner, _: inner.d.sync.__iadd__(other.state.eq(other.a))
-    m.d.comb += top.q.eq(other.state)
-
-
 UNKNOWN = {
     divide: "module top: the Verilog writer does not know the cell $divfloor",
     falling: "module top: the Verilog writer does not know the cell $dff with a falling edge",
     check: "module top: the Verilog writer does not know the cell $check",
     foreign: "the Verilog writer does not know foreign, which is not a component",
     plain: "the Verilog writer does not know plain, which is not a component",
-    inside: "Unknown reads state of Unknown, which is not at a port of it",
 }
 
 
