@@ -375,7 +375,9 @@ class SerialControl:
         # Above these bits there are none of the unit itself.
         most = max(place for place, function in enumerate(own) if not function.is_zero) + 1
         low = Cat(each(unit) for each in own[: self.trail_bits])
-        high = Cat(each(unit) for each in own[self.trail_bits : most])
         kept = self.code_point_bits - self.trail_bits
         moved = before[:kept] & shifts.replicate(kept)
+        if most <= self.trail_bits:
+            return Cat(low, moved)
+        high = Cat(each(unit) for each in own[self.trail_bits : most])
         return Cat(low, moved[: len(high)] | high, moved[len(high) :])
