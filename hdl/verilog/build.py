@@ -224,6 +224,8 @@ class _Builder:
 
     def _add_operator(self, cell: Cell) -> None:
         """Amaranth writes an operation again in each place where it is used."""
+        if not cell.ports["Y"]:
+            return
         operands = tuple(each for each in cell.ports.items() if each[0] != "Y")
         wire = self._results.get((cell.kind, *cell.parameters.values(), *operands))
         if wire is None or self._circuit.wires[wire].width != _width_inside(cell):

@@ -64,6 +64,7 @@ OPERATORS: list[Callable[[Value, Value], Value]] = [
     lambda a, b: a << b[:2],
     lambda a, b: a >> b[:2],
     lambda a, b: a >> Const(0, 0),
+    lambda a, b: Cat(a, b[:0] & a[:0], (b[:1] & ~a[:1])[1:]),
     lambda a, b: Cat(a[1:], b).as_signed() >> b[:3],
     lambda a, b: -a,
     lambda a, b: Cat(a.any(), a.all(), b.xor(), a.bool(), ~a[0]),
