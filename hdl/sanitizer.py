@@ -24,7 +24,7 @@ def _cuts(lanes: int, optimize: str) -> tuple[str, ...]:
 
 
 class Sanitizer(wiring.Component):
-    """Units in, the same units out in the same lanes of the same beats, with an error flag for each ill-formed one.
+    """Code units in, the same units out in the same lanes of the same beats, with a flag for each ill-formed one.
 
     A unit is ill-formed unless it belongs to a well-formed sequence of its packet. The length never changes, so there
     is no packer, and the core never stalls by itself.

@@ -71,7 +71,7 @@ class PacketTotals(wiring.Component):
         # A number in the name of a delayed value is that of cycles after the beat.
         group = self.group
         after = commented(
-            Signal(len(group.units), name="after", reset_less=True), "Units after the place of the first error."
+            Signal(len(group.units), name="after", reset_less=True), "The units after the place of the first error."
         )
         m.d.sync += after.eq(group.units - group.place)
         error_2, units_2 = self._delayed("error", group.any_error, 2), self._delayed("units", group.units, 2)
