@@ -37,7 +37,6 @@ opt_clean
 memory_collect
 memory_nordff
 memory_narrow
-setundef -zero -undriven
 setundef -zero -init
 rename -enumerate -pattern memory_% t:$mem_v2
 tee -q -o memories.il dump t:$mem_v2
@@ -52,11 +51,12 @@ opt_merge
 opt_clean
 aigmap
 opt_clean
+setundef -zero -undriven
 write_aiger -zinit -symbols top.aig
 """
 """The commands for Yosys that write a circuit as AIGER. Its memories become ports; `memories.il` has their sizes and
-contents. Registers without an initial value start at 0, and undriven nets are 0, which
-Yosys must not set before it has collected the memories."""
+contents. Registers without an initial value start at 0, which must wait until the memories are collected. Undriven nets
+are 0, which must wait until the end, since they may have initial values, too."""
 
 CELLS = {
     # Reading its single-port RAM, unless it is used, would take a minute.
