@@ -57,8 +57,6 @@ pip install '.[fast,hdl]'
 pip install '.[docs]'
 pip install '.[docs]' && sphinx-build -b html docs build/site
 python3 -m venv .venv && . .venv/bin/activate
-pip install '.[boards,compiled,serial]'
-pip install '.[boards,compiled,serial]'
 pip install '.[boards,gowin,machxo2,nexus,gatemate]'
 pip install 'utf8fpga[hdl]'
 # it installs hooks into a checkout

@@ -182,7 +182,8 @@ CORES: dict[str, tuple[CoreParameters, list[int], list[int]]] = {
     "remover": (
         RemoverParameters(lanes=2, width=32, user=1),
         [1, 0xFFFFFFFF],
-        units_of(b"\1\0\0\0" + b"\xff" * 4, 4, 32),
+        # A beat has two words, of which the second is 0 here.
+        units_of(b"\1\0\0\0\0\0\0\0" + b"\xff" * 4 + b"\0" * 4, 8, 64),
     ),
 }
 
