@@ -80,6 +80,7 @@ def _is_written(parameters: CoreParameters) -> bool:
 
 _SERIAL = {f"serial-{optimize}": DecoderParameters(optimize=optimize) for optimize in ("area", "speed")}
 _SPARSE = {lanes: DecoderParameters(lanes=lanes, packed=False) for lanes in (2, 4, 8, 16, 32, 64)}
+_PACKED = DecoderParameters(lanes=2)
 _OTHER_TABLES = {"rfc-2279": RFC_2279, "generalised-utf-8": GENERALISED_UTF_8, "utf-16": UTF_16}
 
 _BY_DEFAULT: dict[str, CoreParameters] = {
@@ -88,6 +89,8 @@ _BY_DEFAULT: dict[str, CoreParameters] = {
     "parallel-2": _SPARSE[2],
     "parallel-4": _SPARSE[4],
     "parallel-4-kind": replace(_SPARSE[4], kind=True),
+    "packed-2": _PACKED,
+    "packed-2-kind": replace(_PACKED, kind=True),
     "encoder": EncoderParameters(),
     "encoder-utf-16-le": EncoderParameters(to="utf-16-le"),
     "encoder-utf-16-be": EncoderParameters(to="utf-16-be"),
@@ -103,6 +106,8 @@ _ON_REQUEST: dict[str, CoreParameters] = {
         for of, table in _OTHER_TABLES.items()
         for name, each in {**_SERIAL, "parallel-4": _SPARSE[4]}.items()
     },
+    "packed-2-area": replace(_PACKED, optimize="area"),
+    "packed-2-utf-16": replace(_PACKED, table=UTF_16),
     "parallel-2-area": replace(_SPARSE[2], optimize="area"),
     "parallel-4-area": replace(_SPARSE[4], optimize="area"),
     **{f"parallel-{lanes}": each for lanes, each in _SPARSE.items() if lanes > 4},

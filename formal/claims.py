@@ -42,9 +42,10 @@ class Claims(Environment):
         Args:
             condition: only while this is 1; default: always.
         """
-        register, value = Value.cast(register), Value.cast(value)
+        register = Value.cast(register)
+        bits = len(register)
         condition = Const(1, 1) if condition is None else condition
-        self._held.append((name, register, value[: len(register)], condition.replicate(len(register))))
+        self._held.append((name, register, Cat(value, Const(0, bits))[:bits], condition.replicate(bits)))
 
     def specify(self, m: Module) -> None:
         """Add the specification, and make the claims."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from amaranth.hdl import Const, Fragment, Signal
@@ -27,22 +27,27 @@ def registers_in(circuit: Fragment, path: str = "") -> dict[str, Signal]:
 
 def rows_in(circuit: Fragment) -> list[list[Signal]]:
     """The rows of each memory of a circuit, as signals."""
-    return [list(_rows(memory)) for memory in _memories(circuit)]
+    return [rows_of(memory) for memory in memories_in(circuit).values()]
 
 
-def _memories(circuit: Fragment) -> Iterator[MemoryInstance]:
+def memories_in(circuit: Fragment, path: str = "") -> dict[str, MemoryInstance]:
+    """The memories of a circuit and of its components, by path."""
     if isinstance(circuit, MemoryInstance):
-        yield circuit
-    for component, _, _ in circuit.subfragments:
-        yield from _memories(component)
+        return {path: circuit}
+    found = {}
+    for component, name, _ in circuit.subfragments:
+        found |= memories_in(component, f"{path}.{name}")
+    return found
 
 
-def _rows(memory: MemoryInstance) -> Iterator[Signal]:
-    for number in range(memory._data.depth):
-        row = Signal(memory._data.shape, name=f"row_{number}")
-        address = Const(number, range(memory._data.depth))
-        memory.read_port(domain="comb", addr=address, data=row, en=Const(1, 1), transparent_for=())
-        yield row
+def rows_of(memory: MemoryInstance) -> list[Signal]:
+    """The rows of a memory, as signals."""
+    depth, rows = memory._data.depth, []
+    for number in range(depth):
+        rows.append(Signal(memory._data.shape, name=f"row_{number}"))
+        address = Const(number, range(depth))
+        memory.read_port(domain="comb", addr=address, data=rows[-1], en=Const(1, 1), transparent_for=())
+    return rows
 
 
 def make_transparent(circuit: Fragment, chosen: Callable[[str], bool]) -> None:

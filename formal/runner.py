@@ -17,10 +17,13 @@ from utf8fpga.formal.claims import Claims
 from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.harness import Property, SerialHarness, is_independent
 from utf8fpga.formal.netlist import TOP, equal_netlist, equal_verilog
+from utf8fpga.formal.packed_proof import LANES as PACKED_LANES
+from utf8fpga.formal.packed_proof import PackedProof
 from utf8fpga.formal.queue_proof import ItemQueue, QueueProof
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.sparse_proof import SparseProof
 from utf8fpga.hdl import ParallelDecoder, SerialDecoder, axi_rtlil, axi_verilog, module_name
+from utf8fpga.hdl.decoder.packed import PackedDecoder
 from utf8fpga.hdl.encoder.encoder import SerialEncoder
 from utf8fpga.hdl.toolchain import ToolFailedError
 from utf8fpga.hdl.transcoder.transcoder import SerialTranscoder
@@ -29,11 +32,16 @@ from utf8fpga.model import EncodingTable, InvalidArgumentError
 _HUNTED = 40
 """Upper bound on the cycles of a trace that is searched for where an induction fails."""
 
-_CLAIMS: dict[type, Callable[[Any, EncodingTable | None], Claims]] = {
-    ParallelDecoder: SparseProof,
-    SerialEncoder: QueueProof,
-}
-"""By the type of a core that is proved by induction, its claims."""
+
+def _claims_of(core: Any, table: EncodingTable | None) -> Claims | None:
+    """The claims about a core that is proved by induction, if there are any."""
+    if isinstance(core, ParallelDecoder):
+        return SparseProof(core, table)
+    if isinstance(core, PackedDecoder) and core.lanes == PACKED_LANES:
+        return PackedProof(core, table)
+    if isinstance(core, SerialEncoder):
+        return QueueProof(core, table)
+    return None
 
 
 def prove(configuration: Configuration, *wanted: str, seconds: int = 600) -> list[Result]:
@@ -89,11 +97,8 @@ class _Proof:
             return [self._prove_serial(core, Property(wanted))]
         if isinstance(core, SerialTranscoder):
             return self._prove_transcoder(core, Property(wanted))
-        claims = next((_CLAIMS[kind] for kind in _CLAIMS if isinstance(core, kind)), None)
-        if not claims:
-            return []
-        self.claims = self.claims or claims(core, self.configuration.right)
-        return self._prove_claims(self.claims, Property(wanted))
+        self.claims = self.claims or _claims_of(core, self.configuration.right)
+        return self._prove_claims(self.claims, Property(wanted)) if self.claims else []
 
     def _prove_claims(self, claims: Claims, wanted: Property) -> list[Result]:
         """By one induction for all properties, unless the property is none of the claims."""

@@ -1,68 +1,72 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The proof of a sparse decoder: equivalence with the DFA, and the contract of its streams."""
+"""The proof of a sparse decoder: `Items`, and a FIFO of whole beats."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data
 
-from utf8fpga.formal.accepted import Accepted
-from utf8fpga.formal.claims import Claims
-from utf8fpga.formal.fifo_claims import FifoClaims
+from utf8fpga.formal.beat_claims import BeatClaims
 from utf8fpga.formal.helpers import how_many
-from utf8fpga.formal.reference import Slot
-from utf8fpga.hdl.beats import is_effective
+from utf8fpga.formal.insides import rows_in
 from utf8fpga.model import EncodingTable
 
 
-class SparseProof(Claims):
-    """A sparse decoder beside the beats that it has accepted, and their items by the DFA.
+class SparseProof(BeatClaims):
+    """A sparse decoder. One entry of its FIFO, any, is watched from when it is stored until it is transferred.
 
-    Args:
-        table: the table that it is compared with; default: its own.
+    Attributes:
+        pick: an input, which is arbitrary in a proof: whether an entry is watched.
     """
 
     def __init__(self, core: Any, table: EncodingTable | None = None) -> None:
-        super().__init__(core)
-        self._table = table or core.items.table
+        super().__init__(core, table)
         self.pick = Signal()
         self.latency = core.items.window.latency + 3
 
     def specify(self, m: Module) -> None:
-        core, source = self.core, self.core.input
-        accepted = Accepted(self, m, self._table, core.items.window, "beat_items.")
-        payload = source.payload
-        effective = is_effective(source) & source.ready
-        accepted.follow(Value.cast(payload.symbols), payload.keep, payload.last, effective)
-        accepted.claim_held()
-        held, newest, slots = accepted.held, accepted.beats[-1], accepted.slots()
-        settled = held.last | ~slots[-1].open
-        leaves = held.valid & (newest.valid | settled)
-        expected = self._expected(m, slots, held.last)
-        is_empty = ~expected.keep.any() & ~expected.last
-        row, stored, dropped = Signal.like(expected, name="row", reset_less=True), Signal(), Signal()
-        m.d.sync += [
-            held.valid.eq(newest.valid | (held.valid & ~settled)),
-            row.eq(expected),
-            stored.eq(leaves & ~is_empty),
-            dropped.eq(leaves & is_empty),
-        ]
-        self.holds("waiting", self.inside["beat_items.waiting"], held.valid)
-        self.holds("is_leaving", self.inside["beat_items.is_leaving"], stored | dropped)
-        self.claim("stored or dropped", ~stored | ~dropped)
-        in_flight = how_many([*(beat.valid for beat in accepted.beats[1:]), held.valid, stored, dropped])
-        FifoClaims(self, m, core.fifo, row, stored, dropped, in_flight)
+        self.follow_items(m)
+        fifo, output, row = self.core.fifo, self.core.output, self.row
+        stored, out = Signal(), Signal()
+        m.d.comb += [stored.eq(self.leaves & (row.keep.any() | row.last)), out.eq(output.valid & output.ready)]
+        read, pending, total = Signal(range(fifo.depth)), Signal(8), Signal(8)
+        m.d.sync += [read.eq(read + out), pending.eq(pending + stored - out)]
+        m.d.comb += total.eq(pending + how_many(self.in_flight))
+        self.claim("stored", fifo.stored == stored)
+        self.claim("dropped", fifo.dropped == (self.leaves & ~stored))
+        self.compare("entry", stored, self._beat(fifo.entry), row)
+        self.claim("pending", pending <= total)
+        self.claim_credits(m, "fifo.credits", fifo.depth, total)
+        values = {"write": read + pending, "read": read, "following": read + 1, "is_valid": pending != 0}
+        for path, register in self.inside.items():
+            name = path.rpartition(".")[2].rstrip("_0123456789")
+            if path.startswith("fifo.") and name in values:
+                self.holds(path, register, values[name])
+        # One entry is watched.
+        watching, place, ahead = Signal(), Signal.like(read, reset_less=True), Signal.like(pending, reset_less=True)
+        watched: Any = Signal.like(row, name="watched", reset_less=True)
+        entry = Signal(fifo.width, name="watched_entry", reset_less=True)
+        with m.If(~watching & stored & self.pick):
+            m.d.sync += [watching.eq(1), place.eq(read + pending), ahead.eq(pending - out)]
+            m.d.sync += [watched.eq(row), entry.eq(fifo.entry)]
+        with m.Elif(watching & out):
+            m.d.sync += [ahead.eq(ahead - 1), watching.eq(ahead != 0)]
+        is_there = (ahead < pending) & (place == (read + ahead)[: len(place)])
+        self.claim("a watched entry is in its row", ~watching | is_there)
+        self.compare("watched", watching, self._beat(entry), watched)
+        start = 0
+        for rows in rows_in(self.circuit):
+            part = entry[start : start + len(rows[0])]
+            for number, each in enumerate(rows):
+                self.holds(f"row {number} from bit {start}", each, part, watching & (place == number))
+            start += len(part)
+        self.claim_output(m, pending, watching & (ahead == 0), watched)
 
-    def _expected(self, m: Module, slots: list[Slot], last: Value) -> Any:
-        """The beat of the items, with 0 in lanes without an item."""
-        beat: Any = Signal(self.core.output.payload.shape(), name="expected")
-        m.d.comb += beat.last.eq(last)
-        for lane, slot in enumerate(slots):
-            symbol, word = beat.symbols[lane], slot.word
-            m.d.comb += beat.keep[lane].eq(slot.valid)
-            with m.If(slot.valid):
-                m.d.comb += [symbol.error.eq(word.error), symbol.code_point.eq(word.code_point)]
-                if "kind" in symbol.shape().members:
-                    m.d.comb += Value.cast(symbol.kind).eq(word.kind)
-        return beat
+    def _beat(self, entry: Value) -> tuple[list[Any], Value, Value]:
+        """The symbols, `keep` and `last` of an entry, which has the bits of a symbol and its `keep` for each lane."""
+        payload = self.core.output.payload
+        shape = payload.symbols.shape().elem_shape
+        lanes = [entry.word_select(lane, shape.size + 1) for lane in range(len(payload.keep))]
+        return [data.View(shape, lane[:-1]) for lane in lanes], Cat(lane[-1] for lane in lanes), entry[-1]

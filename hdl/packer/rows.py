@@ -136,7 +136,8 @@ class Rows(wiring.Component):
         lanes, two = self.lanes, self.full & self.ends
         mask = Cat(self.size > lane for lane in range(lanes))
         own = Cat(mask | self.full.replicate(lanes), self.last & ~two)
-        waits, second = Signal(), Signal(lanes + 1, reset_less=True)
+        waits = Signal()
+        second = Signal(lanes + 1, reset_less=True)
         announces = delayed(m, self.full | self.ends | waits, "announces", reset_less=False)
         m.d.sync += [
             waits.eq(two | (waits & (self.full | self.ends))),

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the proofs of cores with several lanes have in common: their expected items, credits and monitors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal, Value
+
+from utf8fpga.formal.accepted import Accepted
+from utf8fpga.formal.claims import Claims
+from utf8fpga.formal.reference import Slot
+from utf8fpga.hdl.beats import is_effective
+from utf8fpga.model import EncodingTable
+
+_SETTLED = 3
+"""Cycles without a beat that waits, after which the input is ready."""
+
+
+class BeatClaims(Claims):
+    """A core with `Items` beside the beats that it has accepted, and their items by the DFA.
+
+    Args:
+        table: the table that it is compared with; default: its own.
+
+    Attributes:
+        accepted: a beat is accepted in this cycle.
+        row: the expected items of the beat behind `Items`: a beat of the output, 0 in lanes without an item.
+        leaves: there is such a beat.
+        in_flight: for each place of a beat in front of that, and for it, whether there is one.
+    """
+
+    def __init__(self, core: Any, table: EncodingTable | None = None) -> None:
+        super().__init__(core)
+        self._table = table or core.items.table
+        self.row: Any = Signal(core.output.payload.shape(), name="row", reset_less=True)
+        self.accepted, self.leaves = Signal(name="accepted"), Signal(name="leaves")
+        self.in_flight: list[Value] = []
+
+    def follow_items(self, m: Module) -> None:
+        """Follow the beats through `Items`."""
+        source, payload = self.core.input, self.core.input.payload
+        m.d.comb += self.accepted.eq(is_effective(source) & source.ready)
+        (path,) = (name.removesuffix("is_leaving") for name in self.inside if name.endswith("items.is_leaving"))
+        accepted = Accepted(self, m, self._table, self.core.items.window, path)
+        accepted.follow(Value.cast(payload.symbols), payload.keep, payload.last, self.accepted)
+        accepted.claim_held()
+        held, newest, slots = accepted.held, accepted.beats[-1], accepted.slots()
+        settled = held.last | ~slots[-1].open
+        m.d.sync += [
+            held.valid.eq(newest.valid | (held.valid & ~settled)),
+            self.leaves.eq(held.valid & (newest.valid | settled)),
+            self.row.eq(self._expected(m, slots, held.last)),
+        ]
+        self.holds("waiting", self.inside[path + "waiting"], held.valid)
+        self.holds("is_leaving", self.inside[path + "is_leaving"], self.leaves)
+        self.in_flight = [*(beat.valid for beat in accepted.beats[1:]), held.valid, self.leaves]
+
+    def _expected(self, m: Module, slots: list[Slot], last: Value) -> Any:
+        """The beat of the items, with 0 in lanes without an item."""
+        beat: Any = Signal.like(self.row, name="expected")
+        m.d.comb += beat.last.eq(last)
+        for lane, slot in enumerate(slots):
+            symbol, word = beat.symbols[lane], slot.word
+            m.d.comb += beat.keep[lane].eq(slot.valid)
+            with m.If(slot.valid):
+                m.d.comb += [symbol.error.eq(word.error), symbol.code_point.eq(word.code_point)]
+                if "kind" in symbol.shape().members:
+                    m.d.comb += Value.cast(symbol.kind).eq(word.kind)
+        return beat
+
+    def compare(self, name: str, condition: Value, beat: tuple[list[Any], Value, Value], row: Any) -> None:
+        """Claim that a beat is the expected one, while a condition is 1; undefined symbols only have no error."""
+        symbols, keep, last = beat
+        self.claim(f"{name} last", ~condition | (last == row.last))
+        for lane, symbol in enumerate(symbols):
+            same = Mux(row.keep[lane], Value.cast(symbol) == Value.cast(row.symbols[lane]), ~symbol.error)
+            self.claim(f"{name} lane {lane}", ~condition | ((keep[lane] == row.keep[lane]) & same))
+
+    def claim_output(self, m: Module, pending: Value, is_first: Value, watched: Any) -> None:
+        """The monitors of the output.
+
+        Args:
+            pending: the rows that are stored and not yet output.
+            is_first: the row that is watched is the first of these.
+        """
+        output = self.core.output
+        payload, out = output.payload, output.valid & output.ready
+        symbols = [payload.symbols[lane] for lane in range(len(payload.keep))]
+        self.claim("equivalence: nothing is invented", ~out | (pending != 0))
+        self.compare("equivalence:", out & is_first, (symbols, payload.keep, payload.last), watched)
+        self.claim("steady: a waiting beat does not change", self.is_steady(m))
+        # No beat has waited since there was none: each is transferred one cycle after it is stored.
+        smooth = Signal()
+        m.d.sync += smooth.eq((smooth | (pending == 0)) & ~self.waits())
+        self.claim("latency: a beat is transferred when it is due", ~smooth | (pending <= 1))
+
+    def claim_credits(self, m: Module, path: str, depth: int, total: Value) -> None:
+        """The credits, and the monitor of stalls.
+
+        Args:
+            path: that of the `Credits`.
+            total: the beats and rows that have a credit.
+        """
+        was, earlier = Signal.like(total), Signal.like(total)
+        m.d.sync += [was.eq(total), earlier.eq(was)]
+        self.holds("count", self.inside[f"{path}.count"], 2 * depth - 3 - was)
+        self.holds("change", self.inside[f"{path}.change"], was - total)
+        self.claim("room", (total < depth) & (was < depth))
+        self.claim("credits", (total <= was + 1) & (was <= earlier + 1) & (was <= total + 2))
+        # Each row that leaves is a credit.
+        room, smooth = depth - 3, self.cycles_without(m, self.waits(), _SETTLED)
+        falls = (total < was) | ((total == was) & (earlier <= room)) | (total < room)
+        self.claim("room after a cycle", (smooth == 0) | falls)
+        self.claim("room after two cycles", (smooth < 2) | (was <= room) | ((was == room + 1) & (total <= room)))
+        self.claim("stall: ready", (smooth < _SETTLED) | self.core.input.ready)
