@@ -178,8 +178,8 @@ REJECTED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"lanes": 257}, "lanes 257 is not in 1..256"),
     ],
     "remover": [
-        ({"lanes": 0}, "lanes 0 is not in 1..64"),
-        ({"lanes": 65}, "lanes 65 is not in 1..64"),
+        ({"lanes": 0}, "lanes 0 is not in 2..64"),
+        ({"lanes": 65}, "lanes 65 is not in 2..64"),
         ({"width": 0}, "width 0 is not in 1..64"),
         ({"width": 65}, "width 65 is not in 1..64"),
         ({"user": -1}, "user -1 is not in 0..64"),
