@@ -95,7 +95,7 @@ def test_interrupted_elaboration_does_not_warn_of_unused_circuits(statement: str
     assert "Unused" not in done.stderr
 
 
-INTERNAL = {"hdl/minimise.py", "boards/build.py"}
+INTERNAL = {"hdl/minimise.py", "boards/flows.py"}
 """Files with a `ValueError` that is not reported to the user: its cause is internal, or it is caught in the file."""
 
 
