@@ -14,13 +14,18 @@ from typing import Any
 
 from utf8fpga.bench import tables
 from utf8fpga.bench.plot import TITLE, lanes_plot
+from utf8fpga.boards.build import build_board, obstacle
+from utf8fpga.boards.catalog import BOARDS
 from utf8fpga.cli.demo import run_demo
 from utf8fpga.cli.output import CommandError, read_error, write_bytes
 from utf8fpga.formal.report import Result, proved_table
+from utf8fpga.model.render import markdown
 
 README_FILE = Path("README.md")
 PERFORMANCE_FILE = Path("docs", "performance.md")
 PROVED_FILE = Path("docs", "proved.md")
+BOARDS_FILE = Path("docs", "boards.md")
+TUTORIAL_FILE = Path("docs", "tutorial.md")
 
 FIGURES_FILE = Path("bench", "results", "figures.csv")
 """The file in a checkout with all figures."""
@@ -35,6 +40,8 @@ BLOCKS = {
     README_FILE: ("summary", "demo"),
     PERFORMANCE_FILE: ("limits", "figures", "software"),
     PROVED_FILE: ("proved",),
+    BOARDS_FILE: ("bitstreams",),
+    TUTORIAL_FILE: ("build",),
 }
 """The names of the generated blocks of each page."""
 
@@ -51,7 +58,7 @@ def figure_blocks(rows: Sequence[tables.Row]) -> dict[tuple[Path, str], str]:
 
 def record_figures(rows: Sequence[tables.Row], checkout: Path) -> None:
     """Write the figures of `RECORDED`, their plot, and the end of the demo's output into a checkout."""
-    blocks = {**figure_blocks(rows), (README_FILE, "demo"): demo_block()}
+    blocks = {**figure_blocks(rows), **build_blocks(), (README_FILE, "demo"): demo_block()}
     _write(checkout, blocks, {FIGURES_FILE: tables.csv_text(rows).encode(), PLOT_FILE: lanes_plot(list(rows))})
 
 
@@ -91,6 +98,24 @@ def _pages(checkout: Path) -> dict[Path, str]:
         except OSError as error:
             raise read_error(str(checkout / name), error) from None
     return pages
+
+
+BUILT = ("icebreaker", "ulx3s-85f", "tang-nano-9k", "ulx3s-25f", "logicbone", "icesugar-nano")
+"""The boards whose bitstreams are recorded; the last three were drawn by lot."""
+
+
+def build_blocks() -> dict[tuple[Path, str], str]:
+    """The blocks about bitstreams: digests of those that can be built here, and the report of the first one."""
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder, chdir(folder):
+        reports = [build_board(name, Path("build")) for name in BUILT if not obstacle(BOARDS[name])]
+    rows = [
+        [each.board, each.device, f"{each.logic_cells}", f"{each.fmax_mhz:.2f}", f"`{each.sha256[:16]}`"]
+        for each in reports
+    ]
+    heading = ["board", "device", "cells", "MHz reached", "SHA-256 of the bitstream begins with"]
+    versions = {f"{name} {number}": None for each in reports for name, number in each.tools.items()}
+    text = f"{markdown(heading, rows, left=(0, 1, 4))}\n\nSeed 1, {', '.join(versions)}."
+    return {(BOARDS_FILE, "bitstreams"): text, (TUTORIAL_FILE, "build"): f"```text\n{reports[0]}\n```"}
 
 
 def demo_block() -> str:
