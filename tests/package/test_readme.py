@@ -111,6 +111,7 @@ def test_repeated_measurement_gives_the_recorded_figures(number: int, tmp_path: 
     assert list(figure.by_seed) == [float(mhz) for mhz in row["fabric_mhz_by_seed"].split()[:2]]
 
 
+@pytest.mark.build
 def test_the_tutorial_shows_the_report_of_the_build(shared_build: Callable[[str], Built]) -> None:
     built = shared_build("icebreaker")
     report, page = str(built.report), (CHECKOUT / "docs" / "tutorial.md").read_text(encoding="utf-8")
