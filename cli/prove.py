@@ -92,7 +92,7 @@ def _results(
                 print_above(aligned(_cells(result), widths))
             if result.counterexample and result.proved is False:
                 with naming(str(directory)):
-                    paths = result.counterexample.write(directory, "")
+                    paths = result.counterexample.write(directory)
                 say("\n".join([*result.counterexample.lines(), *(f"  written: {path}" for path in paths)]))
     return results
 
