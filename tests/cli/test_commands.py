@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -338,3 +339,15 @@ def test_soak_reports_the_shortest_input_and_two_replay_commands() -> None:
     # The round alone reproduces it.
     again = utf8fpga(*shlex.split(said[4])[3:])
     assert again.stderr.decode().splitlines()[:4] == said[:4]
+
+
+@pytest.mark.usefixtures("faulty_decoder")
+def test_a_counterexample_is_printed_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # In this process, which has the fault.
+    monkeypatch.setattr("utf8fpga.cli.prove.chosen_executor", lambda *_: ThreadPoolExecutor(1))
+    done = utf8fpga("prove", "--optimize", "speed", "--property", "equivalence", "--directory", tmp_path)
+    assert done.returncode == 1
+    written = [Path(line.split(": ", 1)[1]) for line in done.stderr.decode().splitlines() if "  written: " in line]
+    assert written
+    assert all(path.parent == tmp_path and path.exists() for path in written)
+    assert "1 of 1 not proved, the first: " in done.stderr.decode().splitlines()[-1]
