@@ -293,7 +293,11 @@ class _Builder:
             at = 0
             for part in inner.fields.get(port, (Slice(port, 0, width_of(value)),)):
                 assert isinstance(part, Slice)
-                ports[part.wire] = joined([*ports.get(part.wire, ()), *sliced(value, at, part.width)])
+                bits = sliced(value, at, part.width)
+                if len(bits) > 1 and f"{cell.name}__{port}" in self._module.wires:
+                    # The signal at the port says more than what it consists of.
+                    bits = self._moved([Slice(f"{cell.name}__{port}", at, part.width)])
+                ports[part.wire] = joined([*ports.get(part.wire, ()), *bits])
                 at += part.width
         self._circuit.instances.append(replace(cell, ports=ports))
 
