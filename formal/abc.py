@@ -7,12 +7,9 @@ a description of its registers.
 
 from __future__ import annotations
 
-import hashlib
 import re
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from utf8fpga.formal.aiger import Aig, GateList, any_start, read_aig
 from utf8fpga.hdl.toolchain import ToolError, run_yosys
@@ -45,62 +42,40 @@ class Verdict:
     proved: bool | None
     depth: int
     frames: list[list[int]] = field(default_factory=list)
-    seconds: float = 0.0
 
 
-def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600) -> dict[str, Verdict]:
-    """Decide for each of some graphs whether one of its outputs can ever be 1.
-
-    Args:
-        aigs: by name the graph and the number of the output.
-        seconds: time limit for each graph, after which it is undecided.
-    """
-    verdicts = {name: Verdict(None, 0) for name in aigs}
-    left = list(aigs)
+def decide(aig: Aig, output: int, *, seconds: int = 600) -> Verdict:
+    """Decide whether an output of a graph can ever be 1; undecided after a time."""
     # Signals that are always equal are merged first: the invariants become short, and often no gate remains to
     # be proved.
-    for engine in (["scorr", "pdr"], ["pdr"]):
-        found = _ask([_Question(*aigs[name], engine) for name in left], seconds)
-        for name, verdict in zip(left, found, strict=True):
-            verdict.seconds += verdicts[name].seconds
-            verdicts[name] = verdict
-        left = [name for name in left if verdicts[name].proved is None and not verdicts[name].depth]
-    return verdicts
-
-
-def _run_abc(commands: Sequence[str], files: Mapping[str, str | bytes], *results: str) -> list[bytes]:
-    """Run commands of ABC, see `run_yosys`."""
-    script = "\n".join(["backup", *commands, "restore", ""])
-    given = {**files, "dummy.il": _DUMMY, "ask.abc": script}
-    return run_yosys("read_rtlil dummy.il; abc -script ask.abc", given, *results)
-
-
-def always_zero_each(questions: Sequence[tuple[Aig, int]]) -> list[bool]:
-    """For graphs, each with the number of an output, whether merging equal signals proves that it is always 0.
-
-    That is an induction, which is fast for two similar circuits of any size. If it fails, the output may still be
-    always 0.
-    """
-    files = {f"{number}.aig": aig.file(output) for number, (aig, output) in enumerate(questions)}
-    merged = {name: name.replace(".aig", ".merged.aig") for name in files}
-    merge = ("strash", "&get", "&scorr", "&put")
-    script = [word for name in files for word in (f"read_aiger {name}", *merge, f"write_aiger {merged[name]}")]
-    return [read_aig(data).outputs == [0] for data in _run_abc(script, files, *merged.values())]
-
-
-def merged(aig: Aig) -> Aig:
-    """A graph without latches with equal gates merged: an output that is always 0 becomes the constant."""
-    (found,) = _run_abc(
-        ["read_aiger given.aig", "strash", "&get", "&fraig -x", "&put", "write_aiger merged.aig"],
-        {"given.aig": aig.file()},
-        "merged.aig",
-    )
-    return read_aig(found)
+    verdict = _ask(aig, output, ["scorr", "pdr"], seconds)
+    if verdict.proved is None and not verdict.depth:
+        verdict = _ask(aig, output, ["pdr"], seconds)
+    return verdict
 
 
 def hunt(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:
     """Search for a trace of at most `frames` cycles in which an output is 1; undecided if none is found."""
-    return _ask([_Question(aig, output, [f"bmc2 -F {frames}"])], seconds)[0]
+    return _ask(aig, output, [f"bmc2 -F {frames}"], seconds)
+
+
+def is_always_zero(aig: Aig, output: int) -> bool:
+    """Whether merging equal signals proves that an output is always 0.
+
+    That is an induction, which is fast for two similar circuits of any size. If it fails, the output may still be
+    always 0.
+    """
+    return _merged(aig.file(output), "&scorr").outputs == [0]
+
+
+def merged(aig: Aig) -> Aig:
+    """A graph without latches with equal gates merged: an output that is always 0 becomes the constant."""
+    return _merged(aig.file(), "&fraig -x")
+
+
+def _merged(file: bytes, command: str) -> Aig:
+    commands = ["read_aiger given.aig", "strash", "&get", command, "&put", "write_aiger merged.aig"]
+    return read_aig(_run_abc(commands, file, "merged.aig")[0])
 
 
 def resets_to_power_up(aig: Aig) -> bool:
@@ -118,67 +93,19 @@ def resets_to_power_up(aig: Aig) -> bool:
     return hunt(graph, 0, 1).proved is False
 
 
-@dataclass(frozen=True)
-class _Question:
-    """A question to ABC about an output; the last command of `engine` is the engine."""
-
-    aig: Aig
-    output: int
-    engine: Sequence[str]
-
-    @cached_property
-    def file(self) -> bytes:
-        """The AIGER file."""
-        return self.aig.file(self.output)
-
-    @cached_property
-    def key(self) -> bytes:
-        """What the answer depends on."""
-        return hashlib.sha256(self.file).digest() + "; ".join(self.engine).encode()
-
-    def is_answered_by(self, verdict: Verdict) -> bool:
-        """Whether a verdict is complete: it is decided, or all cycles of the question were examined."""
-        found = re.fullmatch(r"bmc\d -F (\d+)", self.engine[-1])
-        return verdict.proved is not None or bool(found and verdict.depth + 1 >= int(found[1]))
+def _run_abc(commands: Sequence[str], file: bytes, *results: str) -> list[bytes]:
+    """Run commands of ABC, which read ``given.aig``; see `run_yosys`."""
+    script = "\n".join(["backup", *commands, "restore", ""])
+    files = {"given.aig": file, "dummy.il": _DUMMY, "ask.abc": script}
+    return run_yosys("read_rtlil dummy.il; abc -script ask.abc", files, *results)
 
 
-_answers: dict[bytes, Verdict] = {}
-"""The complete answers of this process: the properties of a core share questions."""
-
-_BATCH = 16
-"""Upper bound on the number of questions in one run of Yosys."""
-
-
-def _ask(questions: Sequence[_Question], seconds: int) -> list[Verdict]:
-    """The answers to questions, with a time limit for each."""
-    by_key = {question.key: question for question in questions}
-    found = {key: _answers[key] for key in by_key if key in _answers}
-    left = [key for key in by_key if key not in found]
-    for first in range(0, len(left), _BATCH):
-        batch = left[first : first + _BATCH]
-        started = time.monotonic()
-        verdicts = _run([by_key[key] for key in batch], seconds)
-        taken = (time.monotonic() - started) / len(batch)
-        found |= {key: replace(verdict, seconds=taken) for key, verdict in zip(batch, verdicts, strict=True)}
-        _answers.update({key: found[key] for key in batch if by_key[key].is_answered_by(found[key])})
-    return [replace(found[question.key]) for question in questions]
-
-
-def _run(questions: Sequence[_Question], seconds: int) -> list[Verdict]:
-    """The answers from one run of Yosys."""
-    files = {f"{number}.aig": question.file for number, question in enumerate(questions)}
-    script = []
-    for number, question in enumerate(questions):
-        *merge, engine = question.engine
-        left = [f"write_aiger {number}.left.aig"] if merge else []
-        script += [f"read_aiger {number}.aig", "strash", *merge, *left, f"{engine} -T {seconds} -L {number}.log"]
-    names = [f"{number}.{end}" for number in range(len(questions)) for end in ("log", "left.aig")]
-    found = iter(_run_abc(script, files, *names))
-    return [_verdict(next(found), next(found), question.aig) for question in questions]
-
-
-def _verdict(log: bytes, left: bytes, aig: Aig) -> Verdict:
-    """The verdict in an engine's log; `left` is the graph after merging signals, on which the engine ran."""
+def _ask(aig: Aig, output: int, commands: Sequence[str], seconds: int) -> Verdict:
+    """The answer to a question about an output; the last command is the engine, those before it merge signals."""
+    *merge, engine = commands
+    left = ["write_aiger left.aig"] if merge else []
+    script = ["read_aiger given.aig", "strash", *merge, *left, f"{engine} -T {seconds} -L log"]
+    log, remaining = _run_abc(script, aig.file(output), "log", "left.aig")
     lines = log.decode().split("\n")
     found = re.match(r"snl_(UNSAT|SAT|UNK) +(-?\d+)", lines[0])
     if not found:
@@ -189,5 +116,5 @@ def _verdict(log: bytes, left: bytes, aig: Aig) -> Verdict:
         frames = [bits[n : n + aig.inputs] for n in range(0, len(bits), aig.inputs)]
         return Verdict(False, len(frames), frames)
     # For a constant output ABC reports that it is undecided.
-    proved = found[1] == "UNSAT" or (bool(left) and read_aig(left).outputs == [0])
+    proved = found[1] == "UNSAT" or (bool(remaining) and read_aig(remaining).outputs == [0])
     return Verdict(True if proved else None, int(found[2]))

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Circuits as and-inverter graphs: from RTLIL by Yosys, in the AIGER format, and stepped in Python."""
+"""Circuits as and-inverter graphs, for proofs."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from utf8fpga.hdl.toolchain import run_yosys
+from utf8fpga.sim.aiger import Aiger, read_aiger
 
 _MERGE = "opt_expr -keepdc; opt_merge -keepdc t:* t:$dff %d t:$_DFF_P_ %d; opt_clean; "
 """Only gates are simplified, and equal cells merged; this leaves an eighth of the gates, in half the time. Registers
@@ -23,74 +23,14 @@ _SCRIPT = (
 
 
 @dataclass
-class Aig:
-    """An and-inverter graph as AIGER has it; all latches start at 0.
-
-    Literal 2n is variable n, 2n + 1 its inverse, 0 is false. Inputs, then latches, then gates are
-    numbered from 1.
+class Aig(Aiger):
+    """An and-inverter graph, see `Aiger`.
 
     Attributes:
-        latches: per latch the literal of its next value.
-        input_bits: per port the inputs that are its bits.
-        output_bits: per port the outputs that are its bits.
-        packed: the gates in the encoding of the file.
         core: the latches of the submodule ``dut``.
     """
 
-    inputs: int
-    latches: list[int]
-    outputs: list[int]
-    gates: list[tuple[int, int]]
-    input_bits: dict[str, list[int]]
-    output_bits: dict[str, list[int]]
-    packed: bytes = field(repr=False)
     core: set[int] = field(default_factory=set, repr=False)
-
-    def stepper(self, wanted: Sequence[int]) -> Callable[[list[int], list[int], int], tuple[list[int], list[int]]]:
-        """A function of latches and inputs that returns the next values of the latches, and the outputs `wanted`.
-
-        Values are integers, in which each bit is a run of its own; the last argument has all those bits set.
-        Latches on which none of these outputs depends stay 0.
-        """
-        outputs = [self.outputs[n] for n in wanted]
-        used = self._used(outputs)
-        base, latch = 1 + self.inputs + len(self.latches), 1 + self.inputs
-        names = ["0", *(f"i{n}" for n in range(self.inputs)), *(f"l{n}" for n in range(len(self.latches)))]
-        names += [f"g{n}" for n in range(len(self.gates))]
-        following = [value if latch + n in used else 0 for n, value in enumerate(self.latches)]
-
-        def literal(value: int) -> str:
-            if value < 2:
-                return "m" if value else "0"
-            return f"(m^{names[value >> 1]})" if value & 1 else names[value >> 1]
-
-        lines = ["def step(l, i, m):"]
-        for prefix, count in (("i", self.inputs), ("l", len(self.latches))):
-            if count:
-                lines.append(f" [{','.join(f'{prefix}{n}' for n in range(count))}] = {prefix}")
-        for n, (left, right) in enumerate(self.gates):
-            if base + n in used:
-                lines.append(f" {names[base + n]}={literal(left)}&{literal(right)}")
-        lines.append(f" return [{','.join(map(literal, following))}],[{','.join(map(literal, outputs))}]")
-        space: dict[str, Any] = {}
-        exec("\n".join(lines), space)
-        found: Callable[[list[int], list[int], int], tuple[list[int], list[int]]] = space["step"]
-        return found
-
-    def _used(self, literals: Sequence[int], *, earlier: bool = True) -> set[int]:
-        """The variables that literals depend on, in any cycle; or within the cycle, unless `earlier`."""
-        latch, first = 1 + self.inputs, 1 + self.inputs + len(self.latches)
-        todo, used = [literal >> 1 for literal in literals], set[int]()
-        while todo:
-            variable = todo.pop()
-            if variable in used:
-                continue
-            used.add(variable)
-            if variable >= first:
-                todo += [literal >> 1 for literal in self.gates[variable - first]]
-            elif variable >= latch and earlier:
-                todo.append(self.latches[variable - latch] >> 1)
-        return used
 
     def file(self, where: int | None = None) -> bytes:
         """The AIGER file of the graph, with all its outputs or with one of them alone."""
@@ -101,32 +41,33 @@ class Aig:
 
     def depends(self, outputs: Iterable[str], inputs: Iterable[str]) -> bool:
         """Whether output ports depend on input ports within the cycle."""
-        used = self._used([self.outputs[at] for port in outputs for at in self.output_bits[port]], earlier=False)
+        todo = [self.outputs[at] >> 1 for port in outputs for at in self.output_bits[port]]
+        first, used = 1 + self.inputs + len(self.latches), set[int]()
+        while todo:
+            variable = todo.pop()
+            if variable not in used:
+                used.add(variable)
+                todo += [literal >> 1 for literal in self.gates[variable - first]] if variable >= first else []
         return any(1 + at in used for port in inputs for at in self.input_bits[port])
 
-    def values(self, frames: Sequence[Sequence[int]]) -> list[dict[str, int]]:
+    def values(self, frames: Iterable[Sequence[int]]) -> list[dict[str, int]]:
         """Per cycle the values of the output ports, from the inputs of each cycle."""
-        return self.values_each([frames])[0]
-
-    def values_each(self, runs: Sequence[Sequence[Sequence[int]]]) -> list[list[dict[str, int]]]:
-        """`values` of several runs, which are computed together: bit n of a value belongs to run n."""
-        step, state = self.stepper(range(len(self.outputs))), [0] * len(self.latches)
-        found: list[list[dict[str, int]]] = [[] for _ in runs]
-        for cycle in range(max(map(len, runs), default=0)):
-            frames = [run[cycle] if cycle < len(run) else [0] * self.inputs for run in runs]
-            inputs = [sum(bit << n for n, bit in enumerate(bits)) for bits in zip(*frames, strict=True)]
-            state, outputs = step(state, inputs, (1 << len(runs)) - 1)
-            for n, values in enumerate(found):
-                if cycle < len(runs[n]):
-                    values.append(self.of_ports([value >> n & 1 for value in outputs]))
+        state, found = [0] * len(self.latches), []
+        for inputs in frames:
+            values = [0, *inputs, *state]
+            for left, right in self.gates:
+                values.append((values[left >> 1] ^ left & 1) & (values[right >> 1] ^ right & 1))
+            state, outputs = (
+                [values[literal >> 1] ^ literal & 1 for literal in literals]
+                for literals in (self.latches, self.outputs)
+            )
+            found.append(
+                {
+                    name: sum(outputs[place] << bit for bit, place in enumerate(places))
+                    for name, places in self.output_bits.items()
+                }
+            )
         return found
-
-    def of_ports(self, outputs: Sequence[int]) -> dict[str, int]:
-        """The values of the output ports, from those of the outputs."""
-        return {
-            name: sum(outputs[place] << bit for bit, place in enumerate(places))
-            for name, places in self.output_bits.items()
-        }
 
 
 class GateList:
@@ -243,44 +184,7 @@ _GRAPH_GATES = 60_000
 
 def read_aig(data: bytes) -> Aig:
     """The graph in a binary AIGER file that Yosys wrote, with the names of its ports."""
-    lines = data.split(b"\n", 1)
-    _, inputs, latches, outputs, gates = (int(word) for word in lines[0].split()[1:6])
-    place = len(lines[0]) + 1
-
-    def numbers(count: int) -> list[int]:
-        nonlocal place
-        found = []
-        for _ in range(count):
-            end = data.index(b"\n", place)
-            found.append(int(data[place:end].split()[0]))
-            place = end + 1
-        return found
-
-    def delta() -> int:
-        nonlocal place
-        value = shift = 0
-        while True:
-            byte = data[place]
-            place += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-
-    next_values, output_literals = numbers(latches), numbers(outputs)
-    pairs, gates_at = [], place
-    for n in range(gates):
-        left = 2 * (1 + inputs + latches + n) - delta()
-        pairs.append((left, left - delta()))
-    ports: dict[str, dict[str, dict[int, int]]] = {"i": {}, "o": {}}
-    for line in data[place:].split(b"\nc\n")[0].decode().splitlines():
-        if found := re.fullmatch(r"([io])(\d+) (.*?)(?:\[(\d+)\])?", line):
-            ports[found[1]].setdefault(found[3], {})[int(found[4] or 0)] = int(found[2])
-    bits = {
-        what: {name: [found[b] for b in sorted(found)] for name, found in names.items()}
-        for what, names in ports.items()
-    }
-    return Aig(inputs, next_values, output_literals, pairs, bits["i"], bits["o"], data[gates_at:place])
+    return Aig(**vars(read_aiger(data)))
 
 
 def _delta(value: int) -> bytes:

@@ -144,7 +144,7 @@ class SerialHarness(Environment):
 
     def __init__(self, core: Any, wanted: Property, table: EncodingTable | None = None) -> None:
         super().__init__(core)
-        self._wanted, self._table = wanted, table or core.parameters.table
+        self._wanted, self._table = wanted, table or core.table
         self.pick = Signal(4)
         self.bad = Signal(reset_less=True)
 

@@ -135,7 +135,7 @@ class _Proof:
         if wanted is Property.INDEPENDENCE:
             return self.result(wanted, "structure", is_independent(harness))
         aig = any_start(harness.aig)
-        verdict = decide({"proof": (aig, aig.output_bits["bad"][0])}, seconds=self.seconds)["proof"]
+        verdict = decide(aig, aig.output_bits["bad"][0], seconds=self.seconds)
         if verdict.proved is False:
             return self._refuted(wanted, verdict, aig, verdict.frames)
         if verdict.proved and not resets_to_power_up(harness.aig):

@@ -135,10 +135,8 @@ def test_one_wrong_row_gives_a_counterexample() -> None:
 def test_one_wrong_comparison_gives_a_counterexample_and_a_test(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def any_trail(self: SerialControl, context: Any, _: Any = None) -> Any:
-        return self.is_trail(context[: self.table.unit_width])
-
-    monkeypatch.setattr(SerialControl, "continues", any_trail)
+    # Any trailing unit continues any open sequence.
+    monkeypatch.setattr(SerialControl, "allows", SerialControl.is_trail)
     (result,) = prove(CONFIGURATIONS["serial-area"], "equivalence")
     found = result.counterexample
     assert found is not None

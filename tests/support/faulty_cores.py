@@ -12,7 +12,8 @@ from amaranth.lib import wiring
 
 from support.faults import wrap
 from utf8fpga.formal.catalogue import Configuration
-from utf8fpga.hdl import CoreParameters, DecoderParameters, SerialDecoder, build
+from utf8fpga.hdl import CoreParameters, DecoderParameters, build
+from utf8fpga.hdl.decoder.serial import SerialAreaDecoder
 from utf8fpga.model import TABLE_3_7, EncodingTable
 
 PortFault = Callable[[Module, Any, Any], None]
@@ -38,22 +39,22 @@ class FaultyCore(wiring.Component):
         return m
 
 
-class FaultySerial(SerialDecoder):
+class FaultySerial(SerialAreaDecoder):
     """A correct serial decoder with a fault at its ports."""
 
     def __init__(self, parameters: DecoderParameters, fault: PortFault) -> None:
-        super().__init__(parameters)
-        self._fault = fault
+        super().__init__(parameters.table, kind=parameters.kind)
+        self.parameters, self._fault = parameters, fault
 
     def elaborate(self, platform: object) -> Module:
-        inner = SerialDecoder(self.parameters)
+        inner = SerialAreaDecoder(self.table, kind=self.kind)
         m = wrap(inner, self)
         self._fault(m, self, inner)
         return m
 
 
 def _faulty(table: EncodingTable, *, fault: PortFault, kind: bool) -> FaultySerial:
-    return FaultySerial(DecoderParameters(table=table, kind=kind), fault)
+    return FaultySerial(DecoderParameters(table=table, kind=kind, optimize="area"), fault)
 
 
 def broken_decoder(fault: PortFault, *, kind: bool = False) -> Configuration:
