@@ -120,9 +120,6 @@ def search_deadline() -> float:
     return monotonic() + SEARCH_SECONDS
 
 
-NOT_REPRODUCED = "since no shorter input reproduced the difference in time"
-"""The reason why a difference has no replay command if not all shorter inputs could be tried."""
-
 DEPENDS_ON_EARLIER = "since these units alone are decoded correctly: the difference depends on earlier units"
 """The reason why a difference has no replay command."""
 

@@ -8,7 +8,6 @@ from typing import Any
 import numba
 import numpy as np
 
-_ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
 
 
