@@ -15,7 +15,9 @@ def duplicate(name: str, shape: ShapeLike = 1, *, init: int = 0, reset_less: boo
     the attribute `keep` of a duplicate prevents this.
     """
     register = Signal(shape, name=name, init=init, reset_less=reset_less)
-    register.attrs["keep"] = 1
+    if not init:
+        # Yosys's synthesis for iCE40 loses the initial value 1 of a register with this attribute.
+        register.attrs["keep"] = 1
     return register
 
 
