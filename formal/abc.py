@@ -96,7 +96,7 @@ def resets_to_power_up(aig: Aig) -> bool:
 def _run_abc(commands: Sequence[str], file: bytes, *results: str) -> list[bytes]:
     """Run commands of ABC, which read ``given.aig``; see `run_yosys`."""
     script = "\n".join(["backup", *commands, "restore", ""])
-    files = {"given.aig": file, "dummy.il": _DUMMY, "ask.abc": script}
+    files: dict[str, str | bytes] = {"given.aig": file, "dummy.il": _DUMMY, "ask.abc": script}
     return run_yosys("read_rtlil dummy.il; abc -script ask.abc", files, *results)
 
 

@@ -7,6 +7,7 @@ the first lane on, or is a null beat. So no assumption can contradict another on
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
@@ -171,7 +172,7 @@ class SerialHarness(Environment):
         self._coming = how_many(event.valid for event in self._expected)
         self._going = Mux(self._delivered, how_many(event.valid for event in self._found), 0)
         m.d.sync += self._pending.eq(self._pending + self._coming - self._going)
-        monitors = {
+        monitors: dict[str, Callable[[Module], Value]] = {
             Property.EQUIVALENCE: self._is_wrong,
             Property.STEADY: lambda m: ~self.is_steady(m),
             Property.STALL: self._stalls,

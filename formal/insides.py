@@ -17,7 +17,7 @@ def elaborated(circuit: Any) -> Fragment:
 
 def registers_in(circuit: Fragment, path: str = "") -> dict[str, Signal]:
     """The registers of a circuit and of its components, by path, such as ``fifo.reader.valid``."""
-    found = {}
+    found: dict[str, Signal] = {}
     for statement in circuit.statements.get("sync", ()):
         found |= {path + register.name: register for register in statement._lhs_signals()}
     for component, name, _ in circuit.subfragments:
@@ -34,7 +34,7 @@ def memories_in(circuit: Fragment, path: str = "") -> dict[str, MemoryInstance]:
     """The memories of a circuit and of its components, by path."""
     if isinstance(circuit, MemoryInstance):
         return {path: circuit}
-    found = {}
+    found: dict[str, MemoryInstance] = {}
     for component, name, _ in circuit.subfragments:
         found |= memories_in(component, f"{path}.{name}")
     return found
