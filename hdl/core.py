@@ -135,7 +135,7 @@ class CoreEntry(Generic[P]):
 
     def growth(self, circuit: Any) -> int:
         """The cycles that an input beat takes on the worst input; 1 if on any input."""
-        return int(getattr(circuit, "slots", 1)) if circuit.lanes == 1 else 1
+        return int(getattr(circuit, "growth", 1))
 
     def input_label(self, symbol: int) -> str:
         """An input symbol as text."""

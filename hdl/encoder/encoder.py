@@ -39,6 +39,9 @@ class SerialEncoder(wiring.Component):
     Args:
         target: the encoding.
 
+    Attributes:
+        growth: the cycles that a word takes at most.
+
     Ports:
         input: stream of `beat_layout`: a word of 32 bits.
         output: stream of `beat_layout` with a symbol of `unit_layout`.
@@ -50,7 +53,7 @@ class SerialEncoder(wiring.Component):
     def __init__(self, target: Encoding) -> None:
         self.target = target
         logic = EncoderLogic.of_bits(target.table, WORD_BITS)
-        self.queue = UnitQueue(logic, WORD_BITS)
+        self.queue, self.growth = UnitQueue(logic, WORD_BITS), logic.longest
         self.latency, self.drain_cycles = self.queue.latency, self.queue.drain_cycles
         self.stall_cycles, self.reset_cycles = self.queue.stall_cycles, self.queue.reset_cycles
         super().__init__(stage_ports(WORD_BITS, unit_layout(target.table.unit_width), 1))

@@ -42,6 +42,9 @@ class SerialTranscoder(wiring.Component):
         source, target: the encodings.
         optimize: that of the decoder.
 
+    Attributes:
+        growth: the cycles that a unit takes at most.
+
     Ports:
         input: stream of `beat_layout`, a code unit whose bytes are in the order of the encoding.
         output: stream of `beat_layout` with a symbol of `unit_layout`, whose bytes are in the order of the encoding.
@@ -57,7 +60,8 @@ class SerialTranscoder(wiring.Component):
         self.queue = UnitQueue(EncoderLogic.behind(source.table, target.table, marks=True), item_layout(source.table))
         decoder, queue = self.decoder, self.queue
         # Items in the decoder wait while the units of others are output.
-        self.latency = self.drain_cycles = decoder.drain_cycles * growth(queue.logic, source.table) + queue.latency
+        self.growth = growth(queue.logic, source.table)
+        self.latency = self.drain_cycles = decoder.drain_cycles * self.growth + queue.latency
         self.reset_cycles, self.stall_cycles = decoder.reset_cycles, queue.stall_cycles
         super().__init__(stage_ports(source.table.unit_width, unit_layout(target.table.unit_width), 1))
 

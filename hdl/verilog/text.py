@@ -233,6 +233,18 @@ class _ModuleText:
                 lines.append(f"    {values.named(name)}[{row}] = {expressions.constant(value).template};")
         if lines:
             yield from ("  initial begin", *lines, "  end")
+        cleared = [name for name in circuit.memories if name not in circuit.initial and self._is_read(name)]
+        if cleared:
+            # Otherwise words that are not present are unknown in simulation.
+            yield from ("  initial begin : clear_memories", "    integer row;")
+            for size in sorted({circuit.memories[name][1] for name in cleared}):
+                yield f"    for (row = 0; row < {size}; row = row + 1) begin"
+                for name in cleared:
+                    width, rows = circuit.memories[name]
+                    if rows == size:
+                        yield f"      {values.named(name)}[row] = {width}'d0;"
+                yield "    end"
+            yield "  end"
 
     def _unread(self) -> Iterator[str]:
         """A wire that reads all bits that nothing else reads, by which linters know that this is intended."""

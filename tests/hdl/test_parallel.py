@@ -359,8 +359,8 @@ def test_ports_and_text_of_the_verilog(shape: dict[str, Any]) -> None:
     names += [f"m_axis_t{n}" for n in ("data", "keep", "user", "last", "valid", "ready")]
     ways = {name: "output" if name.startswith("m_axis") != name.endswith("ready") else "input" for name in names}
     assert declared_ports(verilog) == [(ways[name], name, widths.get(name, 1)) for name in names]
-    assert "(*" not in verilog
+    assert set(re.findall(r"\(\*.*?\*\)", verilog)) <= {"(* keep *)"}
     assert "`" not in verilog
-    # A row of a memory is read only after it was written, as the simulations with undefined contents show.
+    # Words that are not present are 0, or those of an earlier row, but not unknown in simulation.
     for memory in re.findall(r"^  reg \[\d+:0\] (\w+) \[0:\d+\];$", verilog, re.MULTILINE):
-        assert not re.search(rf"\b{memory}\[[^]]+\] = ", verilog)
+        assert f"{memory}[row] = " in verilog
