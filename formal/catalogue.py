@@ -52,6 +52,7 @@ class Configuration:
             getattr(parameters, "table", None),
             partial(_built, parameters),
             f"build({parameters.expression()})",
+            right=getattr(parameters, "table", None),
             verilog=_is_written(parameters),
             on_request=on_request,
         )

@@ -136,6 +136,7 @@ def test_one_wrong_comparison_gives_a_counterexample_and_a_test(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     # Any trailing unit continues any open sequence.
+    SerialControl.of.cache_clear()
     monkeypatch.setattr(SerialControl, "allows", SerialControl.is_trail)
     (result,) = prove(CONFIGURATIONS["serial-area"], "equivalence")
     found = result.counterexample

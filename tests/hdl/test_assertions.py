@@ -36,7 +36,7 @@ BOUNDS = {
     "decoder --optimize area": 10,
     "encoder": 9,
     "transcoder": 8,
-    "remover --lanes 1 --reset-low": 12,
+    "remover --lanes 2 --reset-low": 10,
     "decoder --lanes 2 --sparse --optimize area --reset-low": 8,
     "transcoder --to utf-16-le": 9,
 }
@@ -95,7 +95,6 @@ def test_a_faulty_core_is_rejected(fault: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "bound", "lower"),
     [
-        ("remover --lanes 1", "STALL = 1", 0),
         ("encoder", "DRAIN = 4", 0),
     ],
 )
@@ -136,7 +135,8 @@ def test_the_contract_holds_with_the_test_bench(options: str, tmp_path: Path) ->
 def test_wrong_lanes_are_rejected_in_simulation(fault: str, tmp_path: Path) -> None:
     generate("remover --lanes 2", tmp_path)
     with_fault(*LANE_FAULTS[fault], tmp_path)
-    assert "output_symbols_are_well_placed" in simulated(tmp_path)
+    # The contract or, in the same cycle, the bench notices it first.
+    assert re.search("output_symbols_are_well_placed|^FAIL", simulated(tmp_path))
 
 
 @requires_icarus
