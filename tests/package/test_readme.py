@@ -35,7 +35,7 @@ CLOCK_NETWORK_MHZ = {"hx8k": 275, "up5k": 185, "ecp5-85k": 257, "ecp5-85k-8": 37
 
 SMALL, FAST, WIDE = ("hx8k", "--optimize area"), ("hx8k", ""), ("ecp5-85k", "--lanes 64 --sparse")
 
-LIMITS = {SMALL: (68, 130), FAST: (100, 220), WIDE: (6000, 235)}
+LIMITS = {SMALL: (68, 130), FAST: (100, 220), WIDE: (6000, 200)}
 """For points an upper bound on the logic cells and a lower bound on MHz."""
 
 
