@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -33,8 +33,9 @@ class Items(wiring.Component):
         cuts: the register stages of the `Window`.
 
     Ports:
-        units, keep, last, valid: a beat, the unit of lane 0 in the low bits. Null beats must not be valid.
-        leaves: there is a beat at the output.
+        units, keep, last, valid: a beat, the unit of lane 0 in the low bits. Null beats, with neither a unit nor
+            `last`, must not be valid; only a beat with `last` may have fewer units than lanes, in the first lanes.
+        leaves: there is a beat at the output; all other outputs are undefined without it.
         ends: its packet ends.
         present: the lane has a unit.
         items: the lane has an item.
@@ -74,6 +75,7 @@ class Items(wiring.Component):
         m.d.comb += [getattr(w, f"in_{name}").eq(getattr(self, name)) for name in ("units", "keep", "last", "valid")]
         held = self._hold(m)
         waiting, leaves = Signal(name="waiting"), Signal(name="is_leaving")
+        # A beat departs into the registers of the outputs while the window shows the next beat, if that matters.
         m.d.sync += [
             waiting.eq(w.valid | (waiting & ~held["settled"])),
             leaves.eq(waiting & (w.valid | held["settled"])),
@@ -119,7 +121,7 @@ class Items(wiring.Component):
         return held
 
     def _goes_on(self) -> Value:
-        """The last lane learns from the next beat whether that continues its sequence."""
+        """The last lane learns from the next beat whether that continues its sequence; none does behind a packet."""
         return Cat(Const(0, self.lanes - 1), self.window.continued[0] & self.window.valid)
 
     def _next_unit(self, held: dict[str, Signal]) -> tuple[Value, Value]:
@@ -131,23 +133,25 @@ class Items(wiring.Component):
     def _kinds(self, held: dict[str, Signal]) -> Value:
         """The cause of an error in each lane.
 
-        A trailing unit breaks an open sequence only where the unit before it is a lead that does not allow it.
+        In a lane with an error the next unit did not continue the sequence. If the next unit is a trailing one, this
+        unit is a lead that does not allow it, since behind a second unit any trailing unit is allowed.
         """
         next_keep, next_trail = self._next_unit(held)
         keep, trail = Cat(held["keep"], next_keep), Cat(held["trail"], next_trail)
         kinds = []
         for lane in range(self.lanes):
-            broken = Mux(keep[lane + 1], Kind.TRUNCATED, Kind.INCOMPLETE)
-            by_itself = ~held["is_open"][lane] | (keep[lane + 1] & trail[lane + 1])
-            kinds.append(Mux(by_itself, held["kind"].word_select(lane, 3), broken))
+            cut_off = Mux(keep[lane + 1], Kind.TRUNCATED, Kind.INCOMPLETE)
+            own_kind = held["kind"].word_select(lane, Shape.cast(Kind).width)
+            is_own = ~held["is_open"][lane] | (keep[lane + 1] & trail[lane + 1])
+            kinds.append(Mux(is_own, own_kind, cut_off))
         return Cat(kinds)
 
     def _back(self, lane: int) -> Value:
-        """The units of an ill-formed item in front of its last one."""
+        """The units of an ill-formed item in front of its last one; it has at most one unit less than the longest."""
         bits = range(self.backs.shape().elem_shape)
         numbers = range(2, self.table.longest)
         return Cat(
-            any_of(getattr(self.window, f"number_{number}")[lane] for number in numbers if number - 1 >> bit & 1)
+            any_of(getattr(self.window, f"number_{number}")[lane] for number in numbers if ((number - 1) >> bit) & 1)
             for bit in bits
         )
 

@@ -42,7 +42,8 @@ class Packer(wiring.Component):
         ready: register, a beat may be accepted.
         accepted: a beat is accepted, and arrives `in_front` cycles later.
         words, keep, last, valid: a beat, with words in any lanes; `last` only with `valid`.
-        closes: the open row is closed, behind the words of the beat or because there is no beat.
+        closes: the open row is closed: with `valid` behind the words of a beat, exactly if it is the last one of its
+            packet, and without `valid` because no beat follows.
         output, output_keep, output_last, output_valid, output_ready: the rows.
     """
 

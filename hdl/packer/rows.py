@@ -21,7 +21,7 @@ class _Group(NamedTuple):
     """Registers that the memories of a group of lanes share.
 
     Attributes:
-        rows: by bank, the row of the bank that is read.
+        rows: by bank, the address of the row in it that is read.
         bank: the bank of the row at the output.
     """
 
@@ -32,8 +32,8 @@ class _Group(NamedTuple):
 class Rows(wiring.Component):
     """The rows: a memory of words for each lane, and one of marks, which tell which words a closed row has.
 
-    Many rows are in two banks, for even and odd rows, with registers behind them. A bank is read every other cycle at
-    most, so that its register has a cycle to follow its row, and needs no enable.
+    Many rows are in two banks, for even and odd rows, with registers behind them. While a row of
+    one bank is at the output, the other bank already reads the next row into its register, which needs no enable.
 
     Latency: `latency` cycles from the beat that closes a row to the row at the output, while none waits.
 
@@ -41,7 +41,7 @@ class Rows(wiring.Component):
         keep: the lanes with a word.
         words: the words, one cycle later.
         wrapped: a word in this lane belongs to the row behind the open one.
-        size, full, ends, last: see `OpenRow`.
+        size, full, ends, last: see `OpenRow`; they come with `keep` and `wrapped`.
         output, output_keep, output_last, output_valid, output_ready: a closed row.
         left: a row left the memory.
     """
@@ -86,10 +86,10 @@ class Rows(wiring.Component):
                 writes = delayed(m, self.keep[lane], f"writes_{lane}", reset_less=False)
                 stored = self._memory(m, f"words_{lane}", group, writes, target, self.words[lane])
                 m.d.comb += self.output[lane].eq(stored)
-            # The last group has the end of the packet, too. The row that is written next is free, so no enable.
-            own = slice(lanes.start, self.lanes + 1 if lanes.stop == self.lanes else lanes.stop)
-            stored = self._memory(m, f"marks_{number}", group, Const(1), write, marks[own])
-            m.d.comb += Cat(self.output_keep, self.output_last)[own].eq(stored)
+            # The last group has the end of the packet, too. Credits keep the row free that is written next: no enable.
+            part = slice(lanes.start, self.lanes + 1 if lanes.stop == self.lanes else lanes.stop)
+            stored = self._memory(m, f"marks_{number}", group, Const(1), write, marks[part])
+            m.d.comb += Cat(self.output_keep, self.output_last)[part].eq(stored)
         return m
 
     def _read(self, m: Module, number: int, announces: Value, write: Value) -> _Group:
@@ -107,8 +107,9 @@ class Rows(wiring.Component):
             reader.stored.eq(delayed(m, announces, f"announced_{number}", reset_less=False)),
             reader.write.eq(delayed(m, write, f"written_{number}", reset_less=False)),
         ]
-        # The next even row is this row or the following one.
-        return _Group([reader.following[1:], reader.row[1:]], reader.row[0])
+        next_even = reader.following[1:]  # (row + 1) // 2
+        next_odd = reader.row[1:]
+        return _Group([next_even, next_odd], reader.row[0])
 
     def _memory(self, m: Module, name: str, group: _Group, writes: Value, target: Value, entry: Value) -> Value:
         """A memory that is written where `writes` is asserted, and what is read from it."""
@@ -130,8 +131,9 @@ class Rows(wiring.Component):
     def _announce(self, m: Module) -> tuple[Value, Value]:
         """Whether a closed row is announced, and its marks: the lanes with a word, and whether the packet ends.
 
-        Of two rows that a beat closes the second is announced a cycle later. A beat that closes two comes behind one
-        that closes none, so that one place to wait suffices.
+        Of two rows that a beat closes the second is announced a cycle later. One place to wait suffices: behind a beat
+        that closes two no row is open, and until a beat closes none, each closes exactly one and leaves none open. So
+        between two beats that close two there is one that closes none, in whose cycle the waiting row is announced.
         """
         lanes, two = self.lanes, self.full & self.ends
         mask = Cat(self.size > lane for lane in range(lanes))
