@@ -17,7 +17,7 @@ from utf8fpga.hdl import RemoverParameters, TranscoderParameters, build
 
 LANES = 4
 """Bytes of a beat at both sides."""
-WORD = 3 * LANES
+WORD = 4 * LANES
 """Bytes of a word of the memory: what a beat may become."""
 MOST = 1472
 """Bytes of a repaired datagram, at most: UDP in one frame of 1518 bytes."""
@@ -120,16 +120,16 @@ class Guard(wiring.Component):
         }
 
     def _read(self, m: Module, port: Any, packets: Any, read: Signal) -> None:
-        """Output the thirds of words, with what is known of the datagram."""
+        """Output the quarters of words, with what is known of the datagram."""
         output, beat = self.output, self.output.payload
-        left, about, third = Signal(16), Signal(ABOUT), Signal(range(3))
+        left, about, quarter = Signal(16), Signal(ABOUT), Signal(range(4))
         takes = output.valid & output.ready
         loads = ~output.valid | (takes & beat.last)
-        is_at_end = (third == 2) | beat.last
+        is_at_end = (quarter == 3) | beat.last
         ends_word = takes & beat.keep[0] & is_at_end
         # The word at the position is read in each cycle, so that it is there when its datagram is.
         m.d.comb += [
-            Value.cast(beat.bytes).eq(port.data.word_select(third, 8 * LANES)),
+            Value.cast(beat.bytes).eq(port.data.word_select(quarter, 8 * LANES)),
             beat.keep.eq(Cat(left > lane for lane in range(LANES))),
             beat.last.eq(left <= LANES),
             *(beat.length.eq(about.length), beat.port.eq(about.port)),
@@ -137,7 +137,7 @@ class Guard(wiring.Component):
             packets.r_en.eq(loads),
         ]
         with m.If(takes):
-            m.d.sync += [read.eq(read + ends_word), left.eq(left - LANES), third.eq(Mux(is_at_end, 0, third + 1))]
+            m.d.sync += [read.eq(read + ends_word), left.eq(left - LANES), quarter.eq(Mux(is_at_end, 0, quarter + 1))]
         with m.If(loads):
             loaded = data.View(ABOUT, packets.r_data)
             m.d.sync += [output.valid.eq(packets.r_rdy), about.eq(loaded), left.eq(loaded.length)]
