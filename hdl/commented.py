@@ -3,15 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from collections.abc import Iterable
 
 from amaranth.hdl import Module, Signal, Value
 
 from utf8fpga.model.table import runs, spell
-
-Namer: TypeAlias = Callable[[str, Value, str], Value]
-"""Gives a value a name and a comment."""
 
 
 def commented(signal: Signal, comment: str) -> Signal:
@@ -31,12 +27,6 @@ def named(m: Module, name: str, value: Value, comment: str = "") -> Signal:
     signal = Signal(len(value), name=name)
     m.d.comb += signal.eq(value)
     return commented(signal, comment)
-
-
-def unnamed(name: str, value: Value, comment: str) -> Value:
-    """A value as it is, where another function gives it a name and a comment."""
-    del name, comment
-    return value
 
 
 def spelled_units(units: Iterable[int], width: int) -> str:

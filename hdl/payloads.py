@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The symbols of cores: items, beats of items as they are stored inside, and code units."""
+"""The symbols of cores: items and code units."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from amaranth.lib import data, enum
 
@@ -40,39 +40,6 @@ def item_layout(table: EncodingTable, *, kind: bool = False) -> data.StructLayou
     if kind:
         fields["kind"] = Kind
     return data.StructLayout(fields)
-
-
-def slots_layout(item: data.StructLayout, lanes: int) -> data.StructLayout:
-    """A beat of items inside a parallel decoder, where the items of a lane and its `keep` are stored together.
-
-    Args:
-        item: the layout of an item, see `item_layout`.
-
-    Fields:
-        slots: per lane the fields of `item`, and `keep`: 1 where an item is present.
-        last: no further item of this packet follows.
-    """
-    fields: dict[str, object] = {}
-    for name, field in item:
-        fields[str(name)] = field.shape
-        if name == "error":
-            fields["keep"] = 1
-    return data.StructLayout({"slots": data.ArrayLayout(data.StructLayout(fields), lanes), "last": 1})
-
-
-def beat_of_slots(beat: Any, slots: Any) -> list[Any]:
-    """The assignments that put a beat of `slots_layout` into the payload of a stream.
-
-    Args:
-        beat: a view of `beat_layout` with symbols of `item_layout`.
-        slots: a view of `slots_layout` of the same table, lanes and fields.
-    """
-    assignments = [beat.last.eq(slots.last)]
-    for lane in range(len(beat.keep)):
-        symbol, slot = beat.symbols[lane], slots.slots[lane]
-        assignments += [symbol[name].eq(slot[name]) for name, _ in symbol.shape()]
-        assignments.append(beat.keep[lane].eq(slot.keep))
-    return assignments
 
 
 def unit_layout(width: int) -> data.StructLayout:

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 
 class Symbol(NamedTuple):
@@ -32,14 +32,3 @@ class Golden(Protocol):
         Returns:
             Objects with the attribute `length` of `Symbol`, such as `Symbol` and `Item`.
         """
-
-
-@runtime_checkable
-class FiniteGolden(Golden, Protocol):
-    """A golden function with so few states that they can be enumerated, which lets proofs compare a core with it."""
-
-    def getstate(self) -> Hashable:
-        """What the outputs for all further symbols depend on; equal states have equal further outputs."""
-
-    def setstate(self, state: Any) -> None:
-        """Continue from a state that `getstate` returned."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial, reduce
-from itertools import chain
 from operator import and_, or_
 from typing import Self
 
@@ -20,17 +19,12 @@ from amaranth.hdl import Const, Value
 from utf8fpga.hdl.commented import spelled_units
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.minimise import Function, Word, minimised_word
-from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, ErrorKind, TableError, cause, spell
+from utf8fpga.model import EncodingTable, ErrorKind, TableError, cause, spell
 
 
 def any_of(values: Iterable[Value]) -> Value:
     """The OR of one-bit values; 0 of none."""
     return reduce(or_, values, Const(0, 1))
-
-
-def all_of(values: Iterable[Value]) -> Value:
-    """The AND of one-bit values; 1 of none."""
-    return reduce(and_, values, Const(1, 1))
 
 
 @dataclass(frozen=True)
@@ -163,25 +157,6 @@ class WindowControl:
         prefix = self.lead_prefix(length)
         alike = {unit for unit in self.serial.units if prefix.compute(unit)}
         return tuple(self.serial.of_unit(allowing, alike - allowing) for _, allowing in self._classes(length))
-
-    @cached_property
-    def bounds(self) -> tuple[int, ...]:
-        """The numbers of units for which the code point depends on whether a sequence has more."""
-        sources = chain.from_iterable(map(self.sources, range(self.serial.code_point_bits)))
-        found = {bound for source in sources for bound in (source.above, source.up_to)}
-        return tuple(sorted(bound for bound in found if 0 < bound < self.table.longest))
-
-    @cached_property
-    def long_lengths(self) -> tuple[int, ...]:
-        """The lengths of sequences beyond all `bounds`, of more than three units."""
-        return tuple(n for n in self.lengths if n > max(3, *self.bounds)) if self.bounds else ()
-
-    @cached_property
-    def long_bit(self) -> int:
-        """The first of the bits of a code point that are 0 unless its sequence has one of `long_lengths`."""
-        short = [row.code_points.last for row in self.table.rows if len(row.units) not in self.long_lengths]
-        bits = max(REPLACEMENT_CHARACTER, *short).bit_length()
-        return min(bits, self.serial.code_point_bits) if self.long_lengths else self.serial.code_point_bits
 
     def sources(self, bit: int) -> list[Source]:
         """The bits of units that a bit of the code point of a complete sequence depends on."""

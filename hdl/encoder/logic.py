@@ -11,7 +11,6 @@ from math import inf
 
 from amaranth.hdl import Cat, Const, Mux, Value
 
-from utf8fpga.hdl.commented import Namer, unnamed
 from utf8fpga.hdl.minimise import Function, minimised
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, InvalidArgumentError, Range
 from utf8fpga.model.table import joined, outside
@@ -128,84 +127,53 @@ class EncoderLogic:
         """The classes."""
         return (*(length for length in self.ranges if length != REPLACED), *([REPLACED] if self.replaces else []))
 
-    def classes(
-        self, code_point: Value, error: Value, name: Namer = unnamed, *, parts: bool = False
-    ) -> dict[int, Value]:
+    def classes(self, code_point: Value, error: Value) -> dict[int, Value]:
         """Per class whether an item belongs to it; exactly one is set for code points that occur.
 
         Args:
             error: the item is ill-formed; with `marks` it belongs to `REPLACED`.
-            name: gives names to parts of the functions; default: they have none.
-            parts: the named parts are functions of fewer bits.
         """
-        found = self._classes(code_point, name, parts)
+        found = self._classes(code_point)
         if self.marks:
             of_code_point = found.pop(REPLACED, Const(0, 1))
             found = {each: value & ~error for each, value in found.items()}
             found[REPLACED] = error | of_code_point
         return found
 
-    def _classes(self, code_point: Value, name: Namer, parts: bool) -> dict[int, Value]:
+    def _classes(self, code_point: Value) -> dict[int, Value]:
         regions: list[tuple[int, int]] = []
         """The first code point and the class of each region; those between two regions do not occur."""
         for first, each in sorted((points.first, each) for each, ranges in self.ranges.items() for points in ranges):
             if not regions or regions[-1][1] != each:
                 regions.append((first, each))
         found: dict[int, list[Value]] = {}
-        found_bounds: list[tuple[Value, bool]] = []
-        """The bounds; or a part, of which the bound is the sum with the next bound."""
-        for (first, _), (later, _) in pairwise([*regions[1:], (0, 0)]):
-            bits = range(first.bit_length() - 1, later.bit_length() - 1)
-            if is_part := parts and first.bit_count() == later.bit_count() == 1:
-                text = f"One of the bits {bits[0]} to {bits[-1]} of the code point is 1."
-                bound = name(f"bits_{bits[0]}", code_point[bits[0] : bits[-1] + 1].any(), text)
-            else:
-                text = f"The code point is {first:04X} or above."
-                bound = name(f"from_{first:x}", _at_least(code_point, first), text)
-            found_bounds.append((bound, is_part))
-        bounds: list[Value] = []
-        for bound, is_part in reversed(found_bounds):
-            bounds.insert(0, bound | bounds[0] if is_part else bound)
+        bounds = [_at_least(code_point, first) for first, _ in regions[1:]]
         # Whether the code point is in the region before and, complemented, in an earlier one.
         above = [Const(1, 1), *bounds, Const(0, 1)]
         for (reached, passed), (_, each) in zip(pairwise(above), regions, strict=True):
             found.setdefault(each, []).append(reached & ~passed)
         return {each: _any(terms) for each, terms in found.items()}
 
-    @cached_property
-    def used_bits(self) -> int:
-        """A mask of the bits of a code point that its units are made from, its classes being known."""
-        used = 0
-        for each in self.names:
-            for place in range(self.units_of(each)):
-                for bit in range(self.table.unit_width):
-                    kind, number, base = self._source(each, place, bit)
-                    if kind == "payload":
-                        used |= self._function(number, base).support
-        return used
-
-    def slots(self, code_point: Value, classes: Mapping[int, Value], *, from_first: bool = False) -> list[UnitSlot]:
+    def slots(self, code_point: Value, classes: Mapping[int, Value]) -> list[UnitSlot]:
         """The code units of a code point, the last one first.
 
         Args:
             classes: those of the code point; see `classes`.
-            from_first: the first unit is the first one, which needs more multiplexers.
         """
         return [
             UnitSlot(
                 _any(value for each, value in classes.items() if self.units_of(each) > place),
-                [self._bit(code_point, classes, place, bit, from_first) for bit in range(self.table.unit_width)],
+                [self._bit(code_point, classes, place, bit) for bit in range(self.table.unit_width)],
             )
             for place in range(self.longest)
         ]
 
-    def _bit(self, code_point: Value, classes: Mapping[int, Value], place: int, bit: int, from_first: bool) -> Value:
+    def _bit(self, code_point: Value, classes: Mapping[int, Value], place: int, bit: int) -> Value:
         """A bit of the unit at a place, counted as in `slots`; undefined for classes with fewer units."""
         sources: dict[tuple[str, int, int], list[int]] = {}
         for each in classes:
-            if (units := self.units_of(each)) > place:
-                from_last = units - 1 - place if from_first else place
-                sources.setdefault(self._source(each, from_last, bit), []).append(each)
+            if self.units_of(each) > place:
+                sources.setdefault(self._source(each, place, bit), []).append(each)
         # The most frequent source is the one without a condition.
         *others, (default, _) = sorted(sources.items(), key=lambda entry: len(entry[1]))
         value = self._value(code_point, *default)

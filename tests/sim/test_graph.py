@@ -16,8 +16,8 @@ from amaranth.sim import Simulator
 np = pytest.importorskip("numpy", reason="requires the extra 'fast'")
 pytest.importorskip("numba", reason="requires the extra 'fast'")
 
-from utf8fpga.hdl.toolchain import ToolError, run_yosys  # noqa: E402
-from utf8fpga.sim.graph import RUNS, Graph  # noqa: E402
+from utf8fpga.hdl.toolchain import ToolError, run_yosys  # noqa: E402  (not before numba is known to be there)
+from utf8fpga.sim.graph import RUNS, Graph  # noqa: E402  (not before numba is known to be there)
 
 ROWS = 13
 
