@@ -11,8 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from utf8fpga.formal.aiger import Aig, GateList, any_start, read_aig
+from utf8fpga.formal.gates import GateList, any_start
 from utf8fpga.hdl.toolchain import ToolError, run_yosys
+from utf8fpga.sim.aiger import Aig, read_aig
 
 _DUMMY = """\
 module \\dummy

@@ -15,10 +15,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from utf8fpga.formal.claims import Claims
 from utf8fpga.formal.insides import elaborated, make_transparent, registers_in
-from utf8fpga.formal.reference import Slot
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.window import STEPS, Window
 from utf8fpga.model import EncodingTable
+from utf8fpga.sim.reference import Slot
 
 
 class Beat:

@@ -9,9 +9,9 @@ from amaranth.hdl import Module, Mux, Signal, Value
 
 from utf8fpga.formal.accepted import Accepted
 from utf8fpga.formal.claims import Claims
-from utf8fpga.formal.reference import Slot
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.model import EncodingTable
+from utf8fpga.sim.reference import Slot
 
 _SETTLED = 3
 """Cycles without a beat that waits, after which the input is ready."""

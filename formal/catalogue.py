@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from utf8fpga.formal.harness import Property
 from utf8fpga.formal.netlist import FAMILIES
 from utf8fpga.hdl import (
     CoreParameters,
@@ -19,6 +18,7 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.model import EncodingTable
 from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279, UTF_16
+from utf8fpga.sim.harness import Property
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
-from utf8fpga.formal.aiger import Aig, GateList
-from utf8fpga.formal.harness import Environment, Property
+from utf8fpga.formal.gates import GateList
 from utf8fpga.formal.induction import unproved
 from utf8fpga.formal.insides import elaborated, registers_in
+from utf8fpga.sim.aiger import Aig
+from utf8fpga.sim.harness import Environment, Property
 
 
 class Claims(Environment):

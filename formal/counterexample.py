@@ -11,11 +11,11 @@ from typing import Any
 
 import utf8fpga.hdl as hdl
 import utf8fpga.model as model
-from utf8fpga.formal.harness import Property
 from utf8fpga.hdl import CORES, CoreEntry, Word, entry_of, parameters_of
 from utf8fpga.model import EncodingTable, forms, spell
 from utf8fpga.model.render import counted
 from utf8fpga.sim.beats import Beat, ContractError, beat_of, symbol_width
+from utf8fpga.sim.harness import Property
 from utf8fpga.sim.simulation import Simulation
 from utf8fpga.sim.waveform import write_cycles
 

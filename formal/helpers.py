@@ -3,17 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from amaranth.hdl import Const, Mux, Value
-
-
-def how_many(bits: Iterable[Value]) -> Value:
-    """The number of bits that are set, in as many bits as it needs."""
-    total: Value = Const(0, 1)
-    for bit in bits:
-        total = total + bit
-    return total
+from amaranth.hdl import Mux, Value
 
 
 def selected(rows: Sequence[Value], index: Value) -> Value:

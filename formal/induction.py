@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from utf8fpga.formal.abc import merged
-from utf8fpga.formal.aiger import Aig, GateList, next_cycle
+from utf8fpga.formal.gates import GateList, next_cycle
+from utf8fpga.sim.aiger import Aig
 
 
 def unproved(aig: Aig, claims: Sequence[str], registers: Sequence[str]) -> list[str]:

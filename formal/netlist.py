@@ -7,8 +7,8 @@ import re
 from functools import lru_cache
 
 from utf8fpga.formal.abc import Verdict, decide, is_always_zero
-from utf8fpga.formal.aiger import aig_of
 from utf8fpga.hdl.toolchain import run_yosys
+from utf8fpga.sim.aiger import aig_of
 
 FAMILIES = {
     # Deferred, since one of iCE40's cells, a large memory that no decoder has, takes a minute to read.

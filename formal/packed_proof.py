@@ -13,9 +13,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.beat_claims import BeatClaims
-from utf8fpga.formal.helpers import how_many, selected
+from utf8fpga.formal.helpers import selected
 from utf8fpga.formal.insides import memories_in, rows_of
 from utf8fpga.model import EncodingTable
+from utf8fpga.sim.harness import how_many
 
 LANES = 2
 

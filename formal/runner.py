@@ -11,11 +11,10 @@ from functools import cached_property
 from typing import Any
 
 from utf8fpga.formal.abc import Verdict, decide, hunt, resets_to_power_up
-from utf8fpga.formal.aiger import Aig, any_start
 from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.claims import Claims
 from utf8fpga.formal.counterexample import Counterexample
-from utf8fpga.formal.harness import Property, SerialHarness, is_independent
+from utf8fpga.formal.gates import any_start
 from utf8fpga.formal.netlist import TOP, equal_netlist, equal_verilog
 from utf8fpga.formal.packed_proof import LANES as PACKED_LANES
 from utf8fpga.formal.packed_proof import PackedProof
@@ -28,6 +27,8 @@ from utf8fpga.hdl.encoder.encoder import SerialEncoder
 from utf8fpga.hdl.toolchain import ToolFailedError
 from utf8fpga.hdl.transcoder.transcoder import SerialTranscoder
 from utf8fpga.model import EncodingTable, InvalidArgumentError
+from utf8fpga.sim.aiger import Aig
+from utf8fpga.sim.harness import Property, SerialHarness, is_independent
 
 _HUNTED = 40
 """Upper bound on the cycles of a trace that is searched for where an induction fails."""

@@ -9,9 +9,9 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.beat_claims import BeatClaims
-from utf8fpga.formal.helpers import how_many
 from utf8fpga.formal.insides import rows_in
 from utf8fpga.model import EncodingTable
+from utf8fpga.sim.harness import how_many
 
 
 class SparseProof(BeatClaims):

@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files in the AIGER format, as Yosys writes them."""
+"""Circuits as and-inverter graphs, in the AIGER format as Yosys writes it."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+
+from utf8fpga.hdl.toolchain import run_yosys
+
+_MERGE = "opt_expr -keepdc; opt_merge -keepdc t:* t:$dff %d t:$_DFF_P_ %d; opt_clean; "
+"""Only gates are simplified, and equal cells merged; this leaves an eighth of the gates, in half the time. Registers
+are not merged: those with the same next value may have different contents before a reset."""
+
+_SCRIPT = (
+    "read_rtlil top.il; hierarchy -top {top}; proc -noopt; flatten; opt_clean; "
+    f"{_MERGE}memory_collect; memory_map; {_MERGE}techmap; dffunmap; {_MERGE}flatten; "
+    "opt_clean; dffunmap; aigmap; opt_clean; write_aiger -zinit -symbols -map top.map top.aig"
+)
 
 
 @dataclass
-class Aiger:
+class Aig:
     """An and-inverter graph as AIGER has it; all latches start at 0.
 
     Literal 2n is variable n, 2n + 1 its inverse, 0 is false. Inputs, then latches, then gates are
@@ -22,6 +36,7 @@ class Aiger:
         input_bits: for each port the numbers of the inputs that are its bits.
         output_bits: for each port the numbers of the outputs that are its bits.
         packed: the gates in the encoding of the file.
+        core: the latches of the submodule ``dut``, if there is one.
     """
 
     inputs: int
@@ -31,6 +46,44 @@ class Aiger:
     input_bits: dict[str, list[int]]
     output_bits: dict[str, list[int]]
     packed: bytes = field(repr=False)
+    core: set[int] = field(default_factory=set, repr=False)
+
+    def file(self, where: int | None = None) -> bytes:
+        """The AIGER file of the graph, with all its outputs or with one of them alone."""
+        latches, gates = len(self.latches), len(self.gates)
+        outputs = self.outputs if where is None else [self.outputs[where]]
+        header = f"aig {self.inputs + latches + gates} {self.inputs} {latches} {len(outputs)} {gates}\n"
+        return (header + "".join(f"{number}\n" for number in [*self.latches, *outputs])).encode() + self.packed
+
+    def depends(self, outputs: Iterable[str], inputs: Iterable[str]) -> bool:
+        """Whether output ports depend on input ports within the cycle."""
+        todo = [self.outputs[at] >> 1 for port in outputs for at in self.output_bits[port]]
+        first, used = 1 + self.inputs + len(self.latches), set[int]()
+        while todo:
+            variable = todo.pop()
+            if variable not in used:
+                used.add(variable)
+                todo += [literal >> 1 for literal in self.gates[variable - first]] if variable >= first else []
+        return any(1 + at in used for port in inputs for at in self.input_bits[port])
+
+    def values(self, frames: Iterable[Sequence[int]]) -> list[dict[str, int]]:
+        """Per cycle the values of the output ports, from the inputs of each cycle."""
+        state, found = [0] * len(self.latches), []
+        for inputs in frames:
+            values = [0, *inputs, *state]
+            for left, right in self.gates:
+                values.append((values[left >> 1] ^ left & 1) & (values[right >> 1] ^ right & 1))
+            state, outputs = (
+                [values[literal >> 1] ^ literal & 1 for literal in literals]
+                for literals in (self.latches, self.outputs)
+            )
+            found.append(
+                {
+                    name: sum(outputs[place] << bit for bit, place in enumerate(places))
+                    for name, places in self.output_bits.items()
+                }
+            )
+        return found
 
 
 class _Reader:
@@ -58,7 +111,7 @@ class _Reader:
             shift += 7
 
 
-def read_aiger(data: bytes) -> Aiger:
+def read_aig(data: bytes) -> Aig:
     """The graph in a binary AIGER file, with the names of its ports."""
     header = data.split(b"\n", 1)[0]
     _, inputs, latches, outputs, gates = (int(word) for word in header.split()[1:6])
@@ -76,4 +129,27 @@ def read_aiger(data: bytes) -> Aiger:
     input_bits, output_bits = (
         {name: [bits[bit] for bit in sorted(bits)] for name, bits in ports[kind].items()} for kind in "io"
     )
-    return Aiger(inputs, following, literals, pairs, input_bits, output_bits, data[start : reader.place])
+    return Aig(inputs, following, literals, pairs, input_bits, output_bits, data[start : reader.place])
+
+
+def aig_of(rtlil: str, *, top: str = "top") -> Aig:
+    """A design, whose clock is a port, as an and-inverter graph; the last ones are kept."""
+    key = hashlib.sha256(f"{top}\n{rtlil}".encode()).digest()
+    if key in _graphs:
+        return _graphs[key]
+    graph, numbers = run_yosys(_SCRIPT.format(top=top), {"top.il": rtlil}, "top.aig", "top.map")
+    aig = read_aig(graph)
+    inner = re.findall(r"^(?:inv)?latch (\d+) \d+ \\?dut\.", numbers.decode(), re.MULTILINE)
+    aig.core = {int(number) for number in inner}
+    if len(aig.gates) <= _GRAPH_GATES:
+        while len(_graphs) >= _GRAPHS:
+            del _graphs[next(iter(_graphs))]
+        _graphs[key] = aig
+    return aig
+
+
+_graphs: dict[bytes, Aig] = {}
+_GRAPHS = 32
+"""Upper bound on the graphs that are kept."""
+_GRAPH_GATES = 60_000
+"""Upper bound on the gates of a graph that is kept."""

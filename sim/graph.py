@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from utf8fpga.hdl.toolchain import ToolError, after_synthesis, run_yosys
-from utf8fpga.sim.aiger import Aiger, read_aiger
+from utf8fpga.sim.aiger import Aig, read_aig
 from utf8fpga.sim.kernel import step
 
 RUNS = 64
@@ -119,7 +119,7 @@ class Graph:
         circuit: the arrays for the compiled loop.
     """
 
-    def __init__(self, aiger: Aiger, memories: Sequence[_Memory]) -> None:
+    def __init__(self, aiger: Aig, memories: Sequence[_Memory]) -> None:
         first = 1 + aiger.inputs + len(aiger.latches)
         levels = _levels(aiger, memories)
         order = sorted(range(len(aiger.gates)), key=lambda gate: levels[first + gate])
@@ -172,7 +172,7 @@ class Graph:
     def read(cls, commands: str, files: Mapping[str, str]) -> Graph:
         """A design that commands for Yosys read from files as a graph; see `from_rtlil`."""
         aiger, memories = run_yosys(f"{commands}\n{_SCRIPT}".replace("\n", "; "), files, "top.aig", "memories.il")
-        return cls(read_aiger(aiger), _memories(memories.decode()))
+        return cls(read_aig(aiger), _memories(memories.decode()))
 
     def start(self, runs: int = 1) -> State:
         """The state in which all registers and memories have their initial values, of so many runs, at most `RUNS`."""
@@ -246,7 +246,7 @@ def _memories(dump: str) -> list[_Memory]:
     return found
 
 
-def _levels(aiger: Aiger, memories: Sequence[_Memory]) -> list[int]:
+def _levels(aiger: Aig, memories: Sequence[_Memory]) -> list[int]:
     """For each variable the number of memories that are read one after another for its value, within a cycle.
 
     Raises:

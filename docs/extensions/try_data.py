@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from utf8fpga.cli.demo import TEXTS, demo_text
-from utf8fpga.formal.aiger import aig_of
 from utf8fpga.hdl import DecoderParameters, axi_rtlil, build, command_words, module_name
 from utf8fpga.model import CATALOGUE, RFC_2279, TABLE_3_7, EncodingTable, ErrorKind, Practice
 from utf8fpga.model.render import render
 from utf8fpga.model.vectors import DOCUMENTS, vectors
+from utf8fpga.sim.aiger import aig_of
 
 _BYTES = 8
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from support.javascript import Page, extension
 from support.oracle import BOUNDARY, items_of
 
-from utf8fpga.formal.aiger import aig_of
 from utf8fpga.hdl import DecoderParameters, axi_rtlil, build, module_name
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, decode
+from utf8fpga.sim.aiger import aig_of
 
 DATA = extension("try_data")
 TORTURE = resources.files("utf8fpga").joinpath("texts", "torture.txt").read_bytes()

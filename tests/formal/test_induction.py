@@ -8,9 +8,9 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import memory
 
 from utf8fpga.formal.abc import hunt, resets_to_power_up
-from utf8fpga.formal.aiger import any_start
+from utf8fpga.formal.gates import any_start
 from utf8fpga.formal.induction import unproved
-from utf8fpga.formal.top import Top
+from utf8fpga.sim.top import Top
 
 
 class Counter(Top):

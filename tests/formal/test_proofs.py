@@ -17,7 +17,6 @@ from support.faulty_cores import PortFault, broken_decoder, valid_is_deasserted_
 from support.tiers import tiered
 
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
-from utf8fpga.formal.harness import Property
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove
 from utf8fpga.formal.sparse_proof import SparseProof
@@ -38,6 +37,7 @@ from utf8fpga.hdl.packer.places import OpenRow
 from utf8fpga.hdl.payloads import Kind
 from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
 from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
+from utf8fpga.sim.harness import Property
 
 ALL = [str(wanted) for wanted in Property]
 QUICK = ["serial-area", "parallel-2", "encoder-utf-16-le"]

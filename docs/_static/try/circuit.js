@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A netlist, simulated cycle by cycle: an and-inverter graph as AIGER has it (utf8fpga.formal.aiger.Aig). Literal 2n is
+// A netlist, simulated cycle by cycle: an and-inverter graph as AIGER has it (utf8fpga.sim.aiger.Aig). Literal 2n is
 // variable n, 2n + 1 its inverse, 0 is false; inputs, then latches, then gates are numbered from 1.
 "use strict";
 

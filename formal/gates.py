@@ -1,73 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Circuits as and-inverter graphs, for proofs."""
+"""Gates that are added to an and-inverter graph."""
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from utf8fpga.hdl.toolchain import run_yosys
-from utf8fpga.sim.aiger import Aiger, read_aiger
-
-_MERGE = "opt_expr -keepdc; opt_merge -keepdc t:* t:$dff %d t:$_DFF_P_ %d; opt_clean; "
-"""Only gates are simplified, and equal cells merged; this leaves an eighth of the gates, in half the time. Registers
-are not merged: those with the same next value may have different contents before a reset."""
-
-_SCRIPT = (
-    "read_rtlil top.il; hierarchy -top {top}; proc -noopt; flatten; opt_clean; "
-    f"{_MERGE}memory_collect; memory_map; {_MERGE}techmap; dffunmap; {_MERGE}flatten; "
-    "opt_clean; dffunmap; aigmap; opt_clean; write_aiger -zinit -symbols -map top.map top.aig"
-)
-
-
-@dataclass
-class Aig(Aiger):
-    """An and-inverter graph, see `Aiger`.
-
-    Attributes:
-        core: the latches of the submodule ``dut``.
-    """
-
-    core: set[int] = field(default_factory=set, repr=False)
-
-    def file(self, where: int | None = None) -> bytes:
-        """The AIGER file of the graph, with all its outputs or with one of them alone."""
-        latches, gates = len(self.latches), len(self.gates)
-        outputs = self.outputs if where is None else [self.outputs[where]]
-        header = f"aig {self.inputs + latches + gates} {self.inputs} {latches} {len(outputs)} {gates}\n"
-        return (header + "".join(f"{number}\n" for number in [*self.latches, *outputs])).encode() + self.packed
-
-    def depends(self, outputs: Iterable[str], inputs: Iterable[str]) -> bool:
-        """Whether output ports depend on input ports within the cycle."""
-        todo = [self.outputs[at] >> 1 for port in outputs for at in self.output_bits[port]]
-        first, used = 1 + self.inputs + len(self.latches), set[int]()
-        while todo:
-            variable = todo.pop()
-            if variable not in used:
-                used.add(variable)
-                todo += [literal >> 1 for literal in self.gates[variable - first]] if variable >= first else []
-        return any(1 + at in used for port in inputs for at in self.input_bits[port])
-
-    def values(self, frames: Iterable[Sequence[int]]) -> list[dict[str, int]]:
-        """Per cycle the values of the output ports, from the inputs of each cycle."""
-        state, found = [0] * len(self.latches), []
-        for inputs in frames:
-            values = [0, *inputs, *state]
-            for left, right in self.gates:
-                values.append((values[left >> 1] ^ left & 1) & (values[right >> 1] ^ right & 1))
-            state, outputs = (
-                [values[literal >> 1] ^ literal & 1 for literal in literals]
-                for literals in (self.latches, self.outputs)
-            )
-            found.append(
-                {
-                    name: sum(outputs[place] << bit for bit, place in enumerate(places))
-                    for name, places in self.output_bits.items()
-                }
-            )
-        return found
+from utf8fpga.sim.aiger import Aig
 
 
 class GateList:
@@ -130,22 +68,6 @@ class GateList:
         return self.both(self.both(one, other ^ 1) ^ 1, self.both(one ^ 1, other) ^ 1)
 
 
-def aig_of(rtlil: str, *, top: str = "top") -> Aig:
-    """A design, whose clock is a port, as an and-inverter graph; the last ones are kept."""
-    key = hashlib.sha256(f"{top}\n{rtlil}".encode()).digest()
-    if key in _graphs:
-        return _graphs[key]
-    graph, numbers = run_yosys(_SCRIPT.format(top=top), {"top.il": rtlil}, "top.aig", "top.map")
-    aig = read_aig(graph)
-    inner = re.findall(r"^(?:inv)?latch (\d+) \d+ \\?dut\.", numbers.decode(), re.MULTILINE)
-    aig.core = {int(number) for number in inner}
-    if len(aig.gates) <= _GRAPH_GATES:
-        while len(_graphs) >= _GRAPHS:
-            del _graphs[next(iter(_graphs))]
-        _graphs[key] = aig
-    return aig
-
-
 def any_start(aig: Aig) -> Aig:
     """The graph in which the latches of the core have any value in the first cycle: that of a further input each."""
     core = sorted(aig.core)
@@ -173,18 +95,6 @@ def next_cycle(gates: GateList, aig: Aig, state: Sequence[int], inputs: Sequence
         [values[literal >> 1] ^ (literal & 1) for literal in literals] for literals in (aig.outputs, aig.latches)
     )
     return outputs, following
-
-
-_graphs: dict[bytes, Aig] = {}
-_GRAPHS = 32
-"""Upper bound on the graphs that are kept."""
-_GRAPH_GATES = 60_000
-"""Upper bound on the gates of a graph that is kept."""
-
-
-def read_aig(data: bytes) -> Aig:
-    """The graph in a binary AIGER file that Yosys wrote, with the names of its ports."""
-    return Aig(**vars(read_aiger(data)))
 
 
 def _delta(value: int) -> bytes:

@@ -8,7 +8,7 @@ from functools import cached_property
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal, Value
 
-from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.sim.aiger import Aig, aig_of
 
 
 class Top(Elaboratable):

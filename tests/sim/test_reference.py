@@ -12,9 +12,9 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from support.benches import run_benches
 
-from utf8fpga.formal.reference import Reference
 from utf8fpga.model import DFA, START, TABLE_3_7, UTF_16, EncodingTable, decode
 from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
+from utf8fpga.sim.reference import Reference
 from utf8fpga.sim.stimulus import boundary_sequences
 
 

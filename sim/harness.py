@@ -7,17 +7,16 @@ the first lane on, or is a null beat. So no assumption can contradict another on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
 
-from utf8fpga.formal.helpers import how_many
-from utf8fpga.formal.reference import Event, Reference
-from utf8fpga.formal.top import Top
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.model import EncodingTable
+from utf8fpga.sim.reference import Event, Reference
+from utf8fpga.sim.top import Top
 
 
 class Property(StrEnum):
@@ -33,6 +32,14 @@ class Property(StrEnum):
     """With a ready consumer what is determined is transferred within the stated latency."""
     INDEPENDENCE = "independence"
     """`valid` and the payload do not depend on `ready`."""
+
+
+def how_many(bits: Iterable[Value]) -> Value:
+    """The number of bits that are set, in as many bits as it needs."""
+    total: Value = Const(0, 1)
+    for bit in bits:
+        total = total + bit
+    return total
 
 
 def is_independent(environment: Environment) -> bool:
