@@ -12,11 +12,10 @@ import click
 
 from utf8fpga.cli.command import command
 from utf8fpga.cli.options import FILE, MODULE, json_option, practice_option
-from utf8fpga.cli.output import CommandError, coloured, progress, say, writing
+from utf8fpga.cli.output import CommandError, coloured, progress
 from utf8fpga.model import Practice, spell
 from utf8fpga.model.render import columns, counted
 from utf8fpga.sim.causes import STEPS, check_foreign_core
-from utf8fpga.sim.foreign_bench import foreign_testbench
 from utf8fpga.sim.foreign_core import ForeignCore
 from utf8fpga.sim.foreign_ports import OWN_PORTS, CheckedPorts, read_checked_ports
 from utf8fpga.sim.report import Failure, Finding, Report, Row, Throughput
@@ -25,19 +24,17 @@ SCHEMA_VERSION = 1
 """The version of the output of `--json`, which `check.schema.json` describes."""
 
 
-@command("check utf8_decoder.v", "check theirs.sv --top theirs --ports ports.toml --testbench bench.v")
+@command("check utf8_decoder.v", "check theirs.sv --top theirs --ports ports.toml")
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
 @click.option("--top", type=MODULE, help="The top module; default: the one without parent.")
 @click.option("--ports", type=FILE, help="The ports in TOML or JSON; default: our cores'.")
 @practice_option
-@click.option("--testbench", type=FILE, help="A test bench to write, of the worst defect.")
 @json_option
 def check(
     files: tuple[str, ...],
     top: str | None,
     ports: str | None,
     practice: str,
-    testbench: str | None,
     as_json: bool,
 ) -> None:
     """Compare the UTF-8 core in the Verilog FILE with the golden model.
@@ -45,31 +42,18 @@ def check(
     Printed are the verdict, that the core conforms, or its defects, the worst first, each with the shortest input; and
     a table by cause.
 
-    The core is a decoder, a validator or a transcoder. The name of a FILE ends in .v, in .sv for SystemVerilog, or in
-    .il for RTLIL. It requires the extra fast. The exit status is 1 if the core differs from the
-    model.
+    The core is a decoder or a validator. The name of a FILE ends in .v, in .sv for SystemVerilog, or in .il for RTLIL.
+    It requires the extra fast. The exit status is 1 if the core differs from the model.
     """
     described = read_checked_ports(Path(ports)) if ports else OWN_PORTS
     core = ForeignCore([Path(file) for file in files], top, described, Practice(practice))
     with progress("checking", STEPS) as done:
         report = check_foreign_core(core, Practice(practice), done)
     print(json.dumps(_report_dict(report, core.ports), indent=1) if as_json else "\n".join(_lines(report)))
-    _write_testbench(core, report, files, testbench)
     if wrong := [row.cause for row in report.failed]:
         raise CommandError(f"{core.name} differs from the model: {', '.join(wrong)}", status=1)
     if not as_json:
         print(coloured(f"{core.name} gave exactly the model's output in {counted(report.runs, 'run')}", "green"))
-
-
-def _write_testbench(core: ForeignCore, report: Report, files: Sequence[str], testbench: str | None) -> None:
-    """Write a test bench that shows the worst defect."""
-    if testbench is None:
-        return
-    if not report.defects:
-        say(f"utf8fpga: --testbench {testbench!r} is not written, since there is no defect")
-        return
-    with writing(testbench) as file:
-        file.write(foreign_testbench(core, report.defects[0], [*files, testbench]).encode())
 
 
 def _verdict_lines(report: Report) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A foreign core as a core: a decoder, validator or transcoder from elsewhere behind two streams."""
+"""A foreign core as a core: a decoder or validator from elsewhere behind two streams."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from amaranth.lib.wiring import Out
 
 from utf8fpga.hdl.beats import stage_ports
 from utf8fpga.hdl.core import CoreEntry
-from utf8fpga.hdl.cores import DecoderEntry, entry_of
-from utf8fpga.hdl.parameters import DecoderParameters, TranscoderParameters
+from utf8fpga.hdl.cores import DecoderEntry
+from utf8fpga.hdl.parameters import DecoderParameters
 from utf8fpga.model import TABLE_3_7, IncrementalDecoder, Practice
 from utf8fpga.sim.foreign_module import CoreError, ForeignModule, read_module
-from utf8fpga.sim.foreign_ports import FORMS, OWN_PORTS, CheckedPorts
+from utf8fpga.sim.foreign_ports import OWN_PORTS, CheckedPorts
 
 PATIENCE = 2048
 """Cycles after which a byte that is not accepted, or an output without end, is an error."""
@@ -45,7 +45,7 @@ class _PracticeEntry(DecoderEntry):
 class ForeignCore(wiring.Component):
     """A foreign core with the streams of a core, which a description, `CheckedPorts`, connects to its ports.
 
-    Output symbols have the fields of those of a decoder or transcoder of this library, with 32 bits for the word; of a
+    Output symbols have the fields of those of a decoder of this library, with 32 bits for the word; of a
     validator only `error` is defined. Output beats may be null beats.
 
     A foreign core states no timing contract: `stall_cycles` is the patience of the simulation.
@@ -94,15 +94,12 @@ class ForeignCore(wiring.Component):
         self.lanes = self._lanes()
         self.words, self._bits = self._words()
         self._check_inputs()
-        symbol = data.StructLayout({"unit" if ports.kind == "transcoder" else "code_point": WORD_BITS, "error": 1})
+        symbol = data.StructLayout({"code_point": WORD_BITS, "error": 1})
         super().__init__(stage_ports(8, symbol, self.lanes, self.words) | {"violation": Out(1)})
 
     @property
     def entry(self) -> CoreEntry[Any]:
         """A core of this library, with the golden function that this core is compared with."""
-        if self.ports.kind == "transcoder":
-            form = self.ports.form if self.ports.form == "utf-8" else f"{self.ports.form}-le"
-            return entry_of(TranscoderParameters(to=form))
         return _PracticeEntry(self._practice)
 
     @property
@@ -173,10 +170,8 @@ class ForeignCore(wiring.Component):
         ports = self.ports
         if ports.kind != "validator":
             width, name = self._width("output.code_point"), self._names["output.code_point"]
-            unit, least = WORD_BITS, TABLE_3_7.last_code_point.bit_length()
-            if ports.kind == "transcoder":
-                unit = least = FORMS[ports.form].unit_width
-            bits = min(width, unit)
+            least = TABLE_3_7.last_code_point.bit_length()
+            bits = min(width, WORD_BITS)
             if width % bits:
                 raise self._error(f"output.code_point {name!r} has {width} bits, which are not whole words of {bits}")
             if bits < least:

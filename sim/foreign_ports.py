@@ -12,7 +12,6 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
 from utf8fpga.sim.foreign_module import CoreError, printable, text_of
 
 _DESCRIPTION_SIZE = 1 << 20
@@ -26,8 +25,7 @@ _ROLES: dict[str, tuple[str, ...]] = {
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "reset_active": ("high", "low"),
-    "kind": ("decoder", "validator", "transcoder"),
-    "form": ("utf-16", "utf-8"),
+    "kind": ("decoder", "validator"),
     "protocol": ("axi-stream", "strobe"),
 }
 
@@ -103,10 +101,6 @@ def _fault_of_table(key: str, value: Mapping[str, object]) -> str | None:
     return None
 
 
-FORMS: dict[str, EncodingTable] = {"utf-16": UTF_16, "utf-8": TABLE_3_7}
-"""The encoding forms of the output of a transcoder."""
-
-
 @dataclass(frozen=True)
 class CheckedPorts:
     """What a description of a foreign core's ports states for its check.
@@ -120,9 +114,8 @@ class CheckedPorts:
         reset: the reset; empty where there is none.
         reset_active: ``high`` or ``low``; default: by the name of the reset.
         constants: names and values of the inputs that are tied off.
-        kind: ``decoder``, whose output is code points; ``validator``, whose `error` is asserted in any output of an
-            ill-formed text; or ``transcoder``, whose output is code units.
-        form: of a transcoder the encoding form of its output: ``utf-16`` or ``utf-8``.
+        kind: ``decoder``, whose output is code points; or ``validator``, whose `error` is asserted in any output of an
+            ill-formed text.
         protocol: ``axi-stream``; or ``strobe``, a beat in each cycle in which `valid` is asserted, without
             back-pressure, and likewise at the output.
         input: by role ``byte``, ``valid``, ``ready``, ``last``, ``keep`` (the same number of bits for each byte) the
@@ -137,7 +130,6 @@ class CheckedPorts:
     reset_active: str | None = None
     constants: Mapping[str, int] = field(default_factory=dict)
     kind: str = "decoder"
-    form: str = "utf-16"
     protocol: str = "axi-stream"
     input: Mapping[str, str] = field(default_factory=dict)
     output: Mapping[str, str] = field(default_factory=dict)

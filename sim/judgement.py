@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from utf8fpga.model import REPLACEMENT_CHARACTER, ErrorKind, Item
 from utf8fpga.sim.foreign_core import PARTIAL
-from utf8fpga.sim.foreign_ports import FORMS, CheckedPorts
+from utf8fpga.sim.foreign_ports import CheckedPorts
 from utf8fpga.sim.foreign_simulation import CHANGED, ERROR, Outcome
 from utf8fpga.sim.report import Defect, Failure
 
@@ -51,7 +51,6 @@ class Output:
         self._is_validator = ports.kind == "validator"
         self.has_last = "last" in ports.output
         self._error = ERROR if "error" in ports.output else 0
-        self._form = FORMS[ports.form] if ports.kind == "transcoder" else None
 
     def words(self, items: Sequence[Item]) -> array[int]:
         """The words of one text, or its verdict."""
@@ -60,8 +59,7 @@ class Output:
         found = array("Q")
         for item in items:
             flag = self._error if item.error is not None else 0
-            units = (item.code_point,) if self._form is None else self._form.encode(item.code_point)
-            found.extend(unit | flag for unit in units)
+            found.append(item.code_point | flag)
         return found
 
     def of_points(self, points: Iterable[int]) -> array[int]:
@@ -69,7 +67,7 @@ class Output:
         if self._is_validator:
             return array("Q", [False])
         # Every code point is compared so, for which one item each would take most of the time.
-        return array("Q", points if self._form is None else chain.from_iterable(map(self._form.encode, points)))
+        return array("Q", points)
 
     def run(
         self,
@@ -165,12 +163,7 @@ class Output:
         if self._error:
             yield from (word for word in words if not word & ERROR)
             return
-        mark, at = self.words([Item(0, 1, REPLACEMENT_CHARACTER, None)]), 0
-        while at < len(words):
-            is_mark = words[at : at + len(mark)] == mark
-            if not is_mark:
-                yield words[at]
-            at += len(mark) if is_mark else 1
+        yield from (word for word in words if word != REPLACEMENT_CHARACTER)
 
     def marks(self, words: array[int]) -> int | None:
         """The number of marks; None if they cannot be counted."""
@@ -178,9 +171,7 @@ class Output:
             return sum(bool(word & ERROR) for word in words)
         if self._is_validator:
             return None
-        mark = self.words([Item(0, 1, REPLACEMENT_CHARACTER, None)])
-        values = array("Q", [word & _WORD for word in words])
-        return sum(values[start : start + len(mark)] == mark for start in range(len(values)))
+        return sum(word & _WORD == REPLACEMENT_CHARACTER for word in words)
 
     def _spelt(self, words: array[int]) -> tuple[str, ...]:
         if self._is_validator:
@@ -188,8 +179,7 @@ class Output:
         return tuple(map(self._spelt_word, words))
 
     def _spelt_word(self, word: int) -> str:
-        digits = 4 if self._form is None else self._form.unit_width // 4
-        return f"{'!' if word & ERROR else ''}{word & _WORD:0{digits}X}"
+        return f"{'!' if word & ERROR else ''}{word & _WORD:04X}"
 
 
 def _is_within(part: Iterable[int], whole: Iterable[int]) -> bool:

@@ -59,7 +59,7 @@ class Failure:
     Attributes:
         texts: the texts, one after another.
         expected: the words of the golden function, as in `given`.
-        given: the words of the core: code points or, of a transcoder, code units in hexadecimal, with ``!`` before them
+        given: the words of the core: code points in hexadecimal, with ``!`` before them
             if the core asserts `error` beside them; for a validator ``well-formed`` or ``ill-formed``.
         expected_marks: the number of ill-formed items; None for a validator.
         given_marks: the same of the core.

@@ -42,38 +42,13 @@ def test_correct_core() -> None:
     assert lines[-1].startswith("validator gave exactly the model's output in ")
 
 
-OWN = {
-    "tap": ('kind = "validator"', "validator --lanes 4"),
-    "transcoder": ('kind = "transcoder"\nform = "utf-16"', "transcoder --to utf-16-le --lanes 2"),
-}
-"""By kind of this project's cores a description without a name, and the words after `generate`."""
-
-
-@pytest.mark.parametrize(
-    ("description", "words"),
-    [pytest.param(*each, id=name, marks=[] if name == "tap" else pytest.mark.slow) for name, each in OWN.items()],
-)
-def test_description_with_the_kind_only_is_that_of_this_projects_cores(
-    description: str, words: str, tmp_path: Path
-) -> None:
+def test_description_with_the_kind_only_is_that_of_this_projects_validator(tmp_path: Path) -> None:
     core, ports = tmp_path / "core.v", tmp_path / "ports.toml"
-    ports.write_text(description)
-    assert utf8fpga("generate", *words.split(), "-o", core).returncode == 0
+    ports.write_text('kind = "validator"')
+    assert utf8fpga("generate", "validator", "--lanes", "4", "-o", core).returncode == 0
     done = utf8fpga("check", core, "--ports", ports)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"gave exactly the model's output in " in done.stdout
-
-
-def test_a_bench_is_written(tmp_path: Path) -> None:
-    bench = tmp_path / "bench.v"
-    done = utf8fpga("check", *arguments("leaky"), "--testbench", bench)
-    assert done.stdout.startswith(b"leaks state into the next text: C2 | 00 gives !FFFD !FFFD 0000, not !FFFD 0000\n\n")
-    assert "module leaky_bench;" in bench.read_text().splitlines()
-    done = utf8fpga("check", *arguments("validator"), "--testbench", tmp_path / "none.v")
-    assert (
-        done.stderr.decode() == f"utf8fpga: --testbench '{tmp_path}/none.v' is not written, since there is no defect\n"
-    )
-    assert not (tmp_path / "none.v").exists()
 
 
 def test_errors_of_the_verilog_have_the_names_of_its_files(tmp_path: Path) -> None:

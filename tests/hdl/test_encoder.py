@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.codecs_oracle import encoded_by_cpython, scalar_values, units_of_bytes
 from support.engines import ENGINE
+from support.strategies import stream_patterns
 from support.tiers import tiered
 
 from utf8fpga.hdl import EncoderParameters, build
@@ -18,7 +19,6 @@ from utf8fpga.hdl.cores import EncoderEntry
 from utf8fpga.model.encoder import GoldenEncoder
 from utf8fpga.model.encodings import ENCODINGS, encoding_named
 from utf8fpga.sim import Simulation, compare
-from utf8fpga.sim.strategies import stream_patterns
 
 CHOICES: dict[str, dict[str, Any]] = {
     "utf-8": {},

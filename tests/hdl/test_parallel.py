@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.engines import ENGINE
+from support.strategies import stream_patterns, texts
 from support.tiers import tiered
 from support.verilog_ports import declared_ports
 
@@ -32,7 +33,6 @@ from utf8fpga.model import decode
 from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.stimulus import boundary_units
-from utf8fpga.sim.strategies import stream_patterns, texts
 
 FULL: dict[str, Any] = {"kind": True}
 LANES = (*range(2, 18), 32, 64)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.engines import ENGINE
+from support.strategies import pauses
 from support.tiers import tiered
 from support.verilog_ports import declared_ports, header_of
 
@@ -20,7 +21,6 @@ from utf8fpga.hdl import RemoverParameters, axi_verilog, build
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.beats import PLAIN, Beat, StreamOptions
 from utf8fpga.sim.engine import Events
-from utf8fpga.sim.strategies import pauses
 
 CHOICES: dict[str, dict[str, Any]] = {
     "2-user": {"lanes": 2, "width": 20, "user": 3},

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.benches import run_benches
 from support.engines import ENGINE
+from support.strategies import any_text, stream_patterns
 from support.tiers import tiered
 from support.verilog_ports import header_of
 
@@ -24,7 +25,6 @@ from utf8fpga.hdl.payloads import OutputUnit
 from utf8fpga.model import RFC_2279, TABLE_3_7, UTF_16, InvalidArgumentError
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.beats import BeatEncoder, text_beats
-from utf8fpga.sim.strategies import any_text, stream_patterns
 
 CHOICES: dict[str, dict[str, Any]] = {f"{lanes}": {"lanes": lanes} for lanes in (1, 2, 3, 4, 8, 16)}
 CHOICES |= {"1-area": {"optimize": "area"}, "4-none": {"lanes": 4, "optimize": "area", "replace_with": "none"}}

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.codecs_oracle import encoded_by_cpython
+from support.strategies import any_text, stream_patterns
 from support.tiers import tiered
 from support.transcoders import check, simulation_of, symbols_of
 
 from utf8fpga.hdl import TranscoderParameters
 from utf8fpga.model.encodings import ENCODINGS
-from utf8fpga.sim.strategies import any_text, stream_patterns
 
 PAIRS = {
     "8-16": {"to": "utf-16-le"},

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.benches import run_benches
 from support.oracle import REPRESENTATIVES, drawn, report_of
+from support.strategies import any_text, stream_patterns
 from support.tiers import tiered
 
 from utf8fpga.hdl import ValidatorParameters, ValidatorTap, axi_verilog, build
@@ -24,7 +25,6 @@ from utf8fpga.hdl.validator.totals import PacketTotals
 from utf8fpga.model import GENERALISED_UTF_8, RFC_2279, TABLE_3_7, EncodingTable, validate, validator
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.beats import text_beats
-from utf8fpga.sim.strategies import any_text, stream_patterns
 
 LANES = {str(lanes): lanes for lanes in (*range(1, 9), 16, *range(9, 16), 17, 32, 64)}
 LANES_IN_EVERY_RUN = 9

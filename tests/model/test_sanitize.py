@@ -9,10 +9,10 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.strategies import any_text
 
 from utf8fpga.model import TABLE_3_7, UTF_16, UTF_32, EncodingTable, sanitize
 from utf8fpga.model.sanitizer import QUESTION_MARK, GoldenSanitizer
-from utf8fpga.sim.strategies import any_text
 
 
 def question_marks(error: UnicodeError) -> tuple[str, int]:

@@ -33,7 +33,6 @@ from support.engines import requires_graph
 from support.foreign_cores import FOLDER
 from support.processes import run
 
-from utf8fpga import pytest_plugin
 from utf8fpga.bench.design import Design, foreign_core
 from utf8fpga.cli.main import COMMANDS, cli
 from utf8fpga.hdl import CORES, axi_signature, axi_verilog, decoder_core
@@ -439,8 +438,8 @@ def options_of(command: str) -> set[str]:
 
 
 OF_EXAMPLES = {"--datagrams", "--policy", "--words"}
-OF_OTHER_PROGRAMS = {"--keep-going", "--nthreads", *pytest_plugin.OPTIONS}
-"""Options of pytest and of its plugin here, of sphinx-build and of Dask's workers."""
+OF_OTHER_PROGRAMS = {"--keep-going", "--nthreads"}
+"""Options of sphinx-build and of Dask's workers."""
 
 
 @pytest.mark.parametrize(("page", "span"), [pair for pair in SPANS if re.search(r"(^|\s)--[a-z]", pair[1])])

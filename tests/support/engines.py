@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from support.strategies import stream_patterns, texts
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.sim import HAS_GRAPH, ContractError, Run, Simulation
-from utf8fpga.sim.strategies import stream_patterns, texts
 
 ENGINE = "graph" if HAS_GRAPH else "python"
 """The faster one; both are compared with each other in `tests/sim/test_graph.py`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hypothesis strategies for the input of a decoder. Requires the extra ``test``."""
+"""Hypothesis strategies for the input of a decoder."""
 
 from __future__ import annotations
 
