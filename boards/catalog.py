@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import csv
 import importlib
+import shlex
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from utf8fpga.hdl.toolchain import ToolError
@@ -29,8 +31,8 @@ class Board:
             shows both.
         uart: the pins RX and TX for a platform without a resource ``uart`` 0, each as the name of a pin or, such as
             ``pmod_0:1``, as a pin of a connector; None: the resource.
-        divide: the number by which a build divides the clock first.
         obstacle: why no bitstream can be built, other than tools that are not installed; empty: none is known.
+        program: the command that loads ``{bitstream}``; ``{folder}`` is that of its logs; empty: none is known.
     """
 
     name: str
@@ -39,42 +41,40 @@ class Board:
     device: str
     leds: tuple[str, ...] = SIGNALS
     uart: tuple[str, str] | None = None
-    divide: int = 1
     obstacle: str = ""
+    program: str = ""
 
     def create_platform(self) -> Any:
         """An instance of the platform class.
 
         Raises:
-            InvalidArgumentError: there is no such class.
-            ToolError: amaranth-boards is not installed, or the platform cannot be created.
+            ToolError: amaranth-boards is not installed.
         """
         module, _, name = self.platform.partition(":")
         try:
             kind = getattr(importlib.import_module(module), name)
-        except ModuleNotFoundError as missing:
-            if module.startswith("amaranth_boards"):
-                raise ToolError("amaranth-boards is not installed: pip install 'utf8fpga[boards]'") from None
-            if missing.name != module:
+        except ModuleNotFoundError:
+            if not module.startswith("amaranth_boards"):
                 raise
-            raise InvalidArgumentError(f"platform {self.platform!r}: there is no module {module!r}") from None
-        except AttributeError:
-            raise InvalidArgumentError(f"platform {self.platform!r}: the module has no {name!r}") from None
-        try:
-            # MachXO2 platforms are for Lattice Diamond otherwise.
-            platform = kind(toolchain="Trellis") if self.family == "machxo2" else kind()
-        except (ValueError, TypeError) as error:
-            raise ToolError(f"{self.name}: {self.platform} cannot be used: {error}") from None
-        if options := _PASSED_TWICE.get(self.platform):
-            parent: Any = super(kind, platform)
-            platform.toolchain_prepare = partial(parent.toolchain_prepare, **options)
+            raise ToolError("amaranth-boards is not installed: pip install 'utf8fpga[boards]'") from None
+        # MachXO2 platforms are for Lattice Diamond otherwise.
+        platform = kind(toolchain="Trellis") if self.family == "machxo2" else kind()
+        if self.name == "supercon19badge":
+            # Its method passes this option and all others to its parent twice, which Python rejects.
+            options = {"ecppack_opts": "--compress --freq 38.8"}
+            platform.toolchain_prepare = partial(super(kind, platform).toolchain_prepare, **options)
         return platform
 
+    def programming(self, bitstream: Path) -> list[str]:
+        """The words of the command that loads a bitstream.
 
-_PASSED_TWICE = {
-    "amaranth_boards.supercon19badge:Supercon19BadgePlatform": {"ecppack_opts": "--compress --freq 38.8"},
-}
-"""The options of platforms whose method `toolchain_prepare` passes all others twice, which Python rejects."""
+        Raises:
+            InvalidArgumentError: none is known.
+        """
+        if not self.program:
+            raise InvalidArgumentError(f"no command is known that loads a bitstream into {self.name}: build without --program")
+        folder = bitstream.parent / self.name
+        return [word.format(bitstream=bitstream, folder=folder) for word in shlex.split(self.program)]
 
 
 def _catalogue() -> dict[str, Board]:
@@ -83,14 +83,13 @@ def _catalogue() -> dict[str, Board]:
     return {row["name"]: _board(**row) for row in rows}
 
 
-def _board(name: str, platform: str, leds: str, rx: str, tx: str, divide: str, **others: str) -> Board:
+def _board(name: str, platform: str, leds: str, rx: str, tx: str, **others: str) -> Board:
     """The board of a row; an empty field has the default."""
     return Board(
         name,
         platform if platform.startswith("utf8fpga.") else f"amaranth_boards.{platform}",
         leds=tuple(leds.split()) or SIGNALS,
         uart=(rx, tx) if rx else None,
-        divide=int(divide or 1),
         **others,
     )
 

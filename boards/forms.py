@@ -1,85 +1,165 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The forms in which a board sends what its core outputs: words of a decoder, or repaired UTF-8 of a transcoder."""
+"""What a board sends, in one of two forms: a word for each item of a decoder, or the text that a transcoder repairs.
+
+In both forms there are markers beside the items: the end of a text, that bytes were lost, and the answer to a request.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum, IntFlag
 from typing import Any, NamedTuple
 
-from utf8fpga.boards.events import Event, Parser, Text, Words
-from utf8fpga.boards.record import RecordForm, TextForm, WordForm
-from utf8fpga.hdl import CoreParameters, DecoderParameters, TranscoderParameters, entry_of
-from utf8fpga.model import InvalidArgumentError
+from amaranth.hdl import Cat, Const, Value
+
+from utf8fpga.hdl import CoreParameters, DecoderParameters, TranscoderParameters
+from utf8fpga.model import REPLACEMENT_CHARACTER, Decoder
 
 
-class Form(NamedTuple):
+class Mark(Enum):
+    """A marker; the value is how the host shows it."""
+
+    END = "end of text"
+    LOST = "bytes lost"
+    ANSWER = "answer"
+
+
+class Received(NamedTuple):
+    """An item.
+
+    Attributes:
+        code_point: its code point, U+FFFD if it is ill-formed.
+        error: whether it is ill-formed. Repaired text does not tell it from U+FFFD in the input, so both count.
+    """
+
+    code_point: int
+    error: bool
+
+    def __str__(self) -> str:
+        return f"U+{self.code_point:04X}{' ill-formed' if self.error else ''}"
+
+
+Event = Received | Mark
+"""What a board sends."""
+
+
+class GarbledError(Exception):
+    """What was received is not in the form; the argument says what it is."""
+
+
+class WordFlag(IntFlag):
+    """The flags of a word of 32 bits; one without a flag is the code point of a well-formed item."""
+
+    ANSWER = 1 << 28
+    END = 1 << 29
+    LOST = 1 << 30
+    ERROR = 1 << 31
+    """The item is ill-formed; its code point is U+FFFD. With one of the other flags the word is a marker."""
+
+
+_WORD = struct.Struct("<I")
+_WORD_MARKS = {mark: _WORD.pack(WordFlag[mark.name]) for mark in Mark}
+_TEXT_MARKS = {Mark.ANSWER: b"\xff", Mark.END: b"\xfe", Mark.LOST: b"\xfd"}
+"""The markers in repaired text: bytes that are in no sequence of UTF-8."""
+
+
+class WordParser:
+    """The parser of words, the least significant byte first."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that the next bytes complete.
+
+        Raises:
+            GarbledError: they are not in the form.
+        """
+        self._rest += data
+        end = len(self._rest) - len(self._rest) % _WORD.size
+        whole, self._rest = self._rest[:end], self._rest[end:]
+        return [self._event(word) for (word,) in _WORD.iter_unpack(whole)]
+
+    def _event(self, word: int) -> Event:
+        for mark in Mark:
+            if word == WordFlag[mark.name]:
+                return mark
+        code_point = word & ~int(WordFlag.ERROR)
+        if code_point > 0x10FFFF:
+            raise GarbledError(f"the word {word:08X}")
+        return Received(code_point, bool(word & WordFlag.ERROR))
+
+
+class TextParser:
+    """The parser of repaired text."""
+
+    def __init__(self) -> None:
+        self._decoder = Decoder()
+
+    def feed(self, data: bytes) -> list[Event]:
+        """See `WordParser.feed`."""
+        marks = {byte: mark for mark, byte in _TEXT_MARKS.items()}
+        events: list[Event] = []
+        for part in re.split(b"([\xfd-\xff])", data):
+            items = self._decoder.decode(b"" if part in marks else part, final=part in marks)
+            if any(item.error is not None for item in items):
+                raise GarbledError("ill-formed UTF-8")
+            events += [Received(item.code_point, item.code_point == REPLACEMENT_CHARACTER) for item in items]
+            if part in marks:
+                events.append(marks[part])
+        return events
+
+
+@dataclass(frozen=True)
+class Form:
     """A form of the output.
 
     Attributes:
         name: its name on the command line.
-        core: the parameters of a core that has it.
-        circuit: makes the circuit for the shape of the core's output symbols.
+        core: the core of the board, with the smallest pipeline, which suits the clocks of boards.
+        marks: the bytes of each marker.
+        symbol_bytes: the bytes of an output symbol of the core, as a value of Amaranth; the first in the low bits.
         parser: makes the parser of the host.
     """
 
     name: str
     core: CoreParameters
-    circuit: Callable[[Any], RecordForm]
-    parser: Callable[[], Parser]
+    marks: Mapping[Mark, bytes]
+    symbol_bytes: Callable[[Any], Value]
+    parser: Callable[[], WordParser | TextParser]
 
 
-FORMS: dict[str, Form] = {
+def _word(item: Any) -> Value:
+    return Cat(item.code_point, Const(0, 31 - len(item.code_point)), item.error)
+
+
+def _unit(symbol: Any) -> Value:
+    unit: Value = symbol.unit
+    return unit
+
+
+FORMS = {
     form.name: form
     for form in (
-        Form("utf-8", TranscoderParameters(from_="utf-8", to="utf-8", optimize="area"), TextForm, Text),
-        Form("words", DecoderParameters(optimize="area"), WordForm, Words),
+        Form("words", DecoderParameters(optimize="area"), _WORD_MARKS, _word, WordParser),
+        Form("utf-8", TranscoderParameters(optimize="area"), _TEXT_MARKS, _unit, TextParser),
     )
 }
-"""The forms, by name, with the smallest pipeline, which suits the clocks of boards.
-
-An answer in the first form also ends like one in the second.
-"""
-
-
-def form_of(core: CoreParameters) -> Form:
-    """The form of a board's output.
-
-    Raises:
-        InvalidArgumentError: the core is neither a decoder nor a transcoder to UTF-8, or a UART cannot connect it.
-    """
-    if isinstance(core, TranscoderParameters) and core.to == "utf-8":
-        form = FORMS["utf-8"]
-    elif isinstance(core, DecoderParameters):
-        form = FORMS["words"]
-    else:
-        raise InvalidArgumentError(f"the board's core must be a decoder or a transcoder to UTF-8, not {core.name}")
-    table = entry_of(core).input_table
-    if table is not None and table.unit_width != 8:
-        raise InvalidArgumentError(f"{table.name} has code units of {table.unit_width} bits: a UART transfers 8")
-    if core.lanes != 1:
-        raise InvalidArgumentError(f"lanes is {core.lanes}, but a UART transfers one byte at a time: use 1")
-    if table is not None and table.last_code_point >= 1 << 21:
-        raise InvalidArgumentError(
-            f"{table.name} has code points up to {table.last_code_point:X}: a word has code points up to 1FFFFF"
-        )
-    return form
-
-
-def answer_in(data: bytes) -> str | None:
-    """The form of an answer at the end of what was received; None if there is none."""
-    return next((name for name, form in FORMS.items() if form.parser().ends_with_answer(data)), None)
+"""The forms, by name."""
 
 
 class Expected:
-    """The events of a text according to the model, as a board sends them, without markers.
+    """The items of a text according to the model, as a board sends them in a form."""
 
-    Args:
-        core: the parameters of the board's core.
-    """
-
-    def __init__(self, core: CoreParameters) -> None:
-        self._golden, self._parser = entry_of(core).golden(), form_of(core).parser()
+    def __init__(self, form: Form) -> None:
+        self._form, self._decoder = form, Decoder()
 
     def feed(self, part: bytes, *, final: bool = False) -> list[Event]:
-        """The events that the next part of the text determines; `final` at the end of the text."""
-        return self._parser.expected(self._golden.process(part, final))
+        """The items that the next part of the text determines; `final` at the end of the text."""
+        items = self._decoder.decode(part, final)
+        if self._form.name == "words":
+            return [Received(item.code_point, item.error is not None) for item in items]
+        return [Received(item.code_point, item.code_point == REPLACEMENT_CHARACTER) for item in items]

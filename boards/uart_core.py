@@ -1,52 +1,102 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A core connected to a UART: bytes in, and what the core outputs, out."""
+"""A core connected to a UART: bytes in, and what the core outputs, out.
+
+The host sends the bytes of a text. Three of the transmission control characters of ASCII (ISO 646) are commands:
+
+- EOT, which a terminal sends for Ctrl-D, ends the text, as a break condition does.
+- ENQ, Ctrl-E, requests an answer.
+- DLE, Ctrl-P, before one of the three makes it a byte of the text; before any other byte it has no effect.
+
+Flow control is by ENQ: the answer is sent when everything received before has been decoded and sent, so a host that
+has `WINDOW` bytes or fewer in front of an answer that it waits for never overruns the board. This needs neither other
+wires than RX and TX, nor a reaction within a time limit; RTS and CTS are not connected on most boards, and XON and XOFF
+arrive too late behind a USB adapter, whose buffer holds more than the board's.
+"""
 
 from __future__ import annotations
 
-from enum import IntEnum
+import re
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.boards.forms import FORMS, form_of
-from utf8fpga.boards.protocol import DLE, ENQ, EOT, WINDOW
-from utf8fpga.boards.record import Record, RecordForm
-from utf8fpga.hdl import CoreParameters, build
+from utf8fpga.boards.forms import FORMS, Form
+from utf8fpga.hdl import build
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.uart import UartReceiver, UartTransmitter, uart_divisor
-from utf8fpga.model.exceptions import InvalidArgumentError
 
-_LED_SECONDS = 0.05
-"""Upper bound on the time in seconds for which an event is shown."""
+EOT, ENQ, DLE = 0x04, 0x05, 0x10
 
-_LED_TICKS = 8
-"""Ticks of the LEDs' common timer in that time, including the one during which the event occurs."""
-
-_MINIMUM_DEPTH = 4
+WINDOW = 1024
+"""Upper bound on the bytes, without each DLE that precedes a byte, and commands that a host sends without an answer."""
 
 
-class _Mark(IntEnum):
-    """The markers in the buffer, which take the place of a byte."""
+def escaped(text: bytes) -> bytes:
+    """A text with a DLE before each byte that is a command.
 
-    END = 0
-    LOST = 1
-    REQUEST = 2
-    """An answer was requested."""
+    >>> escaped(b"A\\x04\\x10").hex(" ")
+    '41 10 04 10 10'
+    """
+    return re.sub(b"[\x04\x05\x10]", b"\x10\\g<0>", text)
+
+
+class Record(enum.Enum, shape=2):  # type: ignore[call-arg]  # amaranth's metaclass takes the shape
+    """What passes from the buffer to the transmitter: a byte or what the core makes of it, or a marker."""
+
+    SYMBOL = 0
+    END = 1
+    LOST = 2
+    ANSWER = 3
 
 
 _ENTRY_LAYOUT = data.StructLayout({"data": 8, "is_mark": 1})
-"""An entry of the buffer: nine bits, which is the width of the block RAMs of many devices."""
+"""An entry of the buffer, a byte or a `Record`: nine bits, which is the width of the block RAMs of many devices."""
+
+
+class Sender(wiring.Component):
+    """Turns records into bytes, in a form.
+
+    Latency: `data.valid` is asserted in the cycle after the transfer of a record.
+
+    Args:
+        symbol: the shape of the core's output symbols.
+
+    Ports:
+        records: stream of a `Record` and, if it is no marker, a symbol.
+        data: stream of bytes to send.
+    """
+
+    def __init__(self, form: Form, symbol: Any) -> None:
+        self._form = form
+        record = data.StructLayout({"record": Record, "symbol": symbol})
+        super().__init__({"records": In(stream.Signature(record)), "data": Out(stream.Signature(8))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        symbol = self._form.symbol_bytes(self.records.payload.symbol)
+        marks = {Record[mark.name]: text for mark, text in self._form.marks.items()}
+        sizes = [len(symbol) // 8, *map(len, marks.values())]
+        word, bytes_left = Signal(8 * max(sizes)), Signal(range(max(sizes) + 1))
+        idle = bytes_left == 0
+        m.d.comb += [self.records.ready.eq(idle), self.data.valid.eq(~idle), self.data.payload.eq(word[:8])]
+        with m.If(self.records.valid & idle), m.Switch(self.records.payload.record):
+            with m.Case(Record.SYMBOL):
+                m.d.sync += [word.eq(symbol), bytes_left.eq(len(symbol) // 8)]
+            for record, text in marks.items():
+                with m.Case(record):
+                    m.d.sync += [word.eq(int.from_bytes(text, "little")), bytes_left.eq(len(text))]
+        with m.Elif(~idle & self.data.ready):
+            m.d.sync += [word.eq(word >> 8), bytes_left.eq(bytes_left - 1)]
+        return m
 
 
 class UartCore(wiring.Component):
-    """A core with UART input and output: UTF-8 in, 8N1; what the core outputs, out, in its form, see `FORMS`.
+    """A core with UART input and output: UTF-8 in, 8N1; what the core outputs, out, in a form.
 
-    `utf8fpga.boards.protocol` describes the commands in the input: EOT or a break condition ends the text, ENQ requests
-    an answer, and DLE makes a byte of them. Answers, ends of texts and lost bytes are sent in order with what the
-    core outputs:
+    Answers, ends of texts and lost bytes are sent in order with what the core outputs:
 
     - The end of a text: an open sequence gives an ill-formed item, then END is sent.
     - A damaged frame, and a byte that is received while the buffer is full, are lost: the text ends
@@ -54,42 +104,30 @@ class UartCore(wiring.Component):
     - A request is answered when everything that the bytes before it determine has been sent.
 
     Throughput: the output may be longer than the input. Input without pauses then fills the buffer, unless the host
-    waits for answers as the protocol says. Bytes are then lost until the buffer is half empty, which gives one LOST. An
-    end of the text that is received during a full buffer is stored and ends the text as soon as an entry is free; if a
-    further frame is received before that, the end is part of the gap.
+    waits for answers. Bytes are then lost until the buffer is half empty, which gives one LOST.
 
     Latency: in the form words, the start bit of a word begins at most 7 cycles plus the core's latency after the
     middle of the stop bit of the byte that determines the item, if the transmitter is idle.
 
     Args:
         baud: bits per second of both lines; see `uart_divisor` for the limits.
-        core: the parameters of a decoder, or a transcoder to UTF-8: one lane and code units of 8 bits; default: the
-            smallest decoder of UTF-8.
-        depth: the number of entries in the buffer, at least 4; each byte or marker needs one. The protocol needs 1024.
+        form: the form of the output, which determines the core.
+        depth: the number of entries in the buffer, at least 4; each byte or marker needs one. The host expects 1024.
 
     Ports:
         rx: the input line; high while idle.
         tx: the output line; high while idle.
-        activity: high for 44 to 50 ms after a frame was received.
-        error: high for 44 to 50 ms after an ill-formed symbol left the core or a damaged frame was received.
+        activity: changes with each frame that is received.
+        error: high from an ill-formed symbol, or a damaged frame, until the first byte of the next text.
         overflow: high from the first loss due to a full buffer until reset.
 
     Raises:
-        InvalidArgumentError: the baud rate is not possible with the clock, `depth` is less than 4, or see `form_of`.
-        TableError: the core's architecture does not support the table.
+        InvalidArgumentError: the baud rate is not possible with the clock.
     """
 
-    def __init__(
-        self, clock_hz: float, baud: float, core: CoreParameters | None = None, *, depth: int = 2 * WINDOW
-    ) -> None:
-        self.divisor = uart_divisor(clock_hz, baud)
-        if depth < _MINIMUM_DEPTH:
-            raise InvalidArgumentError(f"buffer depth {depth} is less than {_MINIMUM_DEPTH} entries")
-        self.core = core or FORMS["words"].core
-        self.form = form_of(self.core)
-        self.depth = depth
-        self._tick_clocks = max(1, round(clock_hz * _LED_SECONDS / _LED_TICKS))
-        self._circuit: Any = build(self.core)
+    def __init__(self, clock_hz: float, baud: float, form: Form = FORMS["words"], *, depth: int = 2 * WINDOW) -> None:
+        self.divisor, self.form, self.depth = uart_divisor(clock_hz, baud), form, depth
+        self._circuit: Any = build(form.core)
         super().__init__({"rx": In(1), "tx": Out(1, init=1), "activity": Out(1), "error": Out(1), "overflow": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
@@ -97,30 +135,16 @@ class UartCore(wiring.Component):
         m.submodules.receiver = receiver = UartReceiver(self.divisor)
         m.submodules.buffer = buffer = SyncFIFOBuffered(width=_ENTRY_LAYOUT.size, depth=self.depth)
         m.submodules.core = core = self._circuit
-        m.submodules.form = form = self.form.circuit(symbol_shape(core.output))
+        m.submodules.sender = sender = Sender(self.form, symbol_shape(core.output))
         m.submodules.transmitter = transmitter = UartTransmitter(self.divisor)
         m.d.comb += [receiver.rx.eq(self.rx), self.tx.eq(transmitter.tx)]
-        wiring.connect(m, form.data, transmitter.data)
+        wiring.connect(m, sender.data, transmitter.data)
 
         self._fill(m, receiver, buffer)
-        self._process(m, buffer, core, form)
+        self._process(m, buffer, core, sender.records)
 
-        frame = receiver.frames
-        output = core.output
-        ill_formed = output.valid & output.ready & output.payload.keep & output.payload.symbols[0].error
-        timer = Signal(range(self._tick_clocks))
-        tick = timer == 0
-        m.d.sync += timer.eq(Mux(tick, self._tick_clocks - 1, timer - 1))
-        for led, event in (
-            (self.activity, frame.valid),
-            (self.error, ill_formed | (frame.valid & frame.payload.damaged)),
-        ):
-            ticks_left = Signal(range(_LED_TICKS + 1))
-            m.d.comb += led.eq(ticks_left != 0)
-            with m.If(event):
-                m.d.sync += ticks_left.eq(_LED_TICKS)
-            with m.Elif(tick & led):
-                m.d.sync += ticks_left.eq(ticks_left - 1)
+        with m.If(receiver.frames.valid):
+            m.d.sync += self.activity.eq(~self.activity)
         return m
 
     def _fill(self, m: Module, receiver: UartReceiver, buffer: SyncFIFOBuffered) -> None:
@@ -138,44 +162,28 @@ class UartCore(wiring.Component):
         with m.If(receiver.frames.valid):
             m.d.sync += escaped.eq(prefix)
         arrived = receiver.frames.valid & ~prefix
-        # Named, since the name that Amaranth finds in such an assignment depends on the version of Python.
-        lost, ended = Signal(), Signal(name="ended")
-        """The pending markers LOST and END, written in this order."""
-        entry = data.View(_ENTRY_LAYOUT, buffer.w_data)
-        with m.If(lost):
-            # Wait until the buffer is half empty; otherwise every other entry would be a marker.
-            m.d.comb += [
-                entry.is_mark.eq(1),
-                entry.data.eq(_Mark.LOST),
-                buffer.w_en.eq(buffer.w_level <= self.depth // 2),
-            ]
-            m.d.sync += lost.eq(~buffer.w_en)
-        with m.Elif(ended):
-            m.d.comb += [entry.is_mark.eq(1), entry.data.eq(_Mark.END), buffer.w_en.eq(1)]
-            m.d.sync += ended.eq(~buffer.w_rdy)
-        with m.Else():
-            mark = Mux(frame.damaged, _Mark.LOST, Mux(is_end, _Mark.END, _Mark.REQUEST))
-            m.d.comb += [
-                entry.is_mark.eq(frame.damaged | is_end | is_request),
-                entry.data.eq(Mux(entry.is_mark, mark, frame.data)),
-                buffer.w_en.eq(arrived),
-            ]
-        with m.If(arrived & (lost | ended | ~buffer.w_rdy)):
-            with m.If(is_end & ~ended):
-                m.d.sync += ended.eq(1)
-            with m.Else():
-                # LOST also ends the text, so it replaces a pending END.
-                m.d.sync += [lost.eq(1), ended.eq(0), self.overflow.eq(1)]
-
-    def _process(self, m: Module, buffer: SyncFIFOBuffered, core: Any, form: RecordForm) -> None:
-        """Send the entries of the buffer to the core, and its symbols, the markers and the answers to the form."""
-        source, output, records = core.input, core.output, form.records
-        entry = data.View(_ENTRY_LAYOUT, buffer.r_data)
-        ending = Signal()
-        """A marker is in the core as the end of a text; no further unit is transferred until it leaves."""
         lost = Signal()
-        """Whether that marker is LOST, else END."""
-        is_request = entry.is_mark & (entry.data == _Mark.REQUEST)
+        """LOST is pending."""
+        mark = Mux(frame.damaged, Record.LOST, Mux(is_end, Record.END, Record.ANSWER))
+        entry = data.View(_ENTRY_LAYOUT, buffer.w_data)
+        m.d.comb += [
+            entry.is_mark.eq(lost | frame.damaged | is_end | is_request),
+            entry.data.eq(Mux(lost, Record.LOST, Mux(entry.is_mark, mark, frame.data))),
+            # A pending LOST waits until the buffer is half empty; otherwise every other entry would be one.
+            buffer.w_en.eq(Mux(lost, buffer.w_level <= self.depth // 2, arrived)),
+        ]
+        with m.If(arrived & (lost | ~buffer.w_rdy)):
+            m.d.sync += [lost.eq(1), self.overflow.eq(1)]
+        with m.Elif(buffer.w_en):
+            m.d.sync += lost.eq(0)
+
+    def _process(self, m: Module, buffer: SyncFIFOBuffered, core: Any, records: Any) -> None:
+        """Send the entries of the buffer to the core, and its symbols, the markers and the answers to the sender."""
+        source, output = core.input, core.output
+        entry = data.View(_ENTRY_LAYOUT, buffer.r_data)
+        ending, marker = Signal(), Signal(Record)
+        """Whether a marker is in the core as the end of a text, and which; no unit is transferred until it leaves."""
+        is_request = entry.is_mark & (entry.data == Record.ANSWER)
         go = ~ending & ~is_request
         m.d.comb += [
             source.payload.symbols[0].eq(entry.data),
@@ -183,9 +191,20 @@ class UartCore(wiring.Component):
             source.payload.last.eq(entry.is_mark),
             source.valid.eq(buffer.r_rdy & go),
         ]
-        transferred = source.valid & source.ready
-        with m.If(transferred & entry.is_mark):
-            m.d.sync += [ending.eq(1), lost.eq(entry.data == _Mark.LOST)]
+        begins = Signal(init=1)
+        """The next byte is the first one of a text."""
+        with m.If(source.valid & source.ready):
+            m.d.sync += begins.eq(entry.is_mark)
+            with m.If(entry.is_mark):
+                m.d.sync += [
+                    ending.eq(1),
+                    marker.eq(entry.data),
+                    self.error.eq(self.error | (entry.data == Record.LOST)),
+                ]
+            with m.Elif(begins):
+                m.d.sync += self.error.eq(0)
+        with m.If(output.valid & output.payload.keep & output.payload.symbols[0].error):
+            m.d.sync += self.error.eq(1)
 
         patience = core.latency + core.drain_cycles + 1
         quiet = Signal(range(patience + 1))
@@ -210,7 +229,7 @@ class UartCore(wiring.Component):
         with m.If(answers):
             m.d.comb += records.payload.record.eq(Record.ANSWER)
         with m.Elif(~sends_symbol):
-            m.d.comb += records.payload.record.eq(Mux(lost, Record.LOST, Record.END))
+            m.d.comb += records.payload.record.eq(marker)
         with m.If(output.valid & records.ready):
             m.d.sync += symbol_sent.eq(sends_symbol & last)
             with m.If(last & ~sends_symbol):

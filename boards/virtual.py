@@ -7,13 +7,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, Fragment, Module, Signal
+from amaranth.hdl import ClockDomain, Fragment, Module
 from amaranth.lib import io
 
-from utf8fpga.boards.catalog import Board, find_board
+from utf8fpga.boards.catalog import find_board
+from utf8fpga.boards.forms import FORMS, Form
 from utf8fpga.boards.top import BoardTop
 from utf8fpga.boards.uart_core import UartCore
-from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.sim import HAS_GRAPH
 
@@ -23,24 +23,17 @@ if HAS_GRAPH:
     from utf8fpga.sim.graph import Graph
 
 _FRAME_BITS = 10
-_BREAK_BITS = 12
 
 
-class SimulatedPlatform:
-    """The part of a platform that the top module uses, with ports of a simulation.
+class _Platform:
+    """The part of a platform that the top module uses, with ports of a simulation and without LEDs."""
 
-    Attributes:
-        resources: the names and numbers of the LEDs.
-    """
-
-    def __init__(self, leds: int) -> None:
-        self.leds = [io.SimulationPort("o", 1) for _ in range(leds)]
+    def __init__(self) -> None:
         self.uart = SimpleNamespace(rx=io.SimulationPort("i", 1), tx=io.SimulationPort("o", 1))
-        self.resources = {("led", number) for number in range(leds)}
+        self.resources: set[tuple[str, int]] = set()
 
-    def request(self, name: str, number: int, *, dir: str) -> Any:  # noqa: A002  (the name that Amaranth calls it by)
-        assert dir == "-"
-        return self.uart if name == "uart" else self.leds[number]
+    def request(self, _name: str, _number: int, **_options: str) -> Any:
+        return self.uart
 
 
 class VirtualBoard:
@@ -49,30 +42,23 @@ class VirtualBoard:
     It requires the extra ``fast``.
 
     Args:
-        board: a name in the catalogue, or a board that is not in it.
+        board: a name in the catalogue.
         baud: bits per second of the board's UART.
 
     Attributes:
         cycles: the cycles simulated so far.
-        leds: for each LED its signal, and whether it was on in the last call.
 
     Raises:
-        InvalidArgumentError: `UartCore` rejects the arguments.
+        InvalidArgumentError: the speed is not possible with the clock of the board, or there is no such board.
         ToolError: the extra ``fast`` is not installed.
     """
 
-    def __init__(
-        self, board: str | Board = "icebreaker", *, baud: float = 1_000_000, core: CoreParameters | None = None
-    ) -> None:
+    def __init__(self, board: str = "icebreaker", form: Form = FORMS["words"], *, baud: float = 1_000_000) -> None:
         if not HAS_GRAPH:
             raise ToolError("a virtual board requires Numba: pip install 'utf8fpga[fast]'")
-        self.board = find_board(board) if isinstance(board, str) else board
-        self.name, self.baud = f"virtual:{self.board.name}", baud
-        platform = self.board.create_platform()
-        self.clock_hz = float(platform.default_clk_frequency)
-        names = [name for number, name in enumerate(self.board.leds) if ("led", number) in platform.resources]
-        self.leds = dict.fromkeys(names, False)
-        self._graph = Graph.from_rtlil(_rtlil(UartCore(self.clock_hz, baud, core), self.board, len(names)))
+        self.name, self.baud = f"virtual:{board}", baud
+        self.clock_hz = float(find_board(board).create_platform().default_clk_frequency)
+        self._graph = Graph.from_rtlil(_rtlil(UartCore(self.clock_hz, baud, form)))
         self._settle = round(4 * _FRAME_BITS * self.clock_hz / baud) + 256
         """Cycles in which TX is high, after which the board has nothing more to send."""
         self.cycles = 0
@@ -84,12 +70,7 @@ class VirtualBoard:
         self._levels = self._received = b""
         """The levels of the TX pin that are not decoded yet; the bytes that were not read yet."""
         self._quiet = 0
-        self._run(b"\1" * self._settle, self.baud)
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether the board has nothing more to send."""
-        return self._quiet >= self._settle
+        self.run(b"\1" * self._settle, self.baud)
 
     def exchange(self, data: bytes, *, baud: float | None = None) -> bytes:
         """Send bytes without pauses, and return what the board sends meanwhile.
@@ -100,23 +81,18 @@ class VirtualBoard:
         """
         baud = baud or self.baud
         bit = self.clock_hz / baud
-        return self._run(_levels(data, bit) if data else b"\1" * round(4 * _FRAME_BITS * bit), baud)
-
-    def send_break(self) -> bytes:
-        """Send a break condition, and return what the board sends meanwhile; see `exchange`."""
-        bit = round(self.clock_hz / self.baud)
-        return self._run(bytes(_BREAK_BITS * bit) + b"\1" * (2 * bit), self.baud)
+        return self.run(_levels(data, bit) if data else b"\1" * round(4 * _FRAME_BITS * bit), baud)
 
     def drain(self, *, baud: float | None = None) -> bytes:
         """What the board sends until it has nothing more to send."""
         found = bytearray(self.exchange(b"", baud=baud))
-        while not self.is_idle:
+        while self._quiet < self._settle:
             found += self.exchange(b"", baud=baud)
         return bytes(found)
 
     def read(self, seconds: float) -> bytes:
         """See `Port`; the time is that of the board, which is simulated until it sends something."""
-        while not self._received and not self.is_idle:
+        while not self._received and self._quiet < self._settle:
             self._received = self.exchange(b"")
         found, self._received = self._received, b""
         return found
@@ -125,15 +101,10 @@ class VirtualBoard:
         """See `Port`."""
         self._received += self.exchange(data)
 
-    def _run(self, levels: bytes, baud: float) -> bytes:
+    def run(self, levels: bytes, baud: float) -> bytes:
         """Simulate a cycle for each level of the RX pin; returns what a UART receives from the TX pin."""
         given = np.frombuffer(levels, np.uint8).astype(np.uint64).reshape(-1, 1)
-        outputs = [name for name in ("tx", "leds") if name in self._graph.outputs]
-        found = self._graph.step(self._state, {"rx": given}, outputs)
-        if "leds" in found:
-            lit = [bool(column.any()) for column in found["leds"].T]
-            self.leds = dict(zip(self.leds, lit, strict=True))
-        sent = found["tx"].astype(np.uint8).tobytes()
+        sent = self._graph.step(self._state, {"rx": given}, ["tx"])["tx"].astype(np.uint8).tobytes()
         self.cycles += len(levels)
         # What the board sends for these bytes may start later.
         last = max(sent.rfind(0), levels.rfind(0))
@@ -167,14 +138,12 @@ def _levels(data: bytes, bit: float) -> bytes:
     return bytes(levels)
 
 
-def _rtlil(core: UartCore, board: Board, leds: int) -> str:
-    """The top module of a board as RTLIL with the ports ``rx``, ``tx`` and, if there are any, ``leds``."""
-    pins = SimulatedPlatform(leds)
+def _rtlil(core: UartCore) -> str:
+    """The top module of a board as RTLIL with the ports ``rx`` and ``tx``."""
+    platform = _Platform()
     m = Module()
     m.domains += (domain := ClockDomain("sync"))  # Some cores use its reset, which is not asserted here.
-    m.submodules.top = Fragment.get(BoardTop(core, board), pins)
-    shown = Signal(leds)
-    m.d.comb += shown.eq(Cat(led.o for led in pins.leds))
-    signals = {"clk": domain.clk, "rx": pins.uart.rx.i, "tx": pins.uart.tx.o, "leds": shown}
-    ports = {name: (signal, None) for name, signal in signals.items() if len(signal)}
+    m.submodules.top = Fragment.get(BoardTop(core, ()), platform)
+    signals = {"clk": domain.clk, "rx": platform.uart.rx.i, "tx": platform.uart.tx.o}
+    ports: Any = {name: (signal, None) for name, signal in signals.items()}
     return str(rtlil.convert(m, name="top", ports=ports, emit_src=False))

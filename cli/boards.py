@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from utf8fpga.boards.build import facts_of, obstacle
+from utf8fpga.boards.build import obstacle
 from utf8fpga.boards.catalog import BOARDS
 from utf8fpga.cli.command import command
 from utf8fpga.cli.options import json_option
@@ -21,17 +21,14 @@ def boards(every: bool, as_json: bool) -> None:
 
     A name of the list is the argument of build, and virtual:NAME that of talk for the board in simulation.
     """
-    known = [
-        {name: getattr(board, name) for name in ("name", "family", "device")}
-        | {**facts_of(board), "obstacle": obstacle(board)}
-        for board in BOARDS.values()
-    ]
+    known = []
+    for board in BOARDS.values():
+        uart = ",".join(board.uart) if board.uart else "the board's"
+        row = {"name": board.name, "family": board.family, "device": board.device, "uart": uart}
+        known.append({**row, "obstacle": obstacle(board)})
     listed = [each for each in known if every or not each["obstacle"]]
-    shown = ["name", "family", "device", "toolchain", "clock_mhz", "uart", *(["obstacle"] if every else [])]
-    rows = [[str(each[key] or "none") for key in shown] for each in listed]
-    lines = columns(
-        rows, ["board", "family", "device", "toolchain", "clock in MHz", "UART", *(["obstacle"] if every else [])]
-    )
+    heading = ["name", "family", "device", "uart", *(["obstacle"] if every else [])]
+    lines = columns([[each[key] for key in heading] for each in listed], heading)
     if len(listed) < len(known):
         lines.append(f"{len(known) - len(listed)} more cannot be built here: --all lists them, and why")
     echo("\n".join(lines), listed, as_json=as_json)

@@ -4,17 +4,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from utf8fpga.boards.build import build_board, build_self_test
+from utf8fpga.boards.build import build_board, build_self_test, program_board, require_programmer
 from utf8fpga.boards.catalog import find_board
-from utf8fpga.boards.forms import FORMS
-from utf8fpga.boards.programming import program_board, require_programmer
 from utf8fpga.cli.command import command
-from utf8fpga.cli.options import SEED, baud_option, directory_option, form_option, json_option
-from utf8fpga.cli.output import CommandError, echo, say
+from utf8fpga.cli.options import SEED, baud_option, directory_option, form_option, json_option, reject_others
+from utf8fpga.cli.output import echo, progress, say
 
 
 @command("build icebreaker --program", "build ulx3s-85f --self-test")
@@ -22,7 +19,6 @@ from utf8fpga.cli.output import CommandError, echo, say
 @directory_option
 @form_option
 @baud_option
-@click.option("--uart", metavar="RX,TX", help="Pins of the UART; default: the board's.")
 @click.option("--self-test", is_flag=True, help="A test of the decoder at the clock of a PLL instead.")
 @click.option("--program", is_flag=True, help="Load the bitstream into the board.")
 @click.option("--seed", type=SEED, default=1, help="Seed of place and route; default: 1.")
@@ -32,7 +28,6 @@ def build(
     directory: str,
     form: str,
     baud: int | None,
-    uart: str | None,
     self_test: bool,
     program: bool,
     seed: int,
@@ -43,22 +38,16 @@ def build(
     With --self-test it needs no host: a decoder at the highest clock that the tools report as met is fed and judged in
     the fabric. The LED for activity, or the UART, says that it passed, and the LED for errors that it failed.
     """
+    if self_test:
+        reject_others("--self-test", "board", "directory", "baud", "self_test", "program", "seed", "as_json")
     chosen = find_board(board)
     if program:
         require_programmer(chosen)
-    options: dict[str, Any] = {"baud": baud, "uart": None if uart is None else _pins(uart), "seed": seed, "say": say}
-    if self_test:
-        report = build_self_test(chosen, Path(directory), **options)
-    else:
-        report = build_board(chosen, Path(directory), core=FORMS[form].core, **options)
+    with progress(f"building for {board},"):
+        if self_test:
+            report = build_self_test(chosen, Path(directory), baud=baud, seed=seed, say=say)
+        else:
+            report = build_board(chosen, Path(directory), form, baud=baud, seed=seed, say=say)
     echo(str(report), report.as_dict(), as_json=as_json)
     if program:
-        program_board(chosen.create_platform(), report.bitstream)
-
-
-def _pins(text: str) -> tuple[str, str]:
-    """The pins that ``RX,TX`` names."""
-    rx, comma, tx = (part.strip() for part in text.partition(","))
-    if not (rx and comma and tx) or "," in tx or rx == tx:
-        raise CommandError(f"--uart {text!r} is not RX,TX: name two pins, such as pmod_0:1,pmod_0:2")
-    return rx, tx
+        program_board(chosen, report.bitstream)

@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from utf8fpga.boards.build import build_board, require_tools
-from utf8fpga.boards.events import Received
-from utf8fpga.boards.forms import FORMS, Expected
+from utf8fpga.boards.catalog import BOARDS
+from utf8fpga.boards.forms import FORMS, Expected, Received
 from utf8fpga.boards.host import Conversation
 from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.cli.command import command
@@ -38,7 +38,7 @@ def demo(directory: str) -> None:
 def run_demo(directory: Path) -> None:
     """Print the result of each step: table, DFA, golden model, simulated hardware, bitstream, virtual board."""
     began = time.monotonic()
-    require_tools(BOARD)
+    require_tools(BOARDS[BOARD])
 
     _title("1. Table 3-7, nine rows of byte ranges")
     print("\n".join(table_text(TABLE_3_7)))
@@ -80,15 +80,15 @@ def show_virtual_board(text: bytes) -> None:
     if not HAS_GRAPH:
         print(pip_install("Skipped, since Numba is not installed: pip install 'utf8fpga[fast]'"))
         return
-    core = FORMS["words"].core
+    form = FORMS["words"]
     with progress("sending", len(text)) as done:
-        port = VirtualBoard(BOARD, core=core)
+        port = VirtualBoard(BOARD, form)
         parts = (text[at : at + _PART] for at in range(0, len(text), _PART))
         found = []
-        for events in Conversation(port).exchange(parts):
+        for events in Conversation(port, form).exchange(parts):
             found += [event for event in events if isinstance(event, Received)]
             done(min(len(text), len(found)))
-    expected = Expected(core).feed(text, final=True)
+    expected = Expected(form).feed(text, final=True)
     if found != expected:
         raise CommandError(f"the virtual {BOARD} differs from the model", status=1)
     # The board sends whether an item is ill-formed; where it is and why, the host knows from the same text.

@@ -8,8 +8,7 @@ words are computed by the golden model.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
-from itertools import chain, groupby, pairwise
+from itertools import groupby, pairwise
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -18,12 +17,11 @@ from amaranth.hdl import Cat, Module, Signal
 from support.benches import run_benches
 from support.oracle import refusal
 
-from utf8fpga.boards.protocol import WordFlag, escaped
-from utf8fpga.boards.uart_core import UartCore
-from utf8fpga.hdl import DecoderParameters, EncoderParameters, TranscoderParameters, build
+from utf8fpga.boards.forms import FORMS, WordFlag
+from utf8fpga.boards.uart_core import UartCore, escaped
+from utf8fpga.hdl import build
 from utf8fpga.hdl.uart import UartReceiver, UartTransmitter, uart_divisor
-from utf8fpga.model import EncodingTable, Range, Row
-from utf8fpga.model.practices import IncrementalDecoder
+from utf8fpga.model import Decoder
 
 Segment = tuple[int, float]
 """A level of the line and its duration in bits."""
@@ -207,7 +205,7 @@ def run(segments: Iterable[Segment], *, idle: int = 8 * WORD_CYCLES, **parameter
 
 def words_of(data: bytes, final: bool = True) -> list[int]:
     """The words of a text, computed by the golden model."""
-    items = IncrementalDecoder().decode(data, final=final)
+    items = Decoder().decode(data, final=final)
     return [item.code_point | (WordFlag.ERROR if item.error else 0) for item in items]
 
 
@@ -224,30 +222,22 @@ TEXTS = {
 }
 
 
-CORES = {
-    "area": DecoderParameters(optimize="area"),
-    "speed": DecoderParameters(optimize="speed"),
-}
-
-
 @pytest.mark.smoke
-@pytest.mark.parametrize("core", CORES.values(), ids=CORES)
-def test_texts_are_decoded_as_in_the_model(core: DecoderParameters) -> None:
+def test_texts_are_decoded_as_in_the_model() -> None:
     segments = [segment for text in TEXTS.values() for segment in [*frames(escaped(text)), *BREAK]]
     expected = [word for text in TEXTS.values() for word in words_of(text) + END]
-    assert run(segments, idle=60 * WORD_CYCLES, core=core).words == expected
+    assert run(segments, idle=60 * WORD_CYCLES).words == expected
 
 
-@pytest.mark.parametrize("core", CORES.values(), ids=CORES)
-def test_latency_from_the_last_byte_to_the_word(core: DecoderParameters) -> None:
+def test_latency_from_the_last_byte_to_the_word() -> None:
     segments: list[Segment] = []
     middles = []  # The times of the middle of each last stop bit.
     for text in (b"A", "ñ".encode(), "€".encode(), "😀".encode(), b"\xff"):
         segments += frames(text)
         middles.append(IDLE + (sum(bits for _, bits in segments) - 0.5) * DIVISOR)
         segments.append((1, 50))
-    starts = run(segments, core=core).starts
-    latency = 7 + build(core).latency
+    starts = run(segments).starts
+    latency = 7 + build(FORMS["words"].core).latency
     assert len(starts) == len(middles)
     assert all(0 < start - middle <= latency for start, middle in zip(starts, middles, strict=True))
 
@@ -294,25 +284,11 @@ def piece_ends(items: list[int], mark: int, sent: Sequence[int], start: int) -> 
     return {text_end + 1} if text_end in stops and text_end < len(sent) else set()
 
 
-def overflowing(symbols: Sequence[int], depth: int, pause: float = 0) -> Run:
-    """Send symbols, with a pause in bits before the last one; when the buffer is empty, send another text."""
-    sent = [*symbols, *b"\xc5\xbf", STOP]
-    *most, last = [BREAK if symbol == STOP else frame(symbol) for symbol in symbols]
-    segments = [*chain(*most), (1, pause), *last]
-    segments += [(1, 40 * (depth + 6)), *frames(b"\xc5\xbf"), *BREAK]
-    found = run(segments, depth=depth)
-    assert explains(found.words, sent), f"{[hex(word) for word in found.words]} does not match the bytes sent"
-    assert found.words[-2:] == [0x17F, *END], "the text after the buffer is empty is decoded correctly"
-    assert any(found.overflow) or WordFlag.LOST not in found.words
-    return found
-
-
-@pytest.mark.parametrize("optimize", ["area", "speed"])
-def test_lost_is_at_the_position_of_the_overflow(optimize: str) -> None:
+def test_lost_is_at_the_position_of_the_overflow() -> None:
     depth = 8
     text = bytes(range(0x21, 0x7F))
     segments = [*frames(text), (1, 40 * (depth + 6)), *frames(b" "), *BREAK]
-    found = run(segments, depth=depth, core=DecoderParameters(optimize=optimize))
+    found = run(segments, depth=depth)
     [rise] = rises(found.overflow)
     first_lost = int((rise - IDLE - 9.5 * DIVISOR) // (10 * DIVISOR))
     assert depth < first_lost < 2 * depth
@@ -329,65 +305,28 @@ def test_lost_is_at_the_position_of_the_overflow(optimize: str) -> None:
 
 
 @pytest.mark.parametrize("length", range(14, 44, 7))
-def test_a_break_after_an_overflow_still_ends_the_text(length: int) -> None:
-    found = overflowing([*range(0x30, 0x30 + length), STOP], depth=8)
-    assert found.words.count(WordFlag.END) == 2
-
-
-@cache
-def filling() -> range:
-    """The longest text without a pause for which a buffer of 8 entries does not overflow."""
-    texts = [range(0x30, end) for end in range(0x3A, 0x40)]
-    return max((text for text in texts if not any(overflowing(text, 8).overflow)), key=len)
-
-
-def test_break_during_a_full_buffer_is_delayed() -> None:
-    found = overflowing([*filling(), STOP], depth=8)
-    assert not any(found.overflow), "only a byte would have been lost"
-    assert found.words == [*filling(), *END, 0x17F, *END]
-
-
-def test_second_break_during_a_full_buffer_gives_lost() -> None:
-    found = overflowing([*filling(), STOP, STOP], depth=8)
-    assert found.words == [*filling(), *LOST, 0x17F, *END]
+def test_the_text_ends_also_if_its_end_is_lost(length: int) -> None:
+    symbols, depth = [*range(0x30, 0x30 + length), STOP], 8
+    segments = [segment for symbol in symbols for segment in (BREAK if symbol == STOP else frame(symbol))]
+    found = run([*segments, (1, 40 * (depth + 6)), *frames(b"\xc5\xbf"), *BREAK], depth=depth)
+    assert explains(found.words, [*symbols, *b"\xc5\xbf", STOP])
+    assert found.words[-3:] in ([*LOST, 0x17F, *END], [*END, 0x17F, *END])
 
 
 def test_leds() -> None:
-    good = run([*frames("né".encode()), *BREAK], idle=700)
-    [start] = rises(good.activity)
-    assert start == pytest.approx(IDLE + 9.5 * DIVISOR, abs=4)
-    assert not any(good.error)
-    assert not any(good.overflow)
-    after_last = sum(good.activity) - 30 * DIVISOR
-    assert 0.043 * CLOCK <= after_last <= 0.050 * CLOCK + 1
-
-    bad = run([(1, 100), *frame(0xFF)], idle=400)
-    [start] = rises(bad.error)
-    assert start == pytest.approx(IDLE + 109.5 * DIVISOR, abs=8)
-    assert 0.043 * CLOCK <= sum(bad.error) <= 0.050 * CLOCK + 1
-
-    damaged = run([*frame(0xFF, stop=0), (1, 1)], idle=400)
-    assert 0.043 * CLOCK <= sum(damaged.error) <= 0.050 * CLOCK + 1
-
-    broken_off = run([*frame(0xE2), *BREAK], idle=400)
-    assert sum(broken_off.error) > 0, "a sequence that is incomplete at the end of the text"
+    text = [*frames(b"A\xff"), *BREAK, (1, 40)]
+    found = run([*text, *frames(b"n"), (1, 20), *frame(0xFF, stop=0), (1, 40), *frames(b"n")])
+    # The first change is in the middle of the stop bit, and then one for each of the five frames and a break.
+    changes = [cycle for cycle, (before, after) in enumerate(pairwise([0, *found.activity])) if before != after]
+    assert len(changes) == 6
+    assert changes[0] == pytest.approx(IDLE + 9.5 * DIVISOR, abs=4)
+    # After FF and the damaged frame, until the first byte of the next text.
+    (first, second), (end, last) = rises(found.error), rises([1 - level for level in found.error][1:])[1:]
+    assert changes[1] < first < changes[2]
+    assert changes[3] < end < changes[4] < second < changes[5] < last
+    assert not any(found.overflow)
 
 
-def test_parameters_are_checked() -> None:
-    def wide(first: int, width: int) -> DecoderParameters:
-        table = EncodingTable("wide", "a test", width, (Row(Range(first, first), (Range(0, 0),)),))
-        return DecoderParameters(table=table)
-
-    for arguments, message in (
-        ({"depth": 3}, "buffer depth 3 is less than 4 entries"),
-        ({"core": EncoderParameters()}, "the board's core must be a decoder or a transcoder to UTF-8, not encoder"),
-        (
-            {"core": TranscoderParameters(from_="utf-16-le", to="utf-8")},
-            "UTF-16 has code units of 16 bits: a UART transfers 8",
-        ),
-        ({"core": DecoderParameters(lanes=2)}, "lanes is 2, but a UART transfers one byte at a time: use 1"),
-        ({"baud": 2000}, "baud rate 2000 is not in 1..1000: a bit has at least 4 cycles of 0.004 MHz"),
-        ({"core": wide(0, 16)}, "wide has code units of 16 bits: a UART transfers 8"),
-        ({"core": wide(0x200000, 8)}, "wide has code points up to 200000: a word has code points up to 1FFFFF"),
-    ):
-        assert refusal(ValueError, UartCore, **({"clock_hz": CLOCK, "baud": BAUD} | arguments)) == message
+def test_a_speed_that_the_clock_cannot_make_is_rejected() -> None:
+    message = "baud rate 2000 is not in 1..1000: a bit has at least 4 cycles of 0.004 MHz"
+    assert refusal(ValueError, UartCore, CLOCK, 2000) == message

@@ -207,14 +207,11 @@ def test_an_empty_file(tmp_path: Path) -> None:
 def test_boards_that_can_be_built_here_and_the_others() -> None:
     lines = utf8fpga("boards", "--all").stdout.decode().splitlines()
     of_arty = next(line for line in lines if line.startswith("arty-a7-35 "))
-    shown = ["xilinx", "xc7a35ti", "Vivado", "100", "resource", "no open tools for xilinx"]
-    assert re.split("  +", of_arty)[1:] == shown
+    assert re.split("  +", of_arty)[1:] == ["xilinx", "xc7a35ti", "the board's", "no open tools for xilinx"]
     known = {each["name"]: each for each in json.loads(utf8fpga("boards", "--all", "--json").stdout)}
     assert known["ulx3s-85f"]["family"] == "ecp5"
     assert known["tinyfpga-bx"]["uart"] == "gpio_0:1,gpio_0:2"
     assert known["tinyfpga-ax1"]["obstacle"] == "the platform has no clock"
-    tools = {name: known[name]["toolchain"] for name in ("icebreaker", "crosslink-nx-evn", "atlys", "de10-nano")}
-    assert list(tools.values()) == ["nextpnr-ice40", "nextpnr-nexus", "ISE", "Quartus"]
     here = [each["name"] for each in json.loads(utf8fpga("boards", "--json").stdout)]
     assert here == [name for name, each in known.items() if not each["obstacle"]]
     last = utf8fpga("boards").stdout.decode().splitlines()[-1]

@@ -12,14 +12,15 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.command import COMMAND, utf8fpga
 from support.engines import requires_graph
 from support.processes import run, started
 
+from utf8fpga.boards.forms import Form
 from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import GENERALISED_UTF_8
@@ -77,9 +78,9 @@ def test_a_check_without_difference(form: str, file: Path) -> None:
 
 @pytest.mark.smoke
 def test_a_difference_from_the_model(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def with_surrogates(name: str, baud: float, core: Any) -> VirtualBoard:
-        del core
-        return VirtualBoard(name, baud=baud, core=DecoderParameters(table=GENERALISED_UTF_8, optimize="area"))
+    def with_surrogates(name: str, form: Form, baud: float) -> VirtualBoard:
+        wrong = DecoderParameters(table=GENERALISED_UTF_8, optimize="area")
+        return VirtualBoard(name, replace(form, core=wrong), baud=baud)
 
     monkeypatch.setattr("utf8fpga.cli.talk.VirtualBoard", with_surrogates)
     file.write_bytes(b"A\xed\xa0\x80")

@@ -17,9 +17,7 @@ from support.oracle import refusal
 from support.processes import run
 
 from utf8fpga import hdl, model
-from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.cli import process
-from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import CESU_8, DFA
 from utf8fpga.model.render import render
 
@@ -119,7 +117,6 @@ TABLES_ONLY = {
     "serial": lambda table: hdl.decoder_core(table, optimize="speed"),
     "parallel": lambda table: hdl.decoder_core(table, lanes=4, packed=False),
     "any lanes": hdl.decoder_core,
-    "UART": lambda table: UartCore(12e6, 1e6, DecoderParameters(table=table)),
 }
 
 

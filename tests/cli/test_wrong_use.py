@@ -88,19 +88,18 @@ check none.v --ports none.toml | cannot read 'none.toml': No such file or direct
 boards icebreakr | got unexpected extra argument (icebreakr)
 build | BOARD is missing
 build icebraker | there is no board 'icebraker'; did you mean icebreaker or icebreaker-bitsy?
-build arty-a7-35 | board arty-a7-35 has family 'xilinx', which is not one of ice40, ecp5, machxo2, gowin, nexus, \
-gatemate
+build arty-a7-35 | board arty-a7-35 cannot be built: no open tools for xilinx
 build tinyfpga-ax1 | board tinyfpga-ax1 cannot be built: the platform has no clock
 build icebreaker --baud 5000000 | baud rate 5000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz
 build icebreaker --baud 0 | --baud '0' is not a number in 1..2147483647
-build icebreaker --uart 4 | --uart '4' is not RX,TX: name two pins, such as pmod_0:1,pmod_0:2
-build icebreaker --uart p:1,4 | pin 'p:1': there is no connector 'p' (known: pmod_0, pmod_1, pmod_2)
-build icebreaker --uart 35,4 | icebreaker: Resource component clk12_0 uses physical pin 35, but it is already used \
-by resource component host_uart_0.rx that was requested earlier: choose other pins with --uart
+build icebreaker --self-test --form utf-8 | --form has no effect with --self-test: leave it out
+build upduino-v1 --program | no command is known that loads a bitstream into upduino-v1: build without --program
 build icebreaker --form text | --form 'text' is not one of words, utf-8
 build icebreaker --seed -1 | --seed '-1' is not a number in 0..2147483647
 talk | PORT is missing
 talk virtual:icebreakr x | there is no board 'icebreakr'; did you mean icebreaker or icebreaker-bitsy?
+talk virtual:icebreaker x --check --json | --json has no effect with --check, which prints no items: leave it out, or \
+give -o FILE
 talk /nonexistent x | port '/nonexistent': there is no such port
 talk virtual:icebreaker /nonexistent | cannot read '/nonexistent': No such file or directory
 demo now | got unexpected extra argument (now)
