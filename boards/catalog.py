@@ -72,7 +72,8 @@ class Board:
             InvalidArgumentError: none is known.
         """
         if not self.program:
-            raise InvalidArgumentError(f"no command is known that loads a bitstream into {self.name}: build without --program")
+            message = f"no command is known that loads a bitstream into {self.name}: build without --program"
+            raise InvalidArgumentError(message)
         folder = bitstream.parent / self.name
         return [word.format(bitstream=bitstream, folder=folder) for word in shlex.split(self.program)]
 
