@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the proofs of cores with several lanes have in common: their expected items, credits and monitors."""
+"""What the proofs of cores with beats have in common: their expected items, FIFO, credits and monitors."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
+from amaranth.lib import data
 
 from utf8fpga.formal.accepted import Accepted
 from utf8fpga.formal.claims import Claims
+from utf8fpga.formal.insides import rows_in
 from utf8fpga.hdl.beats import is_effective
+from utf8fpga.hdl.fifo import CreditFifo
 from utf8fpga.model import EncodingTable
+from utf8fpga.sim.harness import how_many
 from utf8fpga.sim.reference import Slot
 
 _SETTLED = 3
@@ -18,32 +22,39 @@ _SETTLED = 3
 
 
 class BeatClaims(Claims):
-    """A core with `Items` beside the beats that it has accepted, and their items by the DFA.
+    """A core with a window beside the beats that it has accepted. One beat of its output, any, is watched.
 
     Args:
-        table: the table that it is compared with; default: its own.
+        table: the table that it is compared with.
+        row: the layout of `row`; default: that of the output.
 
     Attributes:
+        pick: an input, which is arbitrary in a proof: whether a beat is watched.
         accepted: a beat is accepted in this cycle.
-        row: the expected items of the beat behind `Items`: a beat of the output, 0 in lanes without an item.
+        row: an expected beat of the output, 0 in lanes without a symbol; it is stored while `leaves` is 1.
         leaves: there is such a beat.
         in_flight: for each place of a beat in front of that, and for it, whether there is one.
     """
 
-    def __init__(self, core: Any, table: EncodingTable | None = None) -> None:
+    def __init__(self, core: Any, table: EncodingTable, row: ShapeLike | None = None) -> None:
         super().__init__(core)
-        self._table = table or core.items.table
-        self.row: Any = Signal(core.output.payload.shape(), name="row", reset_less=True)
+        self.table, self.pick = table, Signal()
+        self.row: Any = Signal(row or core.output.payload.shape(), name="row", reset_less=True)
         self.accepted, self.leaves = Signal(name="accepted"), Signal(name="leaves")
         self.in_flight: list[Value] = []
 
-    def follow_items(self, m: Module) -> None:
-        """Follow the beats through `Items`."""
+    def follow_window(self, m: Module, window: Any, path: str) -> Accepted:
+        """Follow the beats through the window of the core, whose path is given."""
         source, payload = self.core.input, self.core.input.payload
         m.d.comb += self.accepted.eq(is_effective(source) & source.ready)
-        (path,) = (name.removesuffix("is_leaving") for name in self.inside if name.endswith("items.is_leaving"))
-        accepted = Accepted(self, m, self._table, self.core.items.window, path)
+        accepted = Accepted(self, m, self.table, window, path)
         accepted.follow(Value.cast(payload.symbols), payload.keep, payload.last, self.accepted)
+        return accepted
+
+    def follow_items(self, m: Module, items: Any) -> list[Slot]:
+        """Follow the beats through `Items`, and claim what its registers hold; the items in `row` by the DFA."""
+        (path,) = (name.removesuffix("is_leaving") for name in self.inside if name.endswith("items.is_leaving"))
+        accepted = self.follow_window(m, items.window, path)
         accepted.claim_held()
         held, newest, slots = accepted.held, accepted.beats[-1], accepted.slots()
         settled = held.last | ~slots[-1].open
@@ -55,6 +66,7 @@ class BeatClaims(Claims):
         self.holds("waiting", self.inside[path + "waiting"], held.valid)
         self.holds("is_leaving", self.inside[path + "is_leaving"], self.leaves)
         self.in_flight = [*(beat.valid for beat in accepted.beats[1:]), held.valid, self.leaves]
+        return slots
 
     def _expected(self, m: Module, slots: list[Slot], last: Value) -> Any:
         """The beat of the items, with 0 in lanes without an item."""
@@ -76,6 +88,55 @@ class BeatClaims(Claims):
         for lane, symbol in enumerate(symbols):
             same = Mux(row.keep[lane], Value.cast(symbol) == Value.cast(row.symbols[lane]), ~symbol.error)
             self.claim(f"{name} lane {lane}", ~condition | ((keep[lane] == row.keep[lane]) & same))
+
+    def claim_fifo(self, m: Module, fifo: CreditFifo, stored: Value) -> None:
+        """The FIFO of expected beats, its credits, and the output.
+
+        Args:
+            stored: `row` is stored; otherwise, if it `leaves`, it is dropped.
+        """
+        output, row = self.core.output, self.row
+        out = Signal()
+        m.d.comb += out.eq(output.valid & output.ready)
+        read, pending, total = Signal(range(fifo.depth)), Signal(8), Signal(8)
+        m.d.sync += [read.eq(read + out), pending.eq(pending + stored - out)]
+        m.d.comb += total.eq(pending + how_many(self.in_flight))
+        self.claim("stored", fifo.stored == stored)
+        self.claim("dropped", fifo.dropped == (self.leaves & ~stored))
+        self.compare("entry", stored, self._beat(fifo.entry), row)
+        self.claim("pending", pending <= total)
+        self.claim_credits(m, "fifo.credits", fifo.depth, total)
+        values = {"write": read + pending, "read": read, "following": read + 1, "is_valid": pending != 0}
+        for path, register in self.inside.items():
+            name = path.rpartition(".")[2].rstrip("_0123456789")
+            if path.startswith("fifo.") and name in values:
+                self.holds(path, register, values[name])
+        # One entry is watched.
+        watching, place, ahead = Signal(), Signal.like(read, reset_less=True), Signal.like(pending, reset_less=True)
+        watched: Any = Signal.like(row, name="watched", reset_less=True)
+        entry = Signal(fifo.width, name="watched_entry", reset_less=True)
+        with m.If(~watching & stored & self.pick):
+            m.d.sync += [watching.eq(1), place.eq(read + pending), ahead.eq(pending - out)]
+            m.d.sync += [watched.eq(row), entry.eq(fifo.entry)]
+        with m.Elif(watching & out):
+            m.d.sync += [ahead.eq(ahead - 1), watching.eq(ahead != 0)]
+        is_there = (ahead < pending) & (place == (read + ahead)[: len(place)])
+        self.claim("a watched entry is in its row", ~watching | is_there)
+        self.compare("watched", watching, self._beat(entry), watched)
+        start = 0
+        for rows in rows_in(self.circuit):
+            part = entry[start : start + len(rows[0])]
+            for number, each in enumerate(rows):
+                self.holds(f"row {number} from bit {start}", each, part, watching & (place == number))
+            start += len(part)
+        self.claim_output(m, pending, watching & (ahead == 0), watched)
+
+    def _beat(self, entry: Value) -> tuple[list[Any], Value, Value]:
+        """The symbols, `keep` and `last` of an entry, which has the bits of a symbol and its `keep` for each lane."""
+        payload = self.core.output.payload
+        shape = payload.symbols.shape().elem_shape
+        lanes = [entry.word_select(lane, shape.size + 1) for lane in range(len(payload.keep))]
+        return [data.View(shape, lane[:-1]) for lane in lanes], Cat(lane[-1] for lane in lanes), entry[-1]
 
     def claim_output(self, m: Module, pending: Value, is_first: Value, watched: Any) -> None:
         """The monitors of the output.

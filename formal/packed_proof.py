@@ -95,12 +95,12 @@ class PackedProof(BeatClaims):
     """
 
     def __init__(self, core: Any, table: EncodingTable | None = None) -> None:
-        super().__init__(core, table)
+        super().__init__(core, table or core.items.table)
         self.pick = Signal(2)
         self.latency = core.items.window.latency + 8
 
     def specify(self, m: Module) -> None:
-        self.follow_items(m)
+        self.follow_items(m, self.core.items)
         self._follow_stages(m)
         self._claim_stages()
         self._claim_network(m)

@@ -20,8 +20,9 @@ from utf8fpga.formal.packed_proof import LANES as PACKED_LANES
 from utf8fpga.formal.packed_proof import PackedProof
 from utf8fpga.formal.queue_proof import ItemQueue, QueueProof
 from utf8fpga.formal.report import Result
+from utf8fpga.formal.sanitizer_proof import SanitizerProof
 from utf8fpga.formal.sparse_proof import SparseProof
-from utf8fpga.hdl import ParallelDecoder, SerialDecoder, axi_rtlil, axi_verilog, module_name
+from utf8fpga.hdl import ParallelDecoder, Sanitizer, SerialDecoder, axi_rtlil, axi_verilog, module_name
 from utf8fpga.hdl.decoder.packed import PackedDecoder
 from utf8fpga.hdl.encoder.encoder import SerialEncoder
 from utf8fpga.hdl.toolchain import ToolFailedError
@@ -40,6 +41,8 @@ def _claims_of(core: Any, table: EncodingTable | None) -> Claims | None:
         return SparseProof(core, table)
     if isinstance(core, PackedDecoder) and core.lanes == PACKED_LANES:
         return PackedProof(core, table)
+    if isinstance(core, Sanitizer):
+        return SanitizerProof(core, table)
     if isinstance(core, SerialEncoder):
         return QueueProof(core, table)
     return None

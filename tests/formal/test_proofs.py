@@ -24,6 +24,7 @@ from utf8fpga.hdl import (
     DecoderParameters,
     EncoderParameters,
     ParallelDecoder,
+    Sanitizer,
     TranscoderParameters,
     build,
     fifo,
@@ -40,7 +41,7 @@ from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
 from utf8fpga.sim.harness import Property
 
 ALL = [str(wanted) for wanted in Property]
-QUICK = ["serial-area", "parallel-2", "encoder-utf-16-le"]
+QUICK = ["serial-area", "parallel-2", "encoder-utf-16-le", "sanitizer"]
 """Proved in every run."""
 CHOSEN = [
     *("serial-speed-kind", "parallel-4-kind", "parallel-8", "packed-2-kind", "packed-2-area", "packed-2-utf-16"),
@@ -190,6 +191,15 @@ def the_row_advances_while_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     inject(monkeypatch, fifo.Reader, combinational(lambda reader: reader.left.eq(reader.output_valid)))
 
 
+def a_sequence_that_continues_in_the_next_beat_is_taken_for_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sanitizer, "_is_open", lambda *_: Const(0, 1))
+
+
+def a_completed_sequence_reaches_one_unit_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = Sanitizer._ends
+    monkeypatch.setattr(Sanitizer, "_ends", lambda sanitizer: [*ends(sanitizer)[:-1], Const(0, sanitizer.lanes)])
+
+
 def a_queue_takes_units_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
     inject(monkeypatch, UnitQueue, combinational(lambda queue: queue.input.ready.eq(1)))
 
@@ -211,6 +221,7 @@ def a_beat_that_begins_no_row_keeps_its_credit(monkeypatch: pytest.MonkeyPatch) 
 
 
 SPARSE, PACKED = CONFIGURATIONS["parallel-2"], CONFIGURATIONS["packed-2"]
+SANITIZER = CONFIGURATIONS["sanitizer-2"]
 ENCODER = Configuration.of(EncoderParameters(to="utf-16-le"))
 
 FAULTS: dict[str, tuple[Configuration, Fault, str]] = {
@@ -223,6 +234,13 @@ FAULTS: dict[str, tuple[Configuration, Fault, str]] = {
     "wrong row": (PACKED, a_word_in_the_wrong_row, "equivalence"),
     "lost end": (PACKED, the_end_of_a_packet_is_lost, "equivalence"),
     "packer's credit lost": (PACKED, a_beat_that_begins_no_row_keeps_its_credit, "stall"),
+    "open sequence": (
+        SANITIZER,
+        a_sequence_that_continues_in_the_next_beat_is_taken_for_complete,
+        "equivalence",
+    ),
+    "first unit": (SANITIZER, a_completed_sequence_reaches_one_unit_less, "equivalence"),
+    "sanitizer's row": (SANITIZER, the_row_advances_while_it_waits, "steady"),
     "late bound": (ENCODER, a_late_bound, "equivalence"),
     "lost flags": (ENCODER, lose_flags, "equivalence"),
     "no room": (ENCODER, a_queue_takes_units_without_room, "equivalence"),
