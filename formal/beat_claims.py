@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.accepted import Accepted
@@ -26,14 +26,16 @@ class BeatClaims(Claims):
 
     Args:
         table: the table that it is compared with.
-        row: the layout of `row`; default: that of the output.
+        row: the layout of the attribute; default: that of the output.
 
     Attributes:
         pick: an input, which is arbitrary in a proof: whether a beat is watched.
         accepted: a beat is accepted in this cycle.
-        row: an expected beat of the output, 0 in lanes without a symbol; it is stored while `leaves` is 1.
+        row: the expected beat behind the window, 0 in lanes without a symbol.
         leaves: there is such a beat.
-        in_flight: for each place of a beat in front of that, and for it, whether there is one.
+        held: the last beat that passed the window.
+        coming: for each place up to `row`, whether there is a beat with the end of a packet.
+        in_flight: for each place of a beat that needs a credit, in front of the FIFO, whether there is one.
     """
 
     def __init__(self, core: Any, table: EncodingTable, row: ShapeLike | None = None) -> None:
@@ -41,6 +43,7 @@ class BeatClaims(Claims):
         self.table, self.pick = table, Signal()
         self.row: Any = Signal(row or core.output.payload.shape(), name="row", reset_less=True)
         self.accepted, self.leaves = Signal(name="accepted"), Signal(name="leaves")
+        self.coming: list[Value] = []
         self.in_flight: list[Value] = []
 
     def follow_window(self, m: Module, window: Any, path: str) -> Accepted:
@@ -56,7 +59,9 @@ class BeatClaims(Claims):
         (path,) = (name.removesuffix("is_leaving") for name in self.inside if name.endswith("items.is_leaving"))
         accepted = self.follow_window(m, items.window, path)
         accepted.claim_held()
-        held, newest, slots = accepted.held, accepted.beats[-1], accepted.slots()
+        self.held = held = accepted.held
+        newest, slots, waiting = accepted.beats[-1], accepted.slots(), (*accepted.beats[1:], held)
+        self.coming = [*(beat.valid & beat.last for beat in waiting), self.leaves & self.row.last]
         settled = held.last | ~slots[-1].open
         m.d.sync += [
             held.valid.eq(newest.valid | (held.valid & ~settled)),
@@ -65,7 +70,7 @@ class BeatClaims(Claims):
         ]
         self.holds("waiting", self.inside[path + "waiting"], held.valid)
         self.holds("is_leaving", self.inside[path + "is_leaving"], self.leaves)
-        self.in_flight = [*(beat.valid for beat in accepted.beats[1:]), held.valid, self.leaves]
+        self.in_flight = [*(beat.valid for beat in waiting), self.leaves]
         return slots
 
     def _expected(self, m: Module, slots: list[Slot], last: Value) -> Any:
@@ -86,23 +91,26 @@ class BeatClaims(Claims):
         symbols, keep, last = beat
         self.claim(f"{name} last", ~condition | (last == row.last))
         for lane, symbol in enumerate(symbols):
-            same = Mux(row.keep[lane], Value.cast(symbol) == Value.cast(row.symbols[lane]), ~symbol.error)
+            no_error = ~symbol.error if "error" in symbol.shape().members else Const(1, 1)
+            same = Mux(row.keep[lane], Value.cast(symbol) == Value.cast(row.symbols[lane]), no_error)
             self.claim(f"{name} lane {lane}", ~condition | ((keep[lane] == row.keep[lane]) & same))
 
-    def claim_fifo(self, m: Module, fifo: CreditFifo, stored: Value) -> None:
+    def claim_fifo(self, m: Module, fifo: CreditFifo, row: Any, stored: Value, dropped: Value) -> None:
         """The FIFO of expected beats, its credits, and the output.
 
         Args:
-            stored: `row` is stored; otherwise, if it `leaves`, it is dropped.
+            row: an expected beat of the output.
+            stored: it is stored.
+            dropped: a beat is not stored, and returns its credit.
         """
-        output, row = self.core.output, self.row
+        output = self.core.output
         out = Signal()
         m.d.comb += out.eq(output.valid & output.ready)
         read, pending, total = Signal(range(fifo.depth)), Signal(8), Signal(8)
         m.d.sync += [read.eq(read + out), pending.eq(pending + stored - out)]
         m.d.comb += total.eq(pending + how_many(self.in_flight))
         self.claim("stored", fifo.stored == stored)
-        self.claim("dropped", fifo.dropped == (self.leaves & ~stored))
+        self.claim("dropped", fifo.dropped == dropped)
         self.compare("entry", stored, self._beat(fifo.entry), row)
         self.claim("pending", pending <= total)
         self.claim_credits(m, "fifo.credits", fifo.depth, total)

@@ -15,6 +15,7 @@ from utf8fpga.hdl import (
     EncoderParameters,
     SanitizerParameters,
     TranscoderParameters,
+    ValidatorParameters,
     build,
 )
 from utf8fpga.model import EncodingTable
@@ -96,6 +97,7 @@ _BY_DEFAULT: dict[str, CoreParameters] = {
     "sanitizer": SanitizerParameters(),
     "sanitizer-2": SanitizerParameters(lanes=2, replace_with="none"),
     "sanitizer-4": SanitizerParameters(lanes=4),
+    "validator": ValidatorParameters(),
     "encoder": EncoderParameters(),
     "encoder-utf-16-le": EncoderParameters(to="utf-16-le"),
     "encoder-utf-16-be": EncoderParameters(to="utf-16-be"),
@@ -113,6 +115,7 @@ _ON_REQUEST: dict[str, CoreParameters] = {
     },
     "packed-2-area": replace(_PACKED, optimize="area"),
     "packed-2-utf-16": replace(_PACKED, table=UTF_16),
+    **{f"validator-{of}": ValidatorParameters(table=_OTHER_TABLES[of]) for of in ("rfc-2279", "generalised-utf-8")},
     "sanitizer-area": SanitizerParameters(optimize="area"),
     "sanitizer-2-utf-16": SanitizerParameters(table=UTF_16, lanes=2),
     "sanitizer-4-rfc-2279": SanitizerParameters(table=RFC_2279, lanes=4),

@@ -96,11 +96,11 @@ class Counterexample:
                 text = []
         complete = len(self.texts)
         if inside or waiting:
-            # A beat that waits may have `last` without a unit, too.
+            # A beat that waits may have `last`, with or without a unit; otherwise the end follows the trace.
             slots, last = waiting or ((), False)
             units = [slot for slot in slots if slot is not None]
             self.texts.append((*text, *units))
-            self.separate_ends.append(last and not units)
+            self.separate_ends.append(not last or not units)
         return complete
 
     def _expect(self, simulation: Simulation, complete: int) -> None:

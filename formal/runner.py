@@ -22,11 +22,13 @@ from utf8fpga.formal.queue_proof import ItemQueue, QueueProof
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.sanitizer_proof import SanitizerProof
 from utf8fpga.formal.sparse_proof import SparseProof
+from utf8fpga.formal.validator_proof import ValidatorProof
 from utf8fpga.hdl import ParallelDecoder, Sanitizer, SerialDecoder, axi_rtlil, axi_verilog, module_name
 from utf8fpga.hdl.decoder.packed import PackedDecoder
 from utf8fpga.hdl.encoder.encoder import SerialEncoder
 from utf8fpga.hdl.toolchain import ToolFailedError
 from utf8fpga.hdl.transcoder.transcoder import SerialTranscoder
+from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.model import EncodingTable, InvalidArgumentError
 from utf8fpga.sim.aiger import Aig
 from utf8fpga.sim.harness import Property, SerialHarness, is_independent
@@ -43,6 +45,8 @@ def _claims_of(core: Any, table: EncodingTable | None) -> Claims | None:
         return PackedProof(core, table)
     if isinstance(core, Sanitizer):
         return SanitizerProof(core, table)
+    if isinstance(core, TappedStream) and core.lanes == 1:
+        return ValidatorProof(core, table)
     if isinstance(core, SerialEncoder):
         return QueueProof(core, table)
     return None

@@ -109,7 +109,7 @@ class SanitizerProof(BeatClaims):
         self._expect(m, last.followed(newest))
         self.in_flight = [beat.valid for beat in (*accepted.beats[1:], *(place.beat for place in places))]
         self.in_flight.append(self.leaves)
-        self.claim_fifo(m, core.fifo, self.leaves)
+        self.claim_fifo(m, core.fifo, self.row, self.leaves, Const(0, 1))
 
     def _place(self, number: int) -> _Waiting:
         """A place for a beat with so many newer ones."""

@@ -22,4 +22,4 @@ class SparseProof(BeatClaims):
         self.follow_items(m, self.core.items)
         stored = Signal(name="stored")
         m.d.comb += stored.eq(self.leaves & (self.row.keep.any() | self.row.last))
-        self.claim_fifo(m, self.core.fifo, stored)
+        self.claim_fifo(m, self.core.fifo, self.row, stored, self.leaves & ~stored)

@@ -192,6 +192,7 @@ class Slot(_Machine):
         valid: there is an item.
         word: the item, of `event_layout`.
         open: the unit is in a sequence that needs more units.
+        count: the units of that sequence up to this one.
     """
 
     def __init__(
@@ -208,7 +209,7 @@ class Slot(_Machine):
             place = self._unit(place, *each, broken=False, own=False)
         place = self._unit(place, *unit, broken=False)
         own = self.events[-1]
-        self.open = Signal()
+        self.open, self.count = Signal(), place.count
         m.d.comb += self.open.eq(unit[1] & (place.state != START))
         self._unit(place, *after, own=False)
         broken = self.events[-1]

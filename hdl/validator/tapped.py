@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal, Value
-from amaranth.lib import fifo, wiring
+from amaranth.hdl import Cat, Module, Value
+from amaranth.lib import wiring
 
 from utf8fpga.hdl.beats import is_effective, stage_ports
+from utf8fpga.hdl.fifo import CreditFifo
 from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.model import EncodingTable
 
-_SLACK = 4
-"""Reports that the buffer holds in addition to those in flight in the tap, so that packets of one beat are not
-delayed."""
+_MOST = 5
+"""Rows of the FIFO in addition to the reports in flight in the tap, so that packets of one beat are not delayed."""
 
 
 class TappedStream(wiring.Component):
@@ -34,48 +34,32 @@ class TappedStream(wiring.Component):
 
     packed = True
     reset_cycles = 0
-    stall_cycles = 2
+    stall_cycles = 3
 
     def __init__(self, table: EncodingTable, lanes: int) -> None:
         self.lanes = lanes
         self.tap = tap = ValidatorTap(table, lanes)
+        width = len(Value.cast(tap.report)) + 1
+        self.fifo = CreditFifo(width + 1, width, 1 << (tap.latency + _MOST - 1).bit_length())
         super().__init__(stage_ports(table.unit_width, tap.report.shape(), lanes, 1))
-
-    # No attributes, since the registers of the tap are made at their first use.
-
-    @property
-    def latency(self) -> int:
-        return self.tap.latency + 2
-
-    @property
-    def drain_cycles(self) -> int:
-        """As many as the reports that the buffer holds."""
-        return self.tap.latency + _SLACK
+        self.latency = tap.latency + 1
+        self.drain_cycles = self.fifo.depth - 1
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.tap = tap = self.tap
-        report = Value.cast(tap.report)
-        m.submodules.buffer = buffer = fifo.SyncFIFOBuffered(width=len(report), depth=self.drain_cycles)
+        m.submodules.tap, m.submodules.fifo = tap, fifo = self.tap, self.fifo
         source, output = self.input, self.output
-        ready = Signal(init=1)
-        pending = Signal(range(buffer.depth + 1))
-        grows, shrinks = Signal(), Signal()
         m.d.comb += [
             tap.payload.eq(source.payload),
             tap.valid.eq(source.valid),
-            tap.ready.eq(ready),
-            source.ready.eq(ready),
-            buffer.w_data.eq(report),
-            buffer.w_en.eq(tap.report_valid),
-            Value.cast(output.payload.symbols[0]).eq(buffer.r_data),
-            output.payload.keep.eq(1),
-            output.payload.last.eq(1),
-            output.valid.eq(buffer.r_rdy),
-            buffer.r_en.eq(output.ready),
-            grows.eq(is_effective(source) & source.payload.last & ready),
-            shrinks.eq(buffer.r_rdy & output.ready),
+            tap.ready.eq(fifo.ready),
+            source.ready.eq(fifo.ready),
+            # Only the last beat of a packet becomes a report.
+            fifo.accepted.eq(is_effective(source) & source.payload.last & fifo.ready),
+            fifo.entry.eq(Cat(tap.report, 1, 1)),
+            fifo.stored.eq(tap.report_valid),
+            fifo.output_ready.eq(output.ready),
+            output.valid.eq(fifo.output_valid),
+            Value.cast(output.payload).eq(fifo.output),
         ]
-        now = pending + grows - shrinks
-        m.d.sync += [pending.eq(now), ready.eq(now < buffer.depth)]
         return m

@@ -246,7 +246,7 @@ EVERY_RUN: list[tuple[CoreParameters, Cycles]] = [
     (TranscoderParameters(to="utf-16-le", optimize="area"), Cycles()),
     (TranscoderParameters(to="utf-8", optimize="speed"), Cycles()),
     *((SanitizerParameters(lanes=lanes, optimize=optimize), Cycles()) for lanes in (1, 4) for optimize in OPTIMIZE),
-    (ValidatorParameters(), Cycles(stall=1)),
+    (ValidatorParameters(), Cycles()),
     (RemoverParameters(lanes=3), Cycles(latency=1)),
 ]
 """Cores, and the slack. The second of two rows that a beat closes, which takes a cycle more, is rare in the texts."""
@@ -257,7 +257,7 @@ LONGER: list[tuple[CoreParameters, Cycles]] = [
     (TranscoderParameters(to="utf-16-le", lanes=2), Cycles()),
     (TranscoderParameters(from_="utf-16-le", optimize="area"), Cycles(1, 2, 1)),
     (TranscoderParameters(to="utf-16-le", optimize="speed"), Cycles()),
-    (ValidatorParameters(lanes=3), Cycles(stall=1)),
+    (ValidatorParameters(lanes=3), Cycles()),
 ]
 """Those whose parts or whose contract another one has, too."""
 
