@@ -137,7 +137,7 @@ class BeatClaims(Claims):
             for number, each in enumerate(rows):
                 self.holds(f"row {number} from bit {start}", each, part, watching & (place == number))
             start += len(part)
-        self.claim_output(m, pending, watching & (ahead == 0), watched)
+        self.claim_output(m, pending, total, watching & (ahead == 0), watched)
 
     def _beat(self, entry: Value) -> tuple[list[Any], Value, Value]:
         """The symbols, `keep` and `last` of an entry, which has the bits of a symbol and its `keep` for each lane."""
@@ -146,17 +146,19 @@ class BeatClaims(Claims):
         lanes = [entry.word_select(lane, shape.size + 1) for lane in range(len(payload.keep))]
         return [data.View(shape, lane[:-1]) for lane in lanes], Cat(lane[-1] for lane in lanes), entry[-1]
 
-    def claim_output(self, m: Module, pending: Value, is_first: Value, watched: Any) -> None:
+    def claim_output(self, m: Module, pending: Value, total: Value, is_first: Value, watched: Any) -> None:
         """The monitors of the output.
 
         Args:
             pending: the rows that are stored and not yet output.
+            total: these, and what may still become one.
             is_first: the row that is watched is the first of these.
         """
         output = self.core.output
         payload, out = output.payload, output.valid & output.ready
         symbols = [payload.symbols[lane] for lane in range(len(payload.keep))]
-        self.claim("equivalence: nothing is invented", ~out | (pending != 0))
+        self.claim("equivalence: nothing is invented", ~out | (total != 0))
+        self.claim("nothing is output before it is determined", ~out | (pending != 0))
         self.compare("equivalence:", out & is_first, (symbols, payload.keep, payload.last), watched)
         self.claim("steady: a waiting beat does not change", self.is_steady(m))
         # No beat has waited since there was none: each is transferred one cycle after it is stored.

@@ -293,4 +293,4 @@ class PackedProof(BeatClaims):
             self.claim(f"a row that is not announced is written, {lane}", ~self._writes[lane] | is_behind)
         is_written = last.fill & self._writes[0] & (self._targets[0] == self._row)
         self.claim("the open word is written", ~is_written | (self._words[0] == open_word))
-        self.claim_output(m, pending, watching & (ahead == 0), watched)
+        self.claim_output(m, pending, total, watching & (ahead == 0), watched)
