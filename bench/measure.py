@@ -63,7 +63,8 @@ class Device:
         return f"nextpnr-{self.family}"
 
 
-_ECP5 = "ECP5 Family Data Sheet FPGA-DS-02012, fMAX_PRI; from memory, not checked"
+_ECP5_6 = "assumed: no public document states it for this speed grade"
+_ECP5_8 = "ECP5 Family Data Sheet FPGA-DS-02012-1.9, table 3.22, fMAX_PRI"
 _HX8K = "iCE40 LP/HX Family Data Sheet FPGA-DS-02029, fMAX_GBUF"
 _UP5K = "iCE40 UltraPlus Family Data Sheet FPGA-DS-02008, fMAX_GBUF"
 _85K = ("--85k", "--package", "CABGA756", "--speed")
@@ -72,8 +73,8 @@ DEVICES = {
     for device in (
         Device("hx8k", "iCE40 HX8K", "ice40", ("--hx8k", "--package", "ct256"), "-nocarry", "ICESTORM_LC", 275, _HX8K),
         Device("up5k", "iCE40 UP5K", "ice40", ("--up5k", "--package", "sg48"), "-nocarry", "ICESTORM_LC", 185, _UP5K),
-        Device("ecp5-85k", "ECP5-85F speed 6", "ecp5", (*_85K, "6"), "-noccu2", "TRELLIS_COMB", 257, _ECP5),
-        Device("ecp5-85k-8", "ECP5-85F speed 8", "ecp5", (*_85K, "8"), "-noccu2", "TRELLIS_COMB", 370, _ECP5),
+        Device("ecp5-85k", "ECP5-85F speed 6", "ecp5", (*_85K, "6"), "-noccu2", "TRELLIS_COMB", 257, _ECP5_6),
+        Device("ecp5-85k-8", "ECP5-85F speed 8", "ecp5", (*_85K, "8"), "-noccu2", "TRELLIS_COMB", 370, _ECP5_8),
     )
 }
 """The supported devices, by name."""

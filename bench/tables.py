@@ -135,10 +135,24 @@ def read_csv(text: str) -> list[Row]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-_HEADING = ("core", "device", "cells", "flip-flops", "latency", "MHz (fabric)", "seeds", "GB/s")
+CELLS_OF_ECP5_85F = 83640
+"""The logic cells of the device, as nextpnr-ecp5 reports them."""
 
 
-def figures_table(rows: Iterable[Row]) -> str:
+def claim(rows: Iterable[Row]) -> str:
+    """The sentence on the widest and the smallest decoder at the top of the README."""
+    small, wide = selected(rows, (ON_README[0], ON_README[3]))
+    rate, share = float(wide["gigabytes_per_second"]), int(wide["cells"]) / CELLS_OF_ECP5_85F
+    return (
+        f"**The widest: {wide['lanes']} bytes per cycle, {rate:.1f} GB/s, in {100 * share:.0f} % of an ECP5-85F. The"
+        f" smallest: a byte per cycle in {small['cells']} logic cells of an iCE40.**"
+    )
+
+
+_HEADING = ("core", "device", "cells", "flip-flops", "latency", "MHz (fabric)", "GB/s")
+
+
+def figures_table(rows: Sequence[Row]) -> str:
     """Figures as a Markdown table; the values may be those of a CSV file."""
     lines: list[list[str]] = []
     versions: dict[str, None] = {}
@@ -152,12 +166,15 @@ def figures_table(rows: Iterable[Row]) -> str:
                 DEVICES[row["device"]].title,
                 *counts,
                 f"{usable:.0f} ({fabric:.0f})",
-                str(row["seeds"]),
                 f"{float(rate):.2f}" if rate not in (None, "") else "-",
             ]
         )
         versions |= dict.fromkeys(row["tools"].split(", "))
-    note = f"MHz: usable, and in parentheses that of the fabric, the median of the seeds. {', '.join(versions)}."
+    seeds = " or ".join(sorted({str(row["seeds"]) for row in rows}))
+    note = (
+        "Latency in cycles. MHz: the usable clock, and in parentheses nextpnr's estimate, the median of"
+        f" {seeds} seeds. {', '.join(versions)}."
+    )
     return f"{markdown(_HEADING, lines, left=(0, 1))}\n\n{note}"
 
 

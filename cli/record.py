@@ -23,7 +23,7 @@ from utf8fpga.model.render import markdown
 
 README_FILE = Path("README.md")
 PERFORMANCE_FILE = Path("docs", "performance.md")
-PROVED_FILE = Path("docs", "proved.md")
+PROVED_FILE = Path("docs", "verification.md")
 BOARDS_FILE = Path("docs", "boards.md")
 TUTORIAL_FILE = Path("docs", "tutorial.md")
 
@@ -37,7 +37,7 @@ SOFTWARE_FILE = Path("bench", "results", "software.json")
 """The file with the throughput of software decoders."""
 
 BLOCKS = {
-    README_FILE: ("summary", "demo"),
+    README_FILE: ("claim", "summary", "demo"),
     PERFORMANCE_FILE: ("limits", "figures", "software"),
     PROVED_FILE: ("proved",),
     BOARDS_FILE: ("bitstreams",),
@@ -50,6 +50,7 @@ def figure_blocks(rows: Sequence[tables.Row]) -> dict[tuple[Path, str], str]:
     """The blocks with recorded figures, by page and name."""
     plot = f"![{TITLE}](../{PLOT_FILE.as_posix()})"
     return {
+        (README_FILE, "claim"): tables.claim(rows),
         (README_FILE, "summary"): tables.figures_table(tables.selected(rows, tables.ON_README)),
         (PERFORMANCE_FILE, "limits"): tables.limits_table(),
         (PERFORMANCE_FILE, "figures"): f"{tables.figures_table(tables.selected(rows, tables.ON_PAGE))}\n\n{plot}",

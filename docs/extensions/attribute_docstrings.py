@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The docstrings of constants, attributes and properties.
+"""The docstrings of constants, attributes and properties, which autodoc and Napoleon get wrong.
 
-- A constant that a module imports has a docstring only in the module that defines it, where autodoc does not look.
+- A constant that a module imports has its docstring in the module that defines it, where autodoc does not look.
 - Napoleon takes what is before a colon for a type. Here types are annotations, so a docstring is text and nothing else.
 - The fields of a named tuple have no docstrings; the docstring of the class describes them, under *Attributes*.
 """
@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -22,34 +21,30 @@ _written: dict[str, list[str]] = {}
 """The lines of docstrings before Napoleon has changed them."""
 
 
-def _keep(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """Keep the lines; those of a constant otherwise are the docstring of its class."""
-    del app, options
+def _keep(_app: Sphinx, what: str, name: str, value: Any, _options: Any, lines: list[str]) -> None:
     if what == "data":
-        lines[:] = next(_docstrings(name, value), [])
+        lines[:] = _docstring(name, value)
     if what in _KINDS:
         _written[name] = list(lines)
 
 
-def _restore(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    del app, value, options
+def _restore(_app: Sphinx, what: str, name: str, _value: Any, _options: Any, lines: list[str]) -> None:
     if what in _KINDS:
         lines[:] = _written.pop(name)
 
 
-def _docstrings(name: str, value: Any) -> Iterator[list[str]]:
-    """The docstrings that follow the definitions of a constant in the package of `name`."""
-    module, _, short = name.rpartition(".")
-    for found in sorted(each for each in sys.modules if f"{each}.".startswith(f"{module}.")):
-        if getattr(sys.modules[found], short, None) is value:
-            comments = ModuleAnalyzer.for_module(found).find_attr_docs()
+def _docstring(name: str, value: Any) -> list[str]:
+    """The docstring that follows the definition of a constant in a module of the package of `name`."""
+    package, _, short = name.rpartition(".")
+    for module in sorted(each for each in sys.modules if f"{each}.".startswith(f"{package}.")):
+        if getattr(sys.modules[module], short, None) is value:
+            comments = ModuleAnalyzer.for_module(module).find_attr_docs()
             if ("", short) in comments:
-                yield comments["", short]
+                return list(comments["", short])
+    return []
 
 
-def _skip(app: Sphinx, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out the fields of named tuples."""
-    del app, what, name, skip, options
+def _skip(_app: Sphinx, _what: str, _name: str, value: Any, _skip: bool, _options: Any) -> bool | None:
     return True if (value.__doc__ or "").startswith("Alias for field number") else None
 
 

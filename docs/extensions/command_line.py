@@ -1,99 +1,79 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The reference of the command line: ``.. commands::`` lists the commands, ``.. command:: NAME`` describes one of them.
+"""The reference of the command line, from its help.
 
-The description is that of sphinx-click, with one section for each core that the command accepts.
+``.. commands::`` lists the commands, and ``.. command:: NAME`` describes one.
+
+A command that takes a core has a section with its own options, and one for those of each core.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from sphinx.util.rst import escape
 
-from utf8fpga.cli import main
 from utf8fpga.cli.core_command import CoreCommand
+from utf8fpga.cli.main import GROUPS, cli
 
-_PROGRAM = "utf8fpga"
-
-
-def _command(name: str) -> click.Command:
-    command = main.cli.get_command(click.Context(main.cli), name)
-    assert command is not None, name
-    return command
+_HELP = {"--help", "-h"}
 
 
-def _forms(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    """A command, and the same for the other cores, with the words that select them."""
-    yield name, command.default if isinstance(command, CoreCommand) else _plain(command)
-    if isinstance(command, CoreCommand):
-        others = list(command.commands.items())[1:]
-        yield from ((f"{name} {core}", each) for core, each in others)
+def _options(program: str, command: click.Command, skipped: set[str]) -> Iterator[str]:
+    """The options of a command as lines of reStructuredText, but those in `skipped`."""
+    yield from (f".. program:: {program}", "")
+    context = click.Context(command)
+    for option in command.params:
+        record = option.get_help_record(context)
+        if record and not {*option.opts} & {*skipped, *_HELP}:
+            yield from (f".. option:: {record[0].replace(' / ', ', ')}", "", f"   {escape(record[1])}", "")
 
 
-def _plain(command: click.Command) -> click.Command:
-    """A group of commands, with a command for each form of its commands; another command as it is."""
-    if not isinstance(command, click.Group):
-        return command
-    named = []
-    for name, each in command.commands.items():
-        for words, form in _forms(name, each):
-            named.append(copy.copy(form))
-            named[-1].name = words
-    return click.Group(
-        command.name,
-        named,
-        help=command.help,
-        params=command.params,
-        invoke_without_command=command.invoke_without_command,
-    )
+def _page(name: str) -> Iterator[str]:
+    """The page of a command: what it does, examples, options."""
+    command = cli.get_command(click.Context(cli), name)
+    assert command
+    program = f"utf8fpga {name}"
+    cores = command.commands if isinstance(command, CoreCommand) else {}
+    shown = command.default if isinstance(command, CoreCommand) else command
+    yield from (program, "=" * len(program), "")
+    for paragraph in (shown.help or "").split("\n\n"):
+        yield from (escape(" ".join(paragraph.replace("\b", "").split())), "")
+    usage = " ".join(shown.collect_usage_pieces(click.Context(shown)))
+    yield from _section("Usage and examples")
+    yield from (".. code-block:: console", "", f"   $ {program} {usage}")
+    yield from (f"   $ utf8fpga {words}" for words in getattr(command, "examples", ()))
+    yield from ("", *_section("Options"))
+    of_all = _shared([each.params for each in cores.values()])
+    of_core = {word for each in shown.params for word in each.opts} - of_all if cores else set()
+    yield from _options(program, shown, of_core)
+    for core, each in cores.items():
+        yield from _section(f"Options of the {core}")
+        yield from _options(f"{program} {core}", each, of_all)
 
 
-def __getattr__(name: str) -> click.Command:
-    """The command that sphinx-click imports: its words, with ``__`` in place of spaces."""
-    words = name.split("__")
-    for form, command in _forms(words[0], _command(words[0])) if words[0] in main.COMMANDS else ():
-        if form == " ".join(words):
-            return command
-    raise AttributeError(name)
+def _section(title: str) -> tuple[str, ...]:
+    return (title, "-" * len(title), "")
+
+
+def _shared(lists: Sequence[Sequence[click.Parameter]]) -> set[str]:
+    """The options that are in each list."""
+    words = [{word for each in parameters for word in each.opts} for parameters in lists]
+    return set.intersection(*words) if words else set()
 
 
 class CommandDirective(SphinxDirective):
-    """A section for a command, in which each other core has a section with its options folded."""
+    """A section for a command."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """The section."""
-        name = self.arguments[0]
-        sections: list[Any] = []
-        for words, _ in _forms(name, _command(name)):
-            text = (
-                f".. click:: command_line:{words.replace(' ', '__')}\n   :prog: {_PROGRAM} {words}\n   :nested: full\n"
-            )
-            sections += self.parse_text_to_nodes(text, allow_section_headings=True)
-        first, *others = sections
-        # In a group of commands, those for other cores are sections with several words.
-        within = [each for each in first.findall(nodes.section) if each is not first and " " in each[0].astext()]
-        for section in [*others, *within]:
-            _fold_options(section)
-        first += others
-        return [first]
-
-
-def _fold_options(section: nodes.section) -> None:
-    """Put what follows the heading of the options into an element that opens when a reader, or a link, asks for it."""
-    places = [at for at, node in enumerate(section) if isinstance(node, nodes.rubric) and node.astext() == "Options"]
-    for at in places:
-        folded = section.children[at + 1 :]
-        del section[at:]
-        section += nodes.raw("", "<details class='options'><summary>Options</summary>", format="html")
-        section += folded
-        section += nodes.raw("", "</details>", format="html")
+        return self.parse_text_to_nodes("\n".join(_page(self.arguments[0])), allow_section_headings=True)
 
 
 class CommandsDirective(SphinxDirective):
@@ -102,19 +82,12 @@ class CommandsDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """A list for each group."""
         lines = []
-        for heading, names in main.GROUPS.items():
+        for heading, commands in GROUPS.items():
             lines += [f".. rubric:: {heading}", "   :heading-level: 2", ""]
-            for name in names:
-                # On a manual page an address would follow the link.
-                for tag, link in (
-                    ("html", f":doc:`{_PROGRAM} {name} </commands/{name}>`"),
-                    ("man", f"{_PROGRAM} {name}"),
-                ):
-                    summary = _command(name).get_short_help_str(120)
-                    lines += [f".. only:: {tag}", "", f"   {link}", f"      {summary}", ""]
-        pages = [f"   /commands/{name}" for names in main.GROUPS.values() for name in names]
-        lines += [".. toctree::", "   :hidden:", "", *pages]
-        return self.parse_text_to_nodes("\n".join(lines))
+            for name, text in commands.items():
+                lines += [f":doc:`utf8fpga {name} </commands/{name}>`", f"   {text}", ""]
+        pages = [f"   /commands/{name}" for commands in GROUPS.values() for name in commands]
+        return self.parse_text_to_nodes("\n".join([*lines, ".. toctree::", "   :hidden:", "", *pages]))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -10,7 +10,7 @@ var Scorer = {
     if (kind === "index") return 1;
     return /(attribute|property|method|option)/.test(description) ? score / 10 : score;
   },
-  objNameMatch: 50,
+  objNameMatch: 30,
   objPartialMatch: 6,
   objPrio: {},
   objPrioDefault: 0,

@@ -10,10 +10,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from support.command import utf8fpga
 from support.site import DOCS, program
-
-from utf8fpga.hdl import axi_verilog, decoder_core
 
 CHECKOUT = DOCS.parent
 FOLDER = DOCS / "pictures"
@@ -81,15 +78,6 @@ def test_the_window_has_the_items_that_end_in_its_lanes() -> None:
     expected = code_points(b"\xf0\x9f\x98\x80\xe1\x80A".decode("utf-8", "replace"))
     shown = [each for each in texts("window") if each.startswith("U+") or each == "none"]
     assert shown == [expected[0], "none", *expected[1:]]
-
-
-def test_the_page_has_the_table_and_the_lines_of_the_verilog_as_they_are_generated() -> None:
-    page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
-    table, *extracts = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
-    assert table in utf8fpga("table").stdout.decode()
-    verilog = axi_verilog(decoder_core(optimize="area"))
-    assert len(extracts) == 2
-    assert all(each in verilog for each in extracts)
 
 
 def test_every_picture_is_on_the_page() -> None:

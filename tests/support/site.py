@@ -32,7 +32,7 @@ def build_site(source: Path, target: Path) -> subprocess.CompletedProcess[bytes]
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the site, which was built without warnings."""
-    for name in ("sphinx", "myst_parser", "furo", "sphinx_click", "sphinx_copybutton"):
+    for name in ("sphinx", "myst_parser", "furo", "sphinx_copybutton"):
         pytest.importorskip(name, reason="requires the extra 'docs'")
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
