@@ -30,10 +30,9 @@ class Design:
         core: the words that select it on the command line; empty for a foreign core.
         digest: identifies the circuit, to show whether recorded figures are current.
         inputs: names and widths of the inputs that are driven.
-        outputs: names and widths of the outputs that are read; the others are unconnected.
+        outputs: names and widths of the outputs.
         reset: the name of its reset; None where there is none.
         constants: name, width and value of each input that is tied off.
-        is_whole: whether all outputs are connected.
         lanes: the number of bytes in a full beat; None where unknown, like the following.
         latency: cycles from the byte that determines an item to the item.
         bytes_per_clock: bytes per cycle on the worst input.
@@ -48,7 +47,6 @@ class Design:
     reset: str | None = None
     reset_low: bool = False
     constants: tuple[tuple[str, int, int], ...] = ()
-    is_whole: bool = True
     core: str = ""
     digest: str = ""
     lanes: int | None = None
@@ -56,17 +54,15 @@ class Design:
     bytes_per_clock: float | None = None
 
     def bare(self) -> tuple[Sources, str]:
-        """Sources and top module for the area: the core without unused outputs, and with constants tied off."""
-        if self.is_whole and not self.constants:
+        """Sources and top module for the area: the core with constants tied off."""
+        if not self.constants:
             return self.sources, self.top
         name = self._free_name("bare")
-        ports = ["input clk", "input rst"]
-        for number, (_, width) in enumerate(self.inputs):
-            ports.append(f"input [{width - 1}:0] in{number}")
-        for number, (_, width) in enumerate(self.outputs):
-            ports.append(f"output [{width - 1}:0] out{number}")
-        signals = [port.split()[-1] for port in ports[2:]]
-        text = f"module {name}({', '.join(ports)});\n  {self._instance('rst', signals)}\nendmodule\n"
+        inputs = [f"input [{width - 1}:0] in{number}" for number, (_, width) in enumerate(self.inputs)]
+        outputs = [f"output [{width - 1}:0] out{number}" for number, (_, width) in enumerate(self.outputs)]
+        signals = [port.split()[-1] for port in (*inputs, *outputs)]
+        ports = ", ".join(["input clk", "input rst", *inputs, *outputs])
+        text = f"module {name}({ports});\n  {self._instance('rst', signals)}\nendmodule\n"
         return (*self.sources, (f"{name}.v", text)), name
 
     def between_registers(self) -> tuple[Sources, str]:
@@ -167,45 +163,27 @@ def foreign_core(
     Args:
         top: its top module; default: the module that no other one instantiates.
         ports: the description of its ports, see `read_description`; each key is optional, and by default read from the
-            Verilog: `clock`, `reset` (empty where there is none) and `reset_active` by their names, `inputs` that are
-            driven and `outputs` that are read (all), `constants` of the inputs that are tied off (none), `title` (the
-            name of the module). `lanes`, `latency` and `bytes_per_clock` on the worst input are otherwise unknown.
+            Verilog: `clock`, `reset` (empty where there is none) and `reset_active` by their names, `constants` of the
+            inputs that are tied off (none), `title` (the name of the module). `lanes`, `latency` and `bytes_per_clock`
+            on the worst input are otherwise unknown.
     """
     module = read_module(files, top)
-    where, name = module.where, module.name
     tied = module.tie_off(ports.get("clock"), ports.get("reset"), ports.get("reset_active"), ports.get("constants", {}))
-    driven = _checked(where, name, "input", ports.get("inputs"), tied.free)
-    read = _checked(where, name, "output", ports.get("outputs"), module.outputs)
-    if left := [port for port in tied.free if port not in driven]:
-        raise CoreError(f"{where}: the input {left[0]!r} of {name} is neither among inputs nor among constants")
-    if not driven or not read:
-        raise CoreError(f"{where}: {name} has no {'outputs' if driven else 'inputs beside clock and reset'}")
+    if not tied.free or not module.outputs:
+        missing = "outputs" if tied.free else "inputs beside clock and reset"
+        raise CoreError(f"{module.where}: {module.name} has no {missing}")
     return Design(
-        title=ports.get("title") or name,
+        title=ports.get("title") or module.name,
         sources=module.sources,
-        top=name,
+        top=module.name,
         clock=tied.clock,
         reset=tied.reset,
         reset_low=tied.reset_low,
-        inputs=tuple(driven.items()),
-        outputs=tuple(read.items()),
+        inputs=tuple(tied.free.items()),
+        outputs=tuple(module.outputs.items()),
         constants=tied.constants,
-        is_whole=read.keys() == module.outputs.keys(),
         digest=hashlib.sha256(json.dumps(module.sources).encode()).hexdigest(),
         lanes=ports.get("lanes"),
         latency=ports.get("latency"),
         bytes_per_clock=ports.get("bytes_per_clock"),
     )
-
-
-def _checked(
-    where: str, top: str, flow: str, specified: dict[str, int] | None, present: dict[str, int]
-) -> dict[str, int]:
-    if specified is None:
-        return present
-    for name, width in specified.items():
-        if name not in present:
-            raise CoreError(f"{where}: {top} has no {flow} {name!r} ({flow}s: {', '.join(present)})")
-        if width != present[name]:
-            raise CoreError(f"{where}: the {flow} {name!r} of {top} has {present[name]} bits, not {width}")
-    return specified

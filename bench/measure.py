@@ -18,16 +18,15 @@ import re
 import statistics
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, wait
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from utf8fpga.bench.design import Design, Sources
 from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool, tool_error
-from utf8fpga.model import UserError
 from utf8fpga.sim.foreign_module import read_script
 
 TARGET_MHZ = 400
@@ -230,10 +229,6 @@ def run_job(job: Job) -> bytes:
     return job.run()
 
 
-class CacheError(UserError, OSError):
-    """The folder of the cache cannot be written; the message names it and the reason."""
-
-
 class Cache:
     """The results of jobs in a folder, which several processes may use at once.
 
@@ -243,47 +238,21 @@ class Cache:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            # Raises before the first result is computed if the folder is not writable.
-            with tempfile.TemporaryFile(dir=directory):
-                pass
-        except OSError as error:
-            raise self._error(error) from None
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def _path(self, job: Job) -> Path:
+        return self.directory / hashlib.sha256(repr(job).encode()).hexdigest()
 
     def get(self, job: Job) -> bytes | None:
-        """The result of a job; None if it is missing or damaged."""
-        try:
-            digest, _, content = (self.directory / _key(job)).read_bytes().partition(b"\n")
-        except OSError:
-            return None
-        return content if digest.decode(errors="replace") == _digest(content) else None
+        """The result of a job; None if it is missing."""
+        return self._path(job).read_bytes() if self._path(job).exists() else None
 
     def put(self, job: Job, content: bytes) -> None:
         """Store the result of a job."""
-        try:
-            with tempfile.TemporaryDirectory(dir=self.directory, prefix=".") as folder:
-                written = Path(folder) / "result"
-                written.write_bytes(_digest(content).encode() + b"\n" + content)
-                written.replace(self.directory / _key(job))
-        except OSError as error:
-            raise self._error(error) from None
-
-    def _error(self, error: OSError) -> CacheError:
-        return CacheError(f"cannot write the cache {str(self.directory)!r}: {error.strerror or error}")
-
-
-def _key(job: Job) -> str:
-    return _digest(repr(job).encode())
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def job_count(points: Sequence[Point]) -> int:
-    """The number of jobs of a measurement."""
-    return sum(2 * (3 + point.seeds) for point in set(points))
+        with tempfile.TemporaryDirectory(dir=self.directory, prefix=".") as folder:
+            written = Path(folder) / "result"
+            written.write_bytes(content)
+            written.replace(self._path(job))
 
 
 def measure(
@@ -297,37 +266,26 @@ def measure(
     Args:
         executor: runs the jobs in threads, processes or a cluster.
         cache: the results of earlier jobs, so that an interrupted measurement continues.
-        on_progress: called with the number of jobs that have ended, of `job_count`.
+        on_progress: called with the number of jobs that have ended.
 
     Returns:
         For each point its figure, or in one line the error of its first job that failed.
 
     Raises:
         ToolError: a tool is missing here.
-        CacheError: the cache cannot be written.
+        OSError: the cache cannot be written.
     """
     tools = {device: tool_versions(device) for device in {point.device for point in points}}
     syntheses = {point: _syntheses(point, tools[point.device]) for point in points}
-    netlists, errors = _run(syntheses.values(), executor, cache, on_progress)
+    results = _run(syntheses.values(), executor, cache, on_progress)
     variants: dict[Point, list[Job]] = {}
     for point, jobs in syntheses.items():
-        if not any(job in errors for job in jobs):
-            variants[point] = _after_synthesis(point, tools[point.device], [netlists[job] for job in jobs])
-    # Those that need not run count as ended, such as a second time on an equal netlist.
-    ended = job_count(points) - len({job for jobs in variants.values() for job in jobs})
-    results, more_errors = _run(variants.values(), executor, cache, lambda done: on_progress(ended + done))
-    errors |= more_errors
-
-    figures: list[Figure | str] = []
-    for point in points:
-        jobs = [*syntheses[point], *variants.get(point, [])]
-        failed = next((job for job in jobs if job in errors), None)
-        if failed is not None:
-            figures.append(f"{failed}: {errors[failed]}")
-        else:
-            values = [json.loads(results[job]) for job in variants[point]]
-            figures.append(_figure(point, tools[point.device], values))
-    return figures
+        netlists = [result for job in jobs if isinstance(result := results[job], bytes)]
+        if len(netlists) == len(jobs):
+            variants[point] = _after_synthesis(point, tools[point.device], netlists)
+    before = len(results)
+    results |= _run(variants.values(), executor, cache, lambda done: on_progress(before + done))
+    return [_figure(point, syntheses[point], variants.get(point, []), results) for point in points]
 
 
 def _syntheses(point: Point, tools: str) -> list[Job]:
@@ -346,41 +304,40 @@ def _after_synthesis(point: Point, tools: str, netlists: Sequence[bytes]) -> lis
     return jobs
 
 
-def _figure(point: Point, tools: str, values: list[Any]) -> Figure:
-    """The smaller area, and the higher clock frequency, from the results of `_after_synthesis`."""
+def _figure(
+    point: Point, syntheses: Sequence[Job], variants: Sequence[Job], results: Mapping[Job, bytes | str]
+) -> Figure | str:
+    """The smaller area, and the higher clock frequency, from the results of the jobs; or the first error."""
+    for job in (*syntheses, *variants):
+        if isinstance(error := results[job], str):
+            return f"{job}: {error}"
+    values = [json.loads(results[job]) for job in variants]
     half = len(values) // 2
     (first, *clocks), (second, *other_clocks) = values[:half], values[half:]
     cells, luts, flip_flops = min(first, second)
     by_seed = max(clocks, other_clocks, key=statistics.median)
-    return Figure(point, cells, luts, flip_flops, tuple(by_seed), tools)
+    return Figure(point, cells, luts, flip_flops, tuple(by_seed), syntheses[0].tools)
 
 
 def _run(
     jobs: Iterable[Sequence[Job]], executor: Executor, cache: Cache, on_progress: Callable[[int], None]
-) -> tuple[dict[Job, bytes], dict[Job, str]]:
-    """The results of jobs, and the errors of those that failed; equal jobs are run once."""
-    results: dict[Job, bytes] = {}
-    errors: dict[Job, str] = {}
-    pending = {}
-    for job in dict.fromkeys(job for each in jobs for job in each):
-        if (known := cache.get(job)) is not None:
-            results[job] = known
-        else:
-            pending[executor.submit(run_job, job)] = job
+) -> dict[Job, bytes | str]:
+    """The results of jobs, or the errors of those that failed; equal jobs are run once."""
+    every = dict.fromkeys(job for each in jobs for job in each)
+    results: dict[Job, bytes | str] = {job: known for job in every if (known := cache.get(job)) is not None}
+    pending = {executor.submit(run_job, job): job for job in every if job not in results}
     on_progress(len(results))
     try:
-        while pending:
-            for future in wait(pending, timeout=1, return_when=FIRST_COMPLETED).done:
-                job = pending.pop(future)
-                try:
-                    results[job] = future.result()
-                except Exception as error:  # Any error of a tool, a worker or its connection.
-                    kind = "" if isinstance(error, ToolError) else f"{type(error).__name__}: "
-                    errors[job] = " ".join(f"{kind}{error}".split())
-                else:
-                    cache.put(job, results[job])
-                on_progress(len(results) + len(errors))
+        for future in as_completed(pending):
+            job = pending[future]
+            if error := future.exception():  # Any error of a tool, a worker or its connection.
+                kind = "" if isinstance(error, ToolError) else f"{type(error).__name__}: "
+                results[job] = " ".join(f"{kind}{error}".split())
+            else:
+                results[job] = future.result()
+                cache.put(job, future.result())
+            on_progress(len(results))
     finally:
         for future in pending:
             future.cancel()
-    return results, errors
+    return results

@@ -29,10 +29,6 @@ _STYLE: Any = {
 }
 
 
-class PlotError(ToolError):
-    """A plot cannot be drawn; the message is one line with the reason."""
-
-
 def plotted_lines(rows: Iterable[Row]) -> dict[str, list[tuple[int, float]]]:
     """For each kind of core the points, lanes and GB/s; kinds with one point are omitted."""
     lines: dict[str, dict[int, float]] = {}
@@ -53,7 +49,7 @@ def check_plots() -> None:
     try:
         import matplotlib  # noqa: F401  (whether it is installed)
     except ImportError:
-        raise PlotError("matplotlib is not installed: pip install 'utf8fpga[plots]'") from None
+        raise ToolError("matplotlib is not installed: pip install 'utf8fpga[plots]'") from None
 
 
 def lanes_plot(rows: list[Row]) -> bytes:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -14,13 +15,13 @@ import platformdirs
 
 from utf8fpga.bench import tables
 from utf8fpga.bench.design import Design, foreign_core, measured_core
-from utf8fpga.bench.measure import DEVICES, Cache, Figure, Point, job_count, measure, tool_versions
+from utf8fpga.bench.measure import DEVICES, Cache, Figure, Point, measure, tool_versions
 from utf8fpga.bench.plot import check_plots
 from utf8fpga.cli.core_command import chosen_executor, core_command, dask_option, jobs_option
 from utf8fpga.cli.demo import TEXTS, demo_text
-from utf8fpga.cli.options import FILE, FOLDER, MODULE, Number, json_option, one_of, reject_others
-from utf8fpga.cli.output import CommandError, echo, progress
-from utf8fpga.cli.process import ignore_unused_circuits, processor
+from utf8fpga.cli.options import FILE, FOLDER, MODULE, Number, json_option, one_of, reject, reject_others
+from utf8fpga.cli.output import CommandError, echo, naming, progress
+from utf8fpga.cli.process import ignore_unused_circuits
 from utf8fpga.cli.record import FIGURES_FILE, check_pages, record_figures, record_software
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.render import counted
@@ -87,15 +88,14 @@ def _foreign(against: Sequence[str], top: str | None, ports: str | None) -> list
     """The core of others, if one is given."""
     if against:
         return [foreign_core(list(map(Path, against)), top, read_description(Path(ports)) if ports else {})]
-    if top or ports:
-        raise CommandError(f"--{'top' if top else 'ports'} describes a core of --against: give --against FILE")
+    reject("without --against", "top", "ports")
     return []
 
 
 def _measured(points: Sequence[Point], jobs: int | None, dask: str | None) -> list[Figure | str]:
-    cache = Cache(platformdirs.user_cache_path("utf8fpga") / "bench")
-    with chosen_executor(jobs, dask) as workers, progress("measuring", job_count(points)) as show:
-        return measure(points, workers, cache, show)
+    folder = platformdirs.user_cache_path("utf8fpga") / "bench"
+    with naming(str(folder)), chosen_executor(jobs, dask) as workers, progress("measuring, jobs") as show:
+        return measure(points, workers, Cache(folder), show)
 
 
 def _raise_on_failures(points: Sequence[Point], figures: Sequence[Figure | str]) -> None:
@@ -129,6 +129,14 @@ def _record(checkout: str, jobs: int | None, dask: str | None, as_json: bool) ->
 
 _SOFTWARE_BYTES = 10_000_000
 """The demo's texts are repeated to at least this length for the software decoders; a measurement takes about 15 s."""
+
+
+def processor() -> str:
+    """The model of this machine's processor."""
+    found = None
+    if Path("/proc/cpuinfo").exists():
+        found = re.search(r"^model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
+    return found[1] if found else platform.processor() or platform.machine()
 
 
 def _bench_software(as_json: bool, checkout: str | None) -> None:

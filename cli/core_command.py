@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import fields
@@ -15,7 +15,7 @@ import click
 
 from utf8fpga.cli.command import Command
 from utf8fpga.cli.jobs import job_executor
-from utf8fpga.cli.options import SCHEDULER, TABLES, Number, one_of
+from utf8fpga.cli.options import SCHEDULER, TABLES, Number, one_of, reject
 from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl import CORES, CoreParameters, Option
 from utf8fpga.hdl.parameters import option_word
@@ -33,21 +33,20 @@ class CoreCommand(click.Command):
 
     def __init__(self, default: Command, commands: Mapping[str, Command]) -> None:
         super().__init__(default.name, params=default.params, help=default.help)
-        self.default, self.commands = default, commands
-        self.examples = default.examples
+        self.default, self.commands, self.examples = default, commands, default.examples
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        chosen, rest, words = self.default, args, info_name
-        if args and args[0] in self.commands:
-            chosen, rest, words = self.commands[args[0]], args[1:], f"{info_name} {args[0]}"
-        elif args and not extra.get("resilient_parsing"):
+        core = args[0] if args and args[0] in self.commands else None
+        if core is None and args and not extra.get("resilient_parsing"):
             self._check_spelling(args[0])
         try:
-            return chosen.make_context(words, rest, parent, **extra)
+            if core is None:
+                return self.default.make_context(info_name, args, parent, **extra)
+            return self.commands[core].make_context(f"{info_name} {core}", args[1:], parent, **extra)
         except click.NoSuchOption as error:
-            cores = [core for core, each in self.commands.items() if error.option_name in _option_names(each)]
+            cores = [name for name, each in self.commands.items() if error.option_name in option_names(each)]
             if not cores:
                 raise
             noun = "core" if len(cores) == 1 else "cores"
@@ -58,18 +57,15 @@ class CoreCommand(click.Command):
         """Check that the first argument is not a misspelt core, which it is not if there is a file of this name."""
         near = did_you_mean(word, self.commands)
         takes_arguments = any(isinstance(each, click.Argument) for each in self.params)
-        if takes_arguments and (os.path.exists(word) or not (near and word.isalpha())):
-            return
-        if not word.startswith("-"):
-            raise CommandError(f"there is no core {word!r}{near or f'; the cores are {_listed(self.commands)}'}")
+        is_argument = takes_arguments and (os.path.exists(word) or not (near and word.isalpha()))
+        if not is_argument and not word.startswith("-"):
+            known = ", ".join(self.commands)
+            raise CommandError(f"there is no core {word!r}{near or f'; the cores are {known}'}")
 
 
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
-
-
-def _option_names(each: click.Command) -> list[str]:
-    return [name for parameter in each.params for name in (*parameter.opts, *parameter.secondary_opts)]
+def option_names(command: click.Command) -> list[str]:
+    """All options of a command."""
+    return [name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)]
 
 
 def core_command(*examples: str, optional: bool = False) -> Callable[[Callable[..., Any]], click.Command]:
@@ -85,22 +81,25 @@ def core_command(*examples: str, optional: bool = False) -> Callable[[Callable[.
 
     def with_options(function: Callable[..., Any], kind: type[CoreParameters]) -> Callable[..., Any]:
         """Add the options of a core to a command, before those of the command itself."""
-        options = kind.options()
         defaults = {each.name: each.default for each in fields(kind)}
 
         @functools.wraps(function)
         def choosing(**given: Any) -> Any:
-            chosen = {name: given.pop(name) for name in options}
+            chosen = {name: given.pop(name) for name in defaults}
             # Options that are not given have the defaults of the parameters.
             values = {name: value for name, value in chosen.items() if value is not None}
-            is_default = kind is next(iter(CORES.values())) and not values
             if "table" in values:
                 values["table"] = TABLES[values["table"]]
-            return function(parameters=None if optional and is_default else kind(**values), **given)
+            parameters = kind(**values)
+            for name in values.keys() - parameters.chosen().keys():
+                if values[name] != defaults[name]:
+                    reject(f"with lanes {parameters.lanes}", name)
+            is_default = optional and kind is next(iter(CORES.values())) and not values
+            return function(parameters=None if is_default else parameters, **given)
 
         # A copy of click's list of parameters, since the options differ between the cores.
         own: list[click.Parameter] = getattr(function, "__click_params__", [])
-        made = [_core_option(name, how, defaults[name]) for name, how in reversed(options.items())]
+        made = [_core_option(name, how, defaults[name]) for name, how in reversed(kind.options().items())]
         choosing.__click_params__ = [*own, *made]  # type: ignore[attr-defined]  # click reads it
         return choosing
 

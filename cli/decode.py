@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from typing import Any
 
 import click
 
 from utf8fpga.cli.command import command
 from utf8fpga.cli.options import FILE, from_hex, hex_option, json_option, one_of, output_option, practice_option
 from utf8fpga.cli.output import CommandError, file_size, is_standard_output, progress, read_chunks, say, writing
-from utf8fpga.cli.show import PlainOutput, Tally, decoder_of, item_table
-from utf8fpga.model import Composition, EncodingTable, Practice
+from utf8fpga.cli.show import Tally, decoder_of, item_table, shown_items
+from utf8fpga.model import Composition, Item, Practice
 from utf8fpga.model.encodings import ENCODINGS
 from utf8fpga.model.render import counted
 
@@ -23,6 +25,9 @@ _FORMS = {
     and (isinstance(each.form, Composition) or not any(0xD800 in row.code_points for row in each.form.rows))
 }
 """The encodings of bytes without surrogates, which could not be written as UTF-8."""
+
+TOGETHER = 1 << 14
+"""Bytes decoded at once, whose items need some megabytes."""
 
 
 @command("decode --hex 'C3 A9 FF'", "decode --json --summary page.html")
@@ -51,43 +56,49 @@ def decode(
     """
     if file is not None and digits is not None:
         raise CommandError(f"give either FILE or --hex BYTES, not {file!r} and --hex {digits!r}")
-    how = Practice(practice), _FORMS[name]
-    if digits is not None and not as_json and not summary:
-        tally = _decode_hex(from_hex(digits), output, *how)
-    else:
-        tally = _decode(file or "-", digits, output, PlainOutput(*how, as_json=as_json, summary=summary))
-    if strict and tally.ill_formed:
-        text = file or digits or "-"
-        raise CommandError(f"{text!r} is ill-formed: {tally.ill_formed} of {counted(tally.items, 'item')}", status=1)
-
-
-def _decode_hex(units: bytes, output: str, practice: Practice, table: EncodingTable | Composition) -> Tally:
-    """Write a table of the items of a short text."""
-    items = decoder_of(practice, table).decode(units, final=True)
-    tally = Tally()
-    tally.add(items)
-    with writing(output) as out:
-        text = "".join(f"{line}\n" for line in [*item_table(items, units), *tally.lines()])
-        out.write((text if is_standard_output(output) else click.unstyle(text)).encode())
-    return tally
-
-
-def _decode(file: str, digits: str | None, output: str, decoded: PlainOutput) -> Tally:
-    """Write a text in a form, while it is read."""
-    size = None if digits is not None else file_size(file)
-    is_typed = file == "-" and digits is None and sys.stdin.isatty()
+    decoder, tally = decoder_of(Practice(practice), _FORMS[name]), Tally()
+    data = None if digits is None else from_hex(digits)
+    is_typed = data is None and file in (None, "-") and sys.stdin.isatty()
     if is_typed:
         say("type or paste a text; Ctrl-D at the beginning of a line ends it")
-    bar = nullcontext(lambda _: None) if is_typed else progress("decoding", size, rate=True)
+    is_quiet = is_typed or data is not None
+    bar = nullcontext(lambda _: None) if is_quiet else progress("decoding", file_size(file or "-"), rate=True)
     with writing(output) as out, bar as done:
-        chunks = read_chunks(file) if digits is None else iter([from_hex(digits)])
-        read = 0
-        for chunk in chunks:
-            out.writelines(decoded.pieces(chunk))
-            read += len(chunk)
-            done(read)
-            if decoded.has_ended:
-                break
-        out.writelines(decoded.pieces(b"", final=True))
-        out.write(decoded.end())
-    return decoded.tally
+        if data is not None and not (as_json or summary):
+            items = decoder.decode(data, final=True)
+            tally.add(items)
+            text = "".join(f"{line}\n" for line in [*item_table(items, data), *tally.lines()])
+            out.write((text if is_standard_output(output) else click.unstyle(text)).encode())
+        else:
+            chunks = read_chunks(file or "-") if data is None else iter([data])
+            for items, units in _decoded(chunks, decoder):
+                tally.add(items)
+                out.write(shown_items(items, units, as_json=as_json, summary=summary).encode())
+                done(tally.units)
+                if practice == Practice.FIRST_ERROR and tally.ill_formed:
+                    break
+            if summary:
+                lines = [tally.json_line()] if as_json else tally.lines()
+                out.write("".join(f"{line}\n" for line in lines).encode())
+    if strict and tally.ill_formed:
+        said = f"{file or digits or '-'!r} is ill-formed: {tally.ill_formed} of {counted(tally.items, 'item')}"
+        raise CommandError(said, status=1)
+
+
+def _decoded(chunks: Iterable[bytes], decoder: Any) -> Iterator[tuple[list[Item], bytes]]:
+    """The items that each part of a text completes, and their bytes."""
+    rest = b""
+    for part in _parts(chunks):
+        items = decoder.decode(part, final=not part)
+        rest += part
+        end = sum(item[1] for item in items)
+        yield items, rest[:end]
+        rest = rest[end:]
+
+
+def _parts(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The parts of a text that are decoded at once, the last one empty."""
+    for chunk in chunks:
+        for first in range(0, len(chunk), TOGETHER):
+            yield chunk[first : first + TOGETHER]
+    yield b""

@@ -2,31 +2,25 @@
 """Concurrent calls, in worker processes of this machine or on a Dask cluster.
 
 Amaranth does not support threads, and much of the computation is in Python. A worker is a new process that imports the
-functions that it calls; therefore functions belong to a module, and arguments and results can be pickled. A worker and
-the tools that it started are one process group: they end together, when the results are no longer needed, or when the
-process that started the worker ends for any reason.
+functions that it calls; therefore functions belong to a module, and arguments and results can be pickled.
 """
 
 from __future__ import annotations
 
 import importlib
-import logging
 import multiprocessing
 import os
 import shutil
 import signal
 import tempfile
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager, suppress
-from multiprocessing import resource_tracker
+from contextlib import contextmanager
 from multiprocessing.connection import wait
 from typing import Any
 
-from amaranth.hdl import UnusedElaboratable
-
+from utf8fpga.cli.process import ignore_unused_circuits, show_log
 from utf8fpga.hdl.toolchain import ToolError, stop_tools
 
 CONNECT_SECONDS = 5.0
@@ -36,8 +30,6 @@ CONNECT_SECONDS = 5.0
 @contextmanager
 def job_executor(jobs: int | None = None, dask: str | None = None) -> Iterator[Executor]:
     """Where calls run until the end of the block, which ends those that are not finished.
-
-    As `multiprocessing` requires, a script guards its call with ``if __name__ == "__main__"``.
 
     Args:
         jobs: the number of processes on this machine, which start when they are needed; default: one per processor.
@@ -51,36 +43,26 @@ def job_executor(jobs: int | None = None, dask: str | None = None) -> Iterator[E
         with _client(dask) as client:
             yield client.get_executor(pure=False)
         return
-    # The first start of a worker would start the tracker, too, which unblocks Ctrl-C in this thread.
-    resource_tracker.ensure_running()
     others = set(multiprocessing.active_children())
     with tempfile.TemporaryDirectory(prefix="utf8fpga-", ignore_cleanup_errors=True) as scratch:
-        context = multiprocessing.get_context("spawn")
-        level = logging.getLogger("utf8fpga").getEffectiveLevel()
-        executor = _Processes(jobs or os.cpu_count() or 1, context, _begin_worker, (scratch, level))
+        executor = _Processes(jobs or os.cpu_count() or 1, multiprocessing.get_context("spawn"), _begin, (scratch,))
         try:
             yield executor
         finally:
             for worker in set(multiprocessing.active_children()) - others:
-                worker.kill()
-                # The process has not been waited for, so no other process has its number.
-                if hasattr(os, "killpg") and worker.pid is not None:
-                    with suppress(ProcessLookupError, PermissionError):
-                        os.killpg(worker.pid, signal.SIGKILL)
+                worker.terminate()
             executor.shutdown(cancel_futures=True)
 
 
 class _Processes(ProcessPoolExecutor):
-    """Worker processes that Ctrl-C does not reach, not even while they start."""
+    """Worker processes that Ctrl-C does not reach: they inherit that it is ignored."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        if not hasattr(signal, "pthread_sigmask"):
-            return super().submit(fn, *args, **kwargs)
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             return super().submit(fn, *args, **kwargs)
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -102,31 +84,23 @@ def _client(address: str) -> Iterator[Any]:
 # The functions below run in a worker.
 
 
-def _begin_worker(scratch: str, level: int) -> None:
-    """Leave the end of this process to the one that started it; temporary files are in the folder `scratch`."""
-    # A message that a tool compiles itself at its first start.
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("utf8fpga: %(message)s"))
-    handler.addFilter(lambda record: getattr(record, "first_start", "") != "end")
-    logger = logging.getLogger("utf8fpga")
-    logger.addHandler(handler)
-    logger.setLevel(level)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(os, "setpgid"):
-        os.setpgid(0, 0)
+def _begin(scratch: str) -> None:
+    """Prepare a worker, whose temporary files are in the folder `scratch`; it ends with the parent or at SIGTERM."""
+    show_log()
+    ignore_unused_circuits()
     tempfile.tempdir = scratch
-    # Amaranth warns of components that are not elaborated, but of some decoders only the attributes are used.
-    warnings.simplefilter("ignore", UnusedElaboratable)
-    threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True).start()
-
-
-def _end_with_parent(scratch: str) -> None:
-    """Wait until the parent has ended, and end this process, its tools and their files."""
     parent = multiprocessing.parent_process()
     assert parent is not None
-    wait([parent.sentinel])
-    stop_tools()
-    shutil.rmtree(scratch, ignore_errors=True)
-    if hasattr(os, "killpg"):
-        os.killpg(0, signal.SIGKILL)
-    os._exit(1)
+    sentinel = parent.sentinel
+
+    def end(*_signal: object) -> None:
+        stop_tools()
+        os._exit(1)
+
+    def end_with_parent() -> None:
+        wait([sentinel])
+        shutil.rmtree(scratch, ignore_errors=True)
+        end()
+
+    signal.signal(signal.SIGTERM, end)
+    threading.Thread(target=end_with_parent, daemon=True).start()

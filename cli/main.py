@@ -35,7 +35,7 @@ GROUPS = {
         "bench": "Measure area, clock frequency and throughput.",
     },
     "Boards": {
-        "boards": "List the boards, or simulate one.",
+        "boards": "List the boards.",
         "build": "Build the bitstream for a board.",
         "talk": "Send a text to a board and show what comes back.",
     },
@@ -88,19 +88,11 @@ class _Commands(click.Group):
                 formatter.write(f"  {name:9} {text}\n")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.write("\n".join(["", *example_lines(self), "", *_COMPLETION_LINES, ""]))
+        formatter.write("\n".join(["", *example_lines(self), ""]))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         summaries = [item for commands in GROUPS.values() for item in commands.items()]
         return [CompletionItem(name, help=text) for name, text in summaries if name.startswith(incomplete)]
-
-
-_COMPLETION_LINES = (
-    "Completion, in the start file of the shell:",
-    f'  bash  eval "$({_COMPLETION}=bash_source utf8fpga)"',
-    f'  zsh   eval "$({_COMPLETION}=zsh_source utf8fpga)"',
-    f"  fish  {_COMPLETION}=fish_source utf8fpga | source",
-)
 
 
 @click.group(

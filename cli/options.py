@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -14,12 +14,6 @@ from utf8fpga.cli.output import CommandError
 from utf8fpga.model import CATALOGUE, Practice
 from utf8fpga.model.encodings import encoding_word
 from utf8fpga.model.exceptions import did_you_mean
-
-if TYPE_CHECKING:
-    _Choice = click.Choice[str]
-    _Number = click.ParamType[int]
-else:
-    _Choice, _Number = click.Choice, click.ParamType  # They have no type parameter in older versions of click.
 
 MAX_SEED = (1 << 31) - 1
 """The largest seed that all tools accept."""
@@ -31,7 +25,7 @@ TABLES = {encoding_word(name): table for name, table in CATALOGUE.items()}
 """Every table by its word of the command line."""
 
 
-class Word(_Choice):
+class Word(click.Choice):  # type: ignore[type-arg]  # It has no parameter in older versions of click.
     """One of some words. The name of an encoding may also be that of the documents, such as UTF-8 of RFC 2279."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -56,7 +50,7 @@ _LONGEST_CHOICE = 20
 """Upper bound on the characters of the words in front of a help text."""
 
 
-class Number(_Number):
+class Number(click.ParamType):  # type: ignore[type-arg]  # As above.
     """A whole number in a range."""
 
     name = "N"
@@ -109,12 +103,19 @@ baud_option = click.option("--baud", type=Number(1, MAX_BAUD), help="Bits per se
 
 def reject_others(option: str, *allowed: str) -> None:
     """Reject parameters on the command line that have no effect with an option; `allowed` are those that have one."""
+    names = {each.name for each in click.get_current_context().command.params}
+    reject(f"with {option}", *names.difference(allowed))
+
+
+def reject(where: str, *names: str | None) -> None:
+    """Reject parameters on the command line that have no effect `where`, such as "without --soak"."""
     context = click.get_current_context()
     for each in context.command.params:
-        name = each.name or ""
-        if name not in allowed and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            given = "/".join(each.opts) if isinstance(each, click.Option) else (each.name or "").upper()
-            raise CommandError(f"{given} has no effect with {option}: leave it out")
+        is_given = context.get_parameter_source(each.name or "") is ParameterSource.COMMANDLINE
+        if each.name in names and is_given:
+            words = each.opts if context.params.get(each.name or "") or not each.secondary_opts else each.secondary_opts
+            given = words[-1] if isinstance(each, click.Option) else each.make_metavar(context)
+            raise CommandError(f"{given} has no effect {where}: leave it out")
 
 
 def from_hex(digits: str) -> bytes:

@@ -3,31 +3,20 @@
 
 from __future__ import annotations
 
-import io
+import errno
 import logging
 import os
-import platform
 import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import click
 
-from utf8fpga.cli.output import (
-    NO_ROOM,
-    CommandError,
-    coloured,
-    errors_named,
-    pip_install,
-    say,
-    write_error,
-)
+from utf8fpga.cli.output import NO_ROOM, coloured, pip_install, say
 from utf8fpga.model import UserError
 from utf8fpga.model.exceptions import did_you_mean
 
@@ -37,18 +26,8 @@ DEFECT = 70
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """The signals that end a command after it has cleaned up."""
 
-_ENVIRONMENT = NO_ROOM | errors_named("EROFS", "EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM", "EAGAIN")
+_ENVIRONMENT = {*NO_ROOM, errno.EBADF, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 """Errors of the operating system that are not defects of the program."""
-
-
-def processor() -> str:
-    """The model of this machine's processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor() or platform.machine()
 
 
 class _Terminated(KeyboardInterrupt):
@@ -59,18 +38,6 @@ class _Terminated(KeyboardInterrupt):
         self.number = number
 
 
-class _StandardOutput(io.FileIO):
-    """Standard output, with errors that name it."""
-
-    def write(self, data: Any, /) -> int:
-        try:
-            return super().write(data)
-        except BrokenPipeError:
-            raise  # The reader has closed the pipe, which has an exit status of its own.
-        except OSError as error:
-            raise write_error("standard output", error, status=1) from None
-
-
 class _ToStandardError(logging.Handler):
     """Prints the log messages of the library, such as that of a tool's first start, to standard error."""
 
@@ -79,15 +46,24 @@ class _ToStandardError(logging.Handler):
             say(f"utf8fpga: {record.getMessage()}")
 
 
+def show_log() -> None:
+    """Show the log messages of the library on standard error."""
+    logger = logging.getLogger("utf8fpga")
+    if not any(isinstance(handler, _ToStandardError) for handler in logger.handlers):
+        logger.addHandler(_ToStandardError())
+        logger.setLevel(logging.INFO)
+
+
 def run(command: Callable[[], None]) -> int:
     """Run a command and report the error that ended it, if any.
 
     Returns:
         The exit status: 0 for success; 1 for a failed check or tool, or full storage; 2 for incorrect use; `DEFECT`,
         after a traceback, for any error that is not a `UserError`; 130 after Ctrl-C; 141 where the reader of the
-        output closed it. A signal in `ENDING` ends the process after the command has cleaned up.
+        output closed it; 128 and the number of a signal in `ENDING`.
     """
-    _prepare()
+    _open_closed_streams()
+    show_log()
     status = 0
     try:
         with _catching_signals():
@@ -95,22 +71,18 @@ def run(command: Callable[[], None]) -> int:
         sys.stdout.flush()
     except click.exceptions.Exit as done:
         status = done.exit_code
-    except _Terminated as ended:
-        ignore_unused_circuits()
-        say("utf8fpga: terminated")
-        status = _end_by(ended)
-    except KeyboardInterrupt:
-        ignore_unused_circuits()
-        say("utf8fpga: interrupted")
-        status = 130
+    except KeyboardInterrupt as ended:
+        is_terminated = isinstance(ended, _Terminated)
+        say(f"utf8fpga: {'terminated' if is_terminated else 'interrupted'}")
+        status = 128 + (ended.number if isinstance(ended, _Terminated) else signal.SIGINT)
     except Exception as error:
-        ignore_unused_circuits()
         status = _report(error)
+    ignore_unused_circuits()
     try:
         sys.stdout.flush()
-    except (OSError, UserError) as error:
+    except (OSError, ValueError) as error:
         # The buffered output cannot be written, so Python must not try again at exit.
-        _discard_output()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         status = status or _report(error)
     return status
 
@@ -126,14 +98,19 @@ def _report(error: Exception) -> int:
     if isinstance(error, BrokenPipeError):
         return 141  # Silently, as other programs do that a pipe into head ends.
     if isinstance(error, click.ClickException):
-        _say_error(_usage_error(error))
-        return error.exit_code
-    if (known := error if isinstance(error, UserError) else _environment_error(error)) is not None:
-        _say_error(pip_install(str(known)))
-        return known.exit_status
-    text = "".join(traceback.format_exception(error))
-    say(f"{text}utf8fpga: this is a defect of utf8fpga: please report it with the lines above")
-    return DEFECT
+        message, status = _usage_error(error), error.exit_code
+    elif isinstance(error, UserError):
+        message, status = pip_install(str(error)), error.exit_status
+    elif isinstance(error, OSError) and error.errno in _ENVIRONMENT:
+        # That of writing to standard output names no file.
+        where = f"{error.filename!r}" if error.filename else "cannot write standard output"
+        message, status = f"{where}: {'it is closed' if error.errno == errno.EBADF else error.strerror}", 1
+    else:
+        text = "".join(traceback.format_exception(error))
+        say(f"{text}utf8fpga: this is a defect of utf8fpga: please report it with the lines above")
+        return DEFECT
+    say(f"{coloured('utf8fpga:', 'red', sys.stderr)} {message}")
+    return status
 
 
 def _usage_error(error: click.ClickException) -> str:
@@ -146,45 +123,15 @@ def _usage_error(error: click.ClickException) -> str:
     return message[:1].lower() + message[1:]
 
 
-def _say_error(message: str) -> None:
-    say(f"{coloured('utf8fpga:', 'red', sys.stderr)} {message}")
-
-
-def _prepare() -> None:
-    """Prepare the standard streams so that every error in them is detected and attributed to them."""
-    for number, flags in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
-        try:
-            os.fstat(number)
-        except OSError:
-            # Reserve the number of a closed stream, so that no file gets it. Reading 0 and writing 1 still fail.
-            os.open(os.devnull, flags)
-    if sys.stdin is None:
-        sys.stdin = open(0, closefd=False)  # noqa: SIM115 - as long as the process
-    if sys.stderr is None:
-        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115 - likewise
-    if sys.stdout is None or (not sys.stdout.isatty() and _descriptor(sys.stdout) == 1):
-        encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
+def _open_closed_streams() -> None:
+    """Reserve the numbers of closed standard streams, so that no file gets them; using one is an error as before."""
+    for name, mode, flags in (("stdin", "r", os.O_WRONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, flags)
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115 - as long as the process
+    if hasattr(sys.stdout, "reconfigure"):
         # Escapes characters, such as those of a file name, that the encoding lacks.
-        sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(_StandardOutput(1, "w", closefd=False)), encoding, "backslashreplace"
-        )
-    logger = logging.getLogger("utf8fpga")
-    if not any(isinstance(handler, _ToStandardError) for handler in logger.handlers):
-        logger.addHandler(_ToStandardError())
-        logger.setLevel(logging.INFO)
-
-
-def _descriptor(file: Any) -> int | None:
-    try:
-        return int(file.fileno())
-    except (OSError, ValueError, AttributeError):
-        return None
-
-
-def _discard_output() -> None:
-    """Discard the buffered standard output, which Python would write at exit."""
-    if _descriptor(sys.stdout) == 1:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 @contextmanager
@@ -200,35 +147,12 @@ def _catching_signals() -> Iterator[None]:
             tools.stop_tools()
         raise _Terminated(number)
 
-    before = {}
+    # A signal that is ignored, as with nohup, remains ignored.
+    caught = [number for number in ENDING if signal.getsignal(number) is signal.SIG_DFL]
     try:
-        for number in ENDING:
-            # A signal that is ignored, as with nohup, remains ignored.
-            if signal.getsignal(number) is signal.SIG_DFL:
-                before[number] = signal.signal(number, end)
-    except ValueError:
-        pass  # Only the main thread may set signal handlers.
-    try:
+        for number in caught:
+            signal.signal(number, end)
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _end_by(terminated: _Terminated) -> int:
-    """End the process by the signal; the exit status where that is not possible."""
-    signal.signal(terminated.number, signal.SIG_DFL)
-    os.kill(os.getpid(), terminated.number)
-    return 128 + terminated.number
-
-
-def _environment_error(error: BaseException) -> CommandError | None:
-    """The error for a condition of the system, such as a full disk or lack of memory; None for any other error."""
-    if not isinstance(error, OSError):
-        return None
-    if isinstance(error, FileNotFoundError) and "No usable temporary directory" in str(error.strerror):
-        return CommandError("there is no folder for temporary files: name one in TMPDIR", status=1)
-    if error.errno not in _ENVIRONMENT:
-        return None
-    where = f"{error.filename!r}: " if error.filename else ""
-    return CommandError(f"{where}{error.strerror}", status=1)
+        for number in caught:
+            signal.signal(number, signal.SIG_DFL)

@@ -7,13 +7,12 @@ import json
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from typing import Any
 
 from utf8fpga.cli.output import CommandError, coloured
-from utf8fpga.model import TABLE_3_7, Composition, EncodingTable, ErrorKind, IncrementalDecoder, Item, Practice, decode
-from utf8fpga.model.decoder import ComposedDecoder, new_item
+from utf8fpga.model import Composition, EncodingTable, ErrorKind, IncrementalDecoder, Item, Practice
+from utf8fpga.model.decoder import ComposedDecoder
 from utf8fpga.model.render import columns, counted
 from utf8fpga.model.table import spell
 
@@ -34,16 +33,11 @@ class Tally:
     def add(self, items: Iterable[Item]) -> None:
         """Count items."""
         found = list(items)
-        causes = Counter(map(itemgetter(3), found))
-        del causes[None]
-        self.count(sum(map(itemgetter(1), found)), len(found), causes)
-
-    def count(self, units: int, items: int, causes: Mapping[ErrorKind, int]) -> None:
-        """Add counts of units, of items, and of ill-formed items by cause."""
-        self.units += units
-        self.items += items
-        for kind, number in causes.items():
-            self.causes[kind] += number
+        self.units += sum(map(itemgetter(1), found))
+        self.items += len(found)
+        for kind, number in Counter(map(itemgetter(3), found)).items():
+            if kind is not None:
+                self.causes[kind] += number
 
     def lines(self) -> list[str]:
         """The counts as lines of text."""
@@ -78,7 +72,7 @@ def json_line(item: Item) -> str:
     """An item as one line of JSON."""
     offset, length, point, error = item[:4]
     name = "null" if error is None else f'"{error.name}"'
-    return f'{{"offset": {offset}, "length": {length}, "code_point": {point}, "error": {name}}}'
+    return f'{{"offset": {offset}, "length": {length}, "code_point": {point}, "error": {name}}}\n'
 
 
 def decoder_of(practice: Practice, table: EncodingTable | Composition) -> IncrementalDecoder | ComposedDecoder:
@@ -90,89 +84,20 @@ def decoder_of(practice: Practice, table: EncodingTable | Composition) -> Increm
     return ComposedDecoder(table)
 
 
-class _WholeTextDecoder:
-    """A decoder of bytes in chunks by `decode`, which is faster than `Decoder`."""
-
-    def __init__(self, table: EncodingTable) -> None:
-        self._table, self._offset, self._open = table, 0, b""
-
-    def decode(self, data: bytes, final: bool = False) -> list[Item]:
-        """See `Decoder.decode`."""
-        text, first = self._open + data, self._offset
-        items = list(decode(text, self._table))
-        is_open = not final and bool(items) and items[-1].error is ErrorKind.INCOMPLETE
-        end = items.pop().offset if is_open else len(text)
-        self._open, self._offset = text[end:], first + end
-        return [new_item((first + offset, length, point, error)) for offset, length, point, error in items]
-
-
-class PlainOutput:
-    """The output of the command `decode` for a text in chunks.
+def shown_items(items: Sequence[Item], units: bytes, *, as_json: bool, summary: bool) -> str:
+    """The text that items stand for, or all items as lines of JSON.
 
     Args:
-        table: the encoding of the text, whose code points are scalar values; default: UTF-8.
-        as_json: write JSON lines in place of text.
-        summary: write only ill-formed items, and at the end the counts.
-
-    Attributes:
-        tally: the counts of the items so far.
+        units: the bytes of the items.
+        as_json: write lines of JSON.
+        summary: write the ill-formed items alone, each as a line.
     """
-
-    def __init__(
-        self,
-        practice: Practice,
-        table: EncodingTable | Composition = TABLE_3_7,
-        *,
-        as_json: bool = False,
-        summary: bool = False,
-    ) -> None:
-        self.tally = Tally()
-        if practice is Practice.MAXIMAL_SUBPARTS and isinstance(table, EncodingTable):
-            self._decoder: Any = _WholeTextDecoder(table)
-        else:
-            self._decoder = decoder_of(practice, table)
-        self._practice, self._as_json, self._summary = practice, as_json, summary
-        self._units = bytearray()
-        """For a summary: the bytes after the last item."""
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the practice ends the text at the first error, which has been found."""
-        return self._practice is Practice.FIRST_ERROR and bool(self.tally.ill_formed)
-
-    def pieces(self, chunk: bytes, final: bool = False) -> Iterator[bytes]:
-        """The output for the next bytes of the text; `final` at its end."""
-        for first in range(0, max(len(chunk), 1), TOGETHER):
-            part = chunk[first : first + TOGETHER]
-            items = self._decoder.decode(part, final and first + TOGETHER >= len(chunk))
-            self.tally.add(items)
-            yield self._output(items, part).encode()
-
-    def end(self) -> bytes:
-        """The output after the text: the counts of a summary."""
-        if not self._summary:
-            return b""
-        lines = [self.tally.json_line()] if self._as_json else self.tally.lines()
-        return "".join(f"{line}\n" for line in lines).encode()
-
-    def _output(self, items: Sequence[Item], part: bytes) -> str:
-        if self._as_json:
-            shown = [item for item in items if item[3] is not None] if self._summary else items
-            return "".join(f"{json_line(item)}\n" for item in shown)
-        return self._spans(items, part) if self._summary else "".join(map(chr, map(itemgetter(2), items)))
-
-    def _spans(self, items: Sequence[Item], part: bytes) -> str:
-        self._units += part
-        if not items:
-            return ""
-        lines, base = [], items[0].offset
-        for offset, length, _, error in items:
-            if error is not None:
-                units = self._units[offset - base : offset - base + length].hex(" ").upper()
-                lines.append(f"offset {offset}: {units} {error.name}\n")
-        del self._units[: offset + length - base]
-        return "".join(lines)
-
-
-TOGETHER = 1 << 14
-"""Bytes decoded at once, whose items need some megabytes."""
+    if not summary:
+        return "".join(map(json_line, items)) if as_json else "".join(map(chr, map(itemgetter(2), items)))
+    base = items[0].offset if items else 0
+    lines = []
+    for item in items:
+        if item[3] is not None:
+            spelled = units[item.offset - base : item.offset + item.length - base].hex(" ").upper()
+            lines.append(json_line(item) if as_json else f"offset {item.offset}: {spelled} {item[3].name}\n")
+    return "".join(lines)

@@ -45,8 +45,6 @@ def read_description(path: Path) -> dict[str, Any]:
         reset = "rst_n"             # "" where there is none
         reset_active = "low"        # or "high"; default: by the reset's name
         bytes_per_clock = 0.5       # on the worst input
-        inputs = { data = 8, valid = 1 }
-        outputs = { code_point = 21, ready = 1 }
         constants = { enable = 1 }  # inputs that are tied off
 
     Raises:
@@ -198,8 +196,6 @@ def _field_type(hint: Any) -> type:
 _KEYS: dict[str, tuple[type, ...]] = {
     name: (_field_type(hint),) for name, hint in get_type_hints(CheckedPorts).items()
 } | {
-    "inputs": (dict,),
-    "outputs": (dict,),
     "title": (str,),
     "lanes": (int,),
     "latency": (int,),

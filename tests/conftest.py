@@ -120,11 +120,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatu
 
 def pytest_report_header() -> list[str]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    from utf8fpga.cli.process import processor
-
     iverilog = shutil.which("iverilog") or "missing"
     return [
-        f"machine: {processor()}, {cores} cores, {platform.platform()}, iverilog {iverilog}",
+        f"machine: {platform.machine()}, {cores} cores, {platform.platform()}, iverilog {iverilog}",
         "packages: " + ", ".join(f"{name} {_version(name)}" for name in _PACKAGES),
     ]
 

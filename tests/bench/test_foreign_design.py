@@ -76,17 +76,16 @@ def test_ports_are_read_from_the_verilog(foreign: Path) -> None:
 
 def test_description_of_ports(foreign: Path, tmp_path: Path) -> None:
     values = {"title": "theirs", "bytes_per_clock": 0.25, "lanes": 1, "latency": 2}
-    values |= {"reset": "rst_ni", "reset_active": "high", "constants": {"en": 1}, "outputs": {"code": 21}}
+    values |= {"reset": "rst_ni", "reset_active": "high", "constants": {"en": 1}}
     core = foreign_core([foreign], "foreign", described(tmp_path, json.dumps(values), "ports.json"))
     toml = 'title = "theirs"\nbytes_per_clock = 0.25\nlanes = 1\nlatency = 2\nreset = "rst_ni"\nreset_active = "high"\n'
-    toml += "constants = { en = 1 }\noutputs = { code = 21 }\n"
+    toml += "constants = { en = 1 }\n"
     assert core == foreign_core([foreign], None, described(tmp_path, toml))
     assert (core.title, core.bytes_per_clock, core.lanes, core.latency) == ("theirs", 0.25, 1, 2)
     assert core.constants == (("en", 1, 1),)
-    assert (core.inputs, core.outputs, core.is_whole) == ((("data", 8),), (("code", 21),), False)
+    assert (core.inputs, core.outputs) == ((("data", 8),), (("code", 21), ("spare", 1)))
     for sources, _ in (core.between_registers(), core.bare()):
         assert ".en(1'd1)" in sources[-1][1]
-        assert ".spare" not in sources[-1][1]
     assert ".rst_ni(reset)" in core.between_registers()[0][-1][1]
     assert "reset <= rst;" in core.between_registers()[0][-1][1]
 
@@ -125,14 +124,12 @@ INVALID_PORTS = {
     "unknown key": ("clocks = 1", "unknown key 'clocks' (known: clock, reset, "),
     "clock is a number": ("clock = 1", "clock = 1 is not a string"),
     "no lanes": ("lanes = 0", "lanes = 0 is not above 0"),
-    "width is a string": ("inputs = { a = '8' }", "inputs = {'a': '8'} is not a table of names and numbers"),
+    "value is a string": ("constants = { a = '8' }", "constants = {'a': '8'} is not a table of names and numbers"),
     "reset level": ("reset_active = 'up'", "reset_active = 'up' is neither 'high' nor 'low'"),
     "unknown clock": ("clock = 'ck'", "foreign has no input 'ck' for its clock (inputs: clk_i, rst_ni, data, en)"),
     "unknown reset": ("reset = 'rst'", "foreign has no input 'rst' for its reset (inputs: rst_ni, data, en)"),
     "unknown constant": ("constants = { e = 1 }", "foreign has no input 'e' to tie off (inputs: data, en)"),
     "large constant": ("constants = { en = 2 }", "2 does not fit into the 1 bits of the input 'en'"),
-    "another width": ("inputs = { data = 7, en = 1 }", "the input 'data' of foreign has 8 bits, not 7"),
-    "missing input": ("inputs = { data = 8 }", "the input 'en' of foreign is neither among inputs nor among constants"),
 }
 
 
@@ -164,11 +161,11 @@ def test_unsupported_core_is_rejected(ports: str, message: str, tmp_path: Path) 
 
 @pytest.mark.build
 def test_foreign_core_with_the_real_tools(foreign: Path, tmp_path: Path) -> None:
-    core = foreign_core([foreign], None, described(tmp_path, "constants = { en = 1 }\noutputs = { code = 21 }"))
+    core = foreign_core([foreign], None, described(tmp_path, "constants = { en = 1 }"))
     with ThreadPoolExecutor(2) as threads:
         for figure in measure(
             [Point(core, DEVICES[name], 1) for name in ("hx8k", "ecp5-85k")], threads, Cache(tmp_path)
         ):
             assert isinstance(figure, Figure)
-            assert figure.flip_flops == 21, "of the helper nothing is left"
+            assert figure.flip_flops == 22, "of the code and of the helper"
             assert 250 < figure.fabric_mhz < 700

@@ -144,14 +144,11 @@ def test_simulate_prints_the_items_of_decode(damaged: Path) -> None:
     assert given.stdout == utf8fpga("decode", "--json", damaged).stdout
 
 
-def test_simulate_several_files_and_standard_input(damaged: Path, tmp_path: Path) -> None:
-    (tmp_path / "open").write_bytes(b"\xe2\x82")
+def test_simulate_standard_input(tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
-    done = utf8fpga("simulate", "--lanes", "2", damaged, "-", tmp_path / "open", "-o", out, data=b"\xac")
-    assert done.stdout.decode().splitlines()[0] == "23 bytes, 17 items, 7 ill-formed"
-    # Each file is a text, so no sequence continues in the next one.
-    texts = (DAMAGED, b"\xac", b"\xe2\x82")
-    assert out.read_text("utf-8") == "".join(text.decode("utf-8", "replace") for text in texts)
+    done = utf8fpga("simulate", "--lanes", "2", "-", "-o", out, data=DAMAGED)
+    assert done.stdout.decode().splitlines()[0] == "20 bytes, 15 items, 5 ill-formed"
+    assert out.read_text("utf-8") == DAMAGED.decode("utf-8", "replace")
 
 
 @requires_graph
@@ -313,7 +310,7 @@ def faulty_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_mismatch_is_reported_with_the_shortest_input_and_a_replay_command(tmp_path: Path) -> None:
     source, out, wave = tmp_path / "long.txt", tmp_path / "out.txt", tmp_path / "w.vcd"
     source.write_bytes("é€ and so on, ".encode() * 30 + b"\xed\xa0\x80" + b" and on" * 10)
-    done = utf8fpga("simulate", source, "-o", out, "--vcd", wave)
+    done = utf8fpga("simulate", source, "--kind", "-o", out, "--vcd", wave)
     assert done.returncode == 1
     assert done.stderr.decode().splitlines() == [
         "utf8fpga: the decoder differs from the model at offset 0 of ED A0",

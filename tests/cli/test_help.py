@@ -85,7 +85,7 @@ def test_a_core_is_a_subcommand_in_the_usage_line() -> None:
     with_core = {name: line.partition(f"utf8fpga {name} ")[2] for name, line in usage.items() if "[CORE]" in line}
     assert with_core == {
         "generate": "[CORE] [OPTIONS]",
-        "simulate": "[CORE] [OPTIONS] [FILE]...",
+        "simulate": "[CORE] [OPTIONS] [FILE]",
         "prove": "[CORE] [OPTIONS] [CONFIG]...",
         "bench": "[CORE] [OPTIONS]",
     }
@@ -144,8 +144,8 @@ def test_completion(line: str) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed")
-def test_bash_completes_after_the_line_of_the_help(tmp_path: Path) -> None:
-    (line,) = re.findall(r"^ +bash +(eval .*)$", help_of(), re.MULTILINE)
+def test_bash_completes_after_the_line_of_the_page(tmp_path: Path) -> None:
+    (line,) = re.findall(r"^ +(eval .*bash_source.*)  #", (DOCS / "commands.rst").read_text(), re.MULTILINE)
     (tmp_path / "utf8fpga").write_text(f'#!/bin/sh\nexec {sys.executable} -m utf8fpga "$@"\n')
     (tmp_path / "utf8fpga").chmod(0o755)
     press_tab = "COMP_WORDS=(utf8fpga vec); COMP_CWORD=1; _utf8fpga_completion utf8fpga; echo ${COMPREPLY[@]}"

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import errno
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,19 +49,6 @@ def test_condition_of_the_system_is_one_line_and_status_1(name: str, capfd: pyte
 
     assert process.run(command) == 1
     assert capfd.readouterr().err == "utf8fpga: 'file': the reason\n"
-
-
-def test_a_lack_of_temporary_folders_names_the_variable(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def command() -> None:
-        tempfile.mkdtemp()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(tempfile, "tempdir", None)
-        patch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/nonexistent"])
-        assert process.run(command) == 1
-    assert capfd.readouterr().err == "utf8fpga: there is no folder for temporary files: name one in TMPDIR\n"
 
 
 CUT_OFF = """

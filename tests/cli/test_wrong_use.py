@@ -38,6 +38,7 @@ generate --lanes 257 | --lanes '257' is not a number in 1..256
 generate --lanes x | --lanes 'x' is not a number in 1..256
 generate --lanes | option '--lanes' requires an argument
 generate --name 2nd | --name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first
+generate --sparse | --sparse has no effect with lanes 1: leave it out
 generate --from utf-8 | --from is an option of the core transcoder: generate transcoder --from ...
 generate encodr --lanes 2 | there is no core 'encodr'; did you mean encoder or decoder?
 generate frob | there is no core 'frob'; the cores are decoder, encoder, transcoder, sanitizer, validator, remover
@@ -50,14 +51,14 @@ generate --optimize fast | --optimize 'fast' is not one of area, speed
 simulate | give either FILE, --hex BYTES or --soak LIMIT
 simulate --hex 41 --output-pauses 11 | --output-pauses '11' must be 0s and 1s with at least one 0
 simulate --hex 41 --input-pauses '' | --input-pauses '' must be 0s and 1s with at least one 0
-simulate x y --vcd z | --vcd z shows one text, not 2: give one FILE
+simulate x y | got unexpected extra argument (y)
 simulate x --netlist ecp6 | --netlist 'ecp6' is not one of ice40, ecp5; did you mean ecp5?
 simulate x --vcd z --netlist ice40 | --netlist ice40 has no waveform: leave out --vcd z
 simulate --soak 10m --vcd x | --vcd has no effect with --soak: leave it out
 simulate --soak 0kB | --soak '0kB' compares nothing: give more than 0
 simulate --soak 10 | --soak '10' is neither a time such as 10m nor an amount such as 5GB
-simulate --hex 41 --seed 1 | --seed 1 is for --soak: give --soak LIMIT, too
-simulate --hex 41 --dask x:1 | --dask x:1 is for --soak: give --soak LIMIT, too
+simulate --hex 41 --seed 1 | --seed has no effect without --soak: leave it out
+simulate --hex 41 --dask x:1 | --dask has no effect without --soak: leave it out
 simulate text --json -o - | --json and -o - both write to standard output: leave out one of them
 simulate text --vcd - | --vcd - is standard output, to which the result is written: name a file
 simulate text -o out --vcd ./out | -o and --vcd are the same file './out': specify two files
@@ -70,7 +71,7 @@ prove serial-area --optimize speed | configuration 'serial-area' is a whole core
 one
 prove serial-area --property stedy | --property 'stedy' is not one of equivalence, steady, stall, latency, \
 independence, netlist-ice40, netlist-ecp5, verilog; did you mean steady?
-prove --list serial-area | NAMES has no effect with --list: leave it out
+prove --list serial-area | [CONFIG]... has no effect with --list: leave it out
 prove serial-area --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
 prove serial-area --jobs 0 | --jobs '0' is not a number in 1..1024
 prove serial-area --jobs 2 --dask x:1 | --jobs 2 has no effect with --dask, where the cluster schedules: leave it \
@@ -78,7 +79,7 @@ out
 bench --device hx9k | --device 'hx9k' is not one of hx8k, up5k, ecp5-85k, ecp5-85k-8; did you mean hx8k?
 bench --seeds 0 | --seeds '0' is not a number in 1..100
 bench --dask '' | '' is not the name of a scheduler
-bench --top x | --top describes a core of --against: give --against FILE
+bench --top x | --top has no effect without --against: leave it out
 bench --against /nonexistent.v | cannot read '/nonexistent.v': No such file or directory
 bench --software --lanes 4 | --lanes has no effect with --software: leave it out
 bench --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
