@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem, shell_complete
 
 from utf8fpga import __version__
 from utf8fpga.cli.command import SHORT_HELP, example_lines, short_help
 from utf8fpga.cli.output import CommandError
 from utf8fpga.cli.process import run
-from utf8fpga.model.exceptions import UserError, did_you_mean
+from utf8fpga.model.exceptions import did_you_mean
 
 GROUPS = {
     "First steps": {
@@ -45,11 +43,9 @@ GROUPS = {
 COMMANDS = tuple(name for commands in GROUPS.values() for name in commands)
 """The commands, in the order of the help text."""
 
-_COMPLETION = "_UTF8FPGA_COMPLETE"
-
 
 class _Commands(click.Group):
-    """A group that imports a command's module when the command is used; its help and completion need no module."""
+    """A group that imports a command's module when the command is used; its help needs no module."""
 
     def __init__(self, *arguments: Any, examples: Sequence[str], **details: Any) -> None:
         super().__init__(*arguments, **details)
@@ -90,10 +86,6 @@ class _Commands(click.Group):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write("\n".join(["", *example_lines(self), ""]))
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        summaries = [item for commands in GROUPS.values() for item in commands.items()]
-        return [CompletionItem(name, help=text) for name, text in summaries if name.startswith(incomplete)]
-
 
 @click.group(
     cls=_Commands,
@@ -118,18 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
 
     def command() -> None:
-        if instruction := os.environ.get(_COMPLETION):
-            raise click.exceptions.Exit(_complete(instruction))
         # `click`'s own `main` would write an empty line before it reports an interrupt.
         with cli.make_context("utf8fpga", words) as context:
             cli.invoke(context)
 
     sys.exit(run(command))
-
-
-def _complete(instruction: str) -> int:
-    """Print what completes a command line, or the script that a shell runs for it; the exit status."""
-    try:
-        return shell_complete(cli, {}, "utf8fpga", _COMPLETION, instruction)
-    except UserError:
-        return 0  # Nothing completes a command line with an error.

@@ -1,23 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Help texts, completion by the shells, and the manual page."""
+"""Help texts: one screen or whole, with examples."""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
-import shutil
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import pytest
 from support.command import utf8fpga
 from support.processes import run
-from support.site import CHECKOUT, DOCS
 
-from utf8fpga import __version__
 from utf8fpga.cli.main import COMMANDS, GROUPS, cli
 
 
@@ -103,73 +99,13 @@ def test_help_has_all_commands_in_groups_with_their_summaries() -> None:
     assert rows == [[name, summary] for names in GROUPS.values() for name, summary in names.items()]
 
 
-def test_help_and_completion_import_no_command() -> None:
+def test_help_imports_no_command() -> None:
     program = (
         "import sys; from utf8fpga.cli.main import main\n"
         "try: main(['--help'])\n"
         "finally: print([name for name in sys.modules if name.split('.')[0] in ('amaranth', 'numpy')"
         " or name.startswith(('utf8fpga.hdl', 'utf8fpga.cli.g'))], file=sys.stderr)"
     )
-    for environment in ({}, {"_UTF8FPGA_COMPLETE": "bash_complete", "COMP_WORDS": "utf8fpga g", "COMP_CWORD": "1"}):
-        done = run([sys.executable, "-c", program], capture_output=True, env=os.environ | environment)
-        assert done.stderr == b"[]\n"
-        assert b"generate" in done.stdout
-
-
-# Completion.
-
-
-def completed(line: str, shell: str = "bash") -> list[str]:
-    """What a shell gets for the last word of a line, which may be empty."""
-    words = line.split(" ")
-    here = words[-1] if shell == "fish" else str(len(words) - 1)
-    given = {"_UTF8FPGA_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": here}
-    done = utf8fpga(env=os.environ | given)
-    assert (done.returncode, done.stderr) == (0, b"")
-    return done.stdout.decode().splitlines()
-
-
-COMPLETED = {
-    "utf8fpga ": [f"plain,{name}" for name in COMMANDS],
-    "utf8fpga si": ["plain,simulate"],
-    "utf8fpga generate encoder --t": ["plain,--to", "plain,--testbench"],
-    "utf8fpga generate encoder --to utf-1": ["plain,utf-16-le", "plain,utf-16-be"],
-    "utf8fpga bench --device ecp5": ["plain,ecp5-85k", "plain,ecp5-85k-8"],
-}
-
-
-@pytest.mark.parametrize("line", COMPLETED)
-def test_completion(line: str) -> None:
-    assert completed(line) == COMPLETED[line]
-
-
-@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed")
-def test_bash_completes_after_the_line_of_the_page(tmp_path: Path) -> None:
-    (line,) = re.findall(r"^ +(eval .*bash_source.*)  #", (DOCS / "commands.rst").read_text(), re.MULTILINE)
-    (tmp_path / "utf8fpga").write_text(f'#!/bin/sh\nexec {sys.executable} -m utf8fpga "$@"\n')
-    (tmp_path / "utf8fpga").chmod(0o755)
-    press_tab = "COMP_WORDS=(utf8fpga vec); COMP_CWORD=1; _utf8fpga_completion utf8fpga; echo ${COMPREPLY[@]}"
-    environment = os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
-    done = run(["bash", "-c", f"{line}; {press_tab}"], capture_output=True, text=True, env=environment)
-    assert done.stdout == "vectors\n"
-
-
-# The manual page.
-
-MANUAL = "sphinx-build -b man docs build/man"
-
-
-@pytest.mark.slow
-def test_manual_page_has_all_commands_and_no_date(tmp_path: Path) -> None:
-    for name in ("sphinx", "myst_parser", "sphinx_click"):
-        pytest.importorskip(name, reason="requires the extra 'docs'")
-    assert MANUAL in (DOCS / "commands.rst").read_text(encoding="utf-8")
-    command = [sys.executable, "-m", "sphinx", "-q", "-b", "man", str(DOCS), str(tmp_path)]
-    done = run(command, capture_output=True, cwd=CHECKOUT, check=True)
-    assert b"commands.rst" not in done.stderr
-    text = (tmp_path / "utf8fpga.1").read_text(encoding="utf-8")
-    assert re.search(rf'^\.TH "UTF8FPGA" "?1"? "{__version__}" "?{__version__}"? "utf8fpga"$', text, re.MULTILINE)
-    plain = text.replace("\\-", "-").replace("\\&", "")
-    for words in EVERY:
-        assert f"utf8fpga {' '.join(words)}".strip() in plain
-    assert "--optimize" in plain
+    done = run([sys.executable, "-c", program], capture_output=True)
+    assert done.stderr == b"[]\n"
+    assert b"generate" in done.stdout
