@@ -19,8 +19,8 @@ from utf8fpga.cli.options import SCHEDULER, TABLES, Number, one_of, reject
 from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl import CORES, CoreParameters, Option
 from utf8fpga.hdl.parameters import option_word
-from utf8fpga.model.encodings import encoding_word
 from utf8fpga.model.exceptions import did_you_mean
+from utf8fpga.model.named import encoding_word
 
 
 class CoreCommand(click.Command):

@@ -12,8 +12,8 @@ from click.core import ParameterSource
 
 from utf8fpga.cli.output import CommandError
 from utf8fpga.model import CATALOGUE, Practice
-from utf8fpga.model.encodings import encoding_word
 from utf8fpga.model.exceptions import did_you_mean
+from utf8fpga.model.named import encoding_word
 
 MAX_SEED = (1 << 31) - 1
 """The largest seed that all tools accept."""

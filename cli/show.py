@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
 from utf8fpga.cli.output import CommandError, coloured
-from utf8fpga.model import Composition, EncodingTable, ErrorKind, IncrementalDecoder, Item, Practice
-from utf8fpga.model.decoder import ComposedDecoder
+from utf8fpga.model import Composition, Decoder, EncodingTable, ErrorKind, Item, Practice
 from utf8fpga.model.render import columns, counted
 from utf8fpga.model.table import spell
 
@@ -75,13 +74,11 @@ def json_line(item: Item) -> str:
     return f'{{"offset": {offset}, "length": {length}, "code_point": {point}, "error": {name}}}\n'
 
 
-def decoder_of(practice: Practice, table: EncodingTable | Composition) -> IncrementalDecoder | ComposedDecoder:
+def decoder_of(practice: Practice, table: EncodingTable | Composition) -> Decoder:
     """The decoder of a text in chunks."""
-    if not isinstance(table, Composition):
-        return IncrementalDecoder(practice, table)
-    if practice is not Practice.MAXIMAL_SUBPARTS:
+    if isinstance(table, Composition) and practice is not Practice.MAXIMAL_SUBPARTS:
         raise CommandError(f"--practice {practice} is for tables only, and {table.name} is a composition: leave it out")
-    return ComposedDecoder(table)
+    return Decoder(table, practice=practice)
 
 
 def shown_items(items: Sequence[Item], units: bytes, *, as_json: bool, summary: bool) -> str:

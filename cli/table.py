@@ -8,9 +8,9 @@ import click
 from utf8fpga.cli.command import command
 from utf8fpga.cli.options import TABLES, one_of, output_option, reject_others
 from utf8fpga.cli.output import CommandError, write_bytes
-from utf8fpga.model.encodings import encoding_word
 from utf8fpga.model.exceptions import did_you_mean
 from utf8fpga.model.forms import COMPOSITIONS
+from utf8fpga.model.named import encoding_word
 from utf8fpga.model.render import FORMATS, columns, render
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from amaranth.hdl import Module, Signal, Value
 
-from utf8fpga.model.table import runs, spell
+from utf8fpga.model.ranges import runs
+from utf8fpga.model.table import spell
 
 
 def commented(signal: Signal, comment: str) -> Signal:

@@ -32,9 +32,9 @@ from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.model import (
     TABLE_3_7,
     UTF_32,
+    Decoder,
     EncodingTable,
     ErrorKind,
-    IncrementalDecoder,
     InvalidArgumentError,
     ValidatorReport,
     encode,
@@ -77,7 +77,7 @@ class DecoderEntry(CoreEntry[DecoderParameters]):
         return kind(given.table, given.lanes, given.optimize, given.kind)
 
     def golden(self) -> Golden:
-        return IncrementalDecoder(table=self.parameters.table)
+        return Decoder(self.parameters.table)
 
     def comparable(self, symbol: Any) -> Word:
         return Word(symbol.code_point, symbol.error if self.parameters.kind else symbol.error is not None)

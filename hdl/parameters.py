@@ -22,8 +22,7 @@ from utf8fpga.model import (
     InvalidArgumentError,
     forms,
 )
-from utf8fpga.model.encodings import encoding_word
-from utf8fpga.model.table import checked_table
+from utf8fpga.model.named import checked_table, encoding_word
 
 MAX_LANES = 256
 """Upper bound on the lanes of a decoder, transcoder, sanitizer or validator."""
@@ -86,7 +85,7 @@ class CoreParameters:
 
     Raises:
         InvalidArgumentError: a value has a wrong type or is not one of its option.
-        TypeError: the value of a table is not an `EncodingTable`.
+        TypeError: the value of a table is neither an `EncodingTable` nor the name of one.
     """
 
     core: ClassVar[str]
@@ -99,6 +98,9 @@ class CoreParameters:
 
     def __post_init__(self) -> None:
         for each in fields(self):
+            if isinstance(each.default, EncodingTable):  # Its name as a word is accepted, too.
+                object.__setattr__(self, each.name, checked_table(getattr(self, each.name)))
+                continue
             _check(each.name, getattr(self, each.name), type(each.default), each.metadata["option"])
 
     @classmethod
@@ -305,9 +307,6 @@ _TYPE_NAMES = {int: "an integer", bool: "True or False", str: "a string"}
 
 def _check(name: str, value: Any, kind: Any, how: Option) -> None:
     """Check the value of a field against the type of its default and its option."""
-    if kind is EncodingTable:
-        checked_table(value)
-        return
     # A Boolean value is an integer in Python.
     if not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool):
         raise InvalidArgumentError(f"{name} {value!r} is not {_TYPE_NAMES[kind]}")

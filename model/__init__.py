@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Decoder, Item
+from utf8fpga.model.composition import Composition
+from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item
 from utf8fpga.model.dfa import DFA, REJECT, START, State, UnitClass
 from utf8fpga.model.documents import Answer, BrownRule, Conversion, brown, hopwood, table_3_1b
 from utf8fpga.model.encoder import encode, encode_units
@@ -28,17 +29,10 @@ from utf8fpga.model.forms import (
     UTF_32,
 )
 from utf8fpga.model.partition import Subsequence, partition
-from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
+from utf8fpga.model.practices import Decoder, Practice
+from utf8fpga.model.ranges import Range, TableError
 from utf8fpga.model.sanitizer import sanitize
-from utf8fpga.model.table import (
-    BitPattern,
-    Composition,
-    EncodingTable,
-    Range,
-    Row,
-    TableError,
-    spell,
-)
+from utf8fpga.model.table import BitPattern, EncodingTable, Row, spell
 from utf8fpga.model.text import decode, errors, is_well_formed
 from utf8fpga.model.validator import ValidatorReport, validate
 
@@ -66,7 +60,6 @@ __all__ = [
     "Decoder",
     "EncodingTable",
     "ErrorKind",
-    "IncrementalDecoder",
     "InvalidArgumentError",
     "Item",
     "Practice",
@@ -81,7 +74,6 @@ __all__ = [
     "brown",
     "cause",
     "decode",
-    "decode_with",
     "encode",
     "encode_units",
     "errors",

@@ -23,7 +23,9 @@ from utf8fpga.model.dfa import checked_unit
 from utf8fpga.model.errors import ErrorKind, cause, outlook, unit_pieces
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.table import EncodingTable, TableError, checked_table, starts
+from utf8fpga.model.named import AnyTable, checked_table
+from utf8fpga.model.ranges import TableError
+from utf8fpga.model.table import EncodingTable, starts
 from utf8fpga.model.text import decode
 
 try:
@@ -110,7 +112,7 @@ class ArrayDecoder:
     size can therefore be decoded in chunks, for example of 1 MiB.
 
     Args:
-        table: the encoding form; default: UTF-8. It must be self-synchronising, with code units of
+        table: the encoding form, or its name; default: UTF-8. It must be self-synchronising, with code units of
             at most 16 bits and sequences of at most 255 units.
 
     Raises:
@@ -124,9 +126,9 @@ class ArrayDecoder:
     [2, 1]
     """
 
-    def __init__(self, table: EncodingTable = TABLE_3_7) -> None:
-        self.table = table
-        self._automaton = _Automaton.of(table)
+    def __init__(self, table: AnyTable = TABLE_3_7) -> None:
+        self.table = checked_table(table)
+        self._automaton = _Automaton.of(self.table)
         self.reset()
 
     def reset(self) -> None:
@@ -170,12 +172,12 @@ class ArrayDecoder:
         return items
 
 
-def decode_array(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> ItemArrays:
+def decode_array(data: Iterable[int], table: AnyTable = TABLE_3_7) -> ItemArrays:
     """The items of a whole text, equal to those of `decode`.
 
     Args:
         data: the code units of one text, as for `ArrayDecoder.decode`.
-        table: the encoding form, within the limits of `ArrayDecoder`; default: UTF-8.
+        table: the encoding form, or its name, within the limits of `ArrayDecoder`; default: UTF-8.
 
     Raises:
         TableError: the table is outside these limits.
@@ -212,7 +214,6 @@ class _Automaton(NamedTuple):
     @staticmethod
     @lru_cache(maxsize=8)
     def of(table: EncodingTable) -> _Automaton:
-        checked_table(table)
         if table.unit_width > WIDEST:
             raise TableError(f"{table.name}: code units of {table.unit_width} bits, but arrays take at most {WIDEST}")
         if table.longest > LONGEST:

@@ -9,13 +9,13 @@ from functools import lru_cache, partial
 from itertools import groupby
 from math import prod
 from operator import index, mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from utf8fpga.model.composition import Composition
 from utf8fpga.model.dfa import DFA, REJECT, START, checked_unit
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.table import Composition, EncodingTable, Row, checked_table
+from utf8fpga.model.table import EncodingTable, Row
 
 REPLACEMENT_CHARACTER = 0xFFFD
 """The code point of an ill-formed item."""
@@ -41,37 +41,35 @@ class Item(NamedTuple):
     code_point: int
     error: ErrorKind | None
 
+    @property
+    def end(self) -> int:
+        """The offset after its last code unit."""
+        return self.offset + self.length
+
+    @property
+    def char(self) -> str:
+        """The character of its code point: of an ill-formed item U+FFFD.
+
+        Raises:
+            ValueError: the code point is above U+10FFFF, as some are in the table of RFC 2279.
+        """
+        return chr(self.code_point)
+
     def __str__(self) -> str:
         named = f" {self.error.name}" if self.error else ""
         return f"{self.offset}+{self.length} U+{self.code_point:04X}{named}"
 
 
-class Decoder:
-    """An incremental decoder with the interface of `codecs.IncrementalDecoder`, for maximal subparts.
+class Subparts:
+    """The items of a text in chunks, where each maximal subpart (D93b) is one ill-formed item.
 
-    `IncrementalDecoder` applies any practice, but has no `getstate` and `setstate`.
-
-    Each item is returned as soon as the units received determine it. A unit that does not continue
-    the open sequence ends it: the units consumed so far are one ill-formed item (the maximal
-    subpart, D93b), and the unit is processed again from the start state. At the end of the text
-    an open sequence is one ill-formed item.
-
-    Args:
-        table: the encoding form; default: UTF-8. A composition such as CESU-8 has no single table
-            and is decoded by `decode`, which also accepts an iterator and reads it incrementally.
-
-    Raises:
-        TypeError: `table` is not an `EncodingTable`.
-
-    >>> decoder = Decoder()
-    >>> decoder.decode(b"\\xe1\\x80")
-    []
-    >>> [str(item) for item in decoder.decode(b"A", final=True)]
-    ['0+2 U+FFFD TRUNCATED', '2+1 U+0041']
+    Each item is yielded as soon as the units received determine it. A unit that does not continue the open sequence
+    ends it: the units consumed so far are one ill-formed item, and the unit is processed again from the start state.
+    At the end of the text an open sequence is one ill-formed item.
     """
 
-    def __init__(self, table: EncodingTable = TABLE_3_7) -> None:
-        self.table = checked_table(table)
+    def __init__(self, table: EncodingTable) -> None:
+        self.table = table
         self.reset()
 
     def reset(self) -> None:
@@ -80,17 +78,17 @@ class Decoder:
         self._state = START
         self._offset = 0
 
-    def getstate(self) -> tuple[tuple[int, ...], int]:
+    @property
+    def position(self) -> int:
+        """The offset of the next unit."""
+        return self._offset + len(self._open)
+
+    def getstate(self) -> tuple[object, ...]:
         """The code units of the open sequence, and the offset in the text of the first of them."""
         return self._open, self._offset
 
-    def setstate(self, state: tuple[Iterable[int], int]) -> None:
-        """Continue from a state that `getstate` returned, in this or another process.
-
-        Raises:
-            ValueError: the units do not start a sequence of the table, or the offset is negative or does not
-                fit in 63 bits.
-        """
+    def setstate(self, state: Any) -> None:
+        """Continue from a state that `getstate` returned."""
         try:
             sequence, place = state
             units, offset = tuple(map(index, sequence)), index(place)
@@ -107,27 +105,8 @@ class Decoder:
             raise InvalidArgumentError(f"offset {offset} in the state is not in 0..{LAST_OFFSET}")
         self._open, self._state, self._offset = units, number, offset
 
-    def decode(self, data: Iterable[int], final: bool = False) -> list[Item]:
-        """Decode one chunk of a text.
-
-        Args:
-            data: code units, each of the table's width; for UTF-8 any bytes-like object.
-            final: the text ends after this chunk; the decoder is then reset.
-
-        Returns:
-            The items that this chunk completes, in order.
-
-        Raises:
-            TypeError: `data` is a string or not iterable.
-            ValueError: a code unit is outside the table's width. The decoder's state is unchanged.
-        """
-        return list(self.items(code_units(data, self.table, self._offset + len(self._open)), final))
-
     def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
-        """The items that valid units complete, each as soon as it is determined, where `decode` returns a list.
-
-        The decoder's state changes only after the last unit.
-        """
+        """The items that valid units complete; the state changes only after the last unit."""
         dfa, mappings = DFA.of(self.table), _mappings(self.table)
         alone, causes = _items_of_one_unit(self.table), causes_of(self.table)
         classify, transitions = dfa.classify, [state.transitions for state in dfa.states]
@@ -161,24 +140,36 @@ class Decoder:
             self._open, self._state, self._offset = sequence, state, offset
 
 
-class ComposedDecoder:
-    """A `Decoder` of a composition; `decode` states how.
+class ComposedSubparts:
+    """`Subparts` of a composition; `utf8fpga.model.decode` states how."""
 
-    >>> from utf8fpga.model.forms import CESU_8
-    >>> [str(item) for item in ComposedDecoder(CESU_8).decode(bytes.fromhex("EDA0BD EDB880 41"))]
-    ['0+6 U+1F600', '6+1 U+0041']
-    """
-
-    def __init__(self, table: Composition) -> None:
-        self._pieces, self._form = Decoder(table.unit_table), Decoder(table.form)
+    def __init__(self, composition: Composition) -> None:
+        self.table = composition.unit_table
+        self._pieces, self._form = Subparts(composition.unit_table), Subparts(composition.form)
         self._open: deque[Item] = deque()
         """The items of the unit table that are the open sequence of the form."""
 
-    def decode(self, data: Iterable[int], final: bool = False) -> list[Item]:
-        """The items that a chunk of a text completes; as `Decoder.decode`."""
-        return list(self.items(self._pieces.decode(data, final), final))
+    @property
+    def position(self) -> int:
+        """The offset of the next unit."""
+        return self._pieces.position
 
-    def items(self, pieces: Iterable[Item], final: bool) -> Iterator[Item]:
+    def getstate(self) -> tuple[object, ...]:
+        """The states of both tables, and the items of the unit table that are the open sequence of the form."""
+        return self._pieces.getstate(), self._form.getstate(), tuple(self._open)
+
+    def setstate(self, state: Any) -> None:
+        """Continue from a state that `getstate` returned."""
+        pieces, form, opened = state
+        self._pieces.setstate(pieces)
+        self._form.setstate(form)
+        self._open = deque(opened)
+
+    def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
+        """The items that valid units complete."""
+        yield from self.composed(self._pieces.items(units, final), final)
+
+    def composed(self, pieces: Iterable[Item], final: bool) -> Iterator[Item]:
         """The items of the form, each as soon as the items of the unit table determine it."""
         for is_well_formed, run in groupby(pieces, key=lambda piece: piece.error is None):
             if is_well_formed:
@@ -264,7 +255,8 @@ def code_units(data: Iterable[int], table: EncodingTable, offset: int) -> Iterab
 def not_code_units(data: object) -> TypeError:
     """The error for an argument that is a string or not iterable."""
     kind = type(data).__name__
-    return TypeError(f"code units must be an iterable of integers such as bytes, not {kind}: encode converts text")
+    advice = ": encode converts text" if isinstance(data, str) else ""
+    return TypeError(f"code units must be an iterable of integers such as bytes, not {kind}{advice}")
 
 
 def of_buffer(data: object) -> object:

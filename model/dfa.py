@@ -11,7 +11,9 @@ from operator import index
 from typing import SupportsIndex
 
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.table import EncodingTable, Range, checked_table, joined, pieces
+from utf8fpga.model.named import AnyTable, checked_table
+from utf8fpga.model.ranges import Range, joined, pieces
+from utf8fpga.model.table import EncodingTable
 
 START = 0
 """The state in which no sequence is open; a transition to it completes a sequence."""
@@ -67,9 +69,12 @@ class DFA:
 
     @staticmethod
     @lru_cache(maxsize=32)
-    def of(table: EncodingTable) -> DFA:
-        """The minimal DFA of `table`, which must be an `EncodingTable` (the same object for an equal table)."""
+    def of(table: AnyTable) -> DFA:
+        """The minimal DFA of a table or of its name (the same object for an equal table)."""
         return _build(checked_table(table))
+
+    def __repr__(self) -> str:
+        return f"<DFA of {self.table.name}: {len(self.states)} states without reject, {len(self.classes)} unit classes>"
 
     @cached_property
     def classify(self) -> Callable[[int], int]:

@@ -12,7 +12,7 @@ from enum import Enum, StrEnum
 from typing import NamedTuple
 
 from utf8fpga.model.forms import RFC_2279
-from utf8fpga.model.table import Range
+from utf8fpga.model.ranges import Range
 
 
 class Answer(Enum):

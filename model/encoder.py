@@ -9,20 +9,22 @@ from itertools import chain
 from operator import index
 from typing import NamedTuple, SupportsIndex, cast
 
+from utf8fpga.model.composition import Composition
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER
 from utf8fpga.model.encodings import Encoding
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.practices import IncrementalDecoder
-from utf8fpga.model.table import Composition, EncodingTable, checked_form
+from utf8fpga.model.named import AnyForm, checked_form
+from utf8fpga.model.practices import Decoder
+from utf8fpga.model.table import EncodingTable
 
 
-def encode_units(code_points: str | Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> tuple[int, ...]:
+def encode_units(code_points: str | Iterable[int], table: AnyForm = TABLE_3_7) -> tuple[int, ...]:
     """The code units of code points in any encoding form (D79).
 
     Args:
         code_points: integers, or a string.
-        table: the encoding form or composition; default: UTF-8.
+        table: the encoding form or composition, or its name; default: UTF-8.
 
     Raises:
         TypeError: `code_points` is neither a string nor iterable, or `table` is no encoding form.
@@ -54,12 +56,12 @@ def _integer(value: SupportsIndex) -> int:
         return cast("int", value)
 
 
-def encode(code_points: str | Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> bytes:
+def encode(code_points: str | Iterable[int], table: AnyForm = TABLE_3_7) -> bytes:
     """The bytes of code points in an encoding form of 8-bit code units.
 
     Args:
         code_points: integers, or a string.
-        table: the encoding form or composition; default: UTF-8 (D92).
+        table: the encoding form or composition, or its name; default: UTF-8 (D92).
 
     Raises:
         TypeError: `code_points` is neither a string nor iterable, or `table` is no encoding form.
@@ -69,11 +71,12 @@ def encode(code_points: str | Iterable[int], table: EncodingTable | Composition 
     >>> encode([0x4D, 0x430, 0x4E8C, 0x10302]).hex(" ")
     '4d d0 b0 e4 ba 8c f0 90 8c 82'
     """
-    if checked_form(table).unit_width != 8:
+    form = checked_form(table)
+    if form.unit_width != 8:
         raise InvalidArgumentError(
-            f"{table.name} has code units of {table.unit_width} bits, not bytes: encode_units returns them"
+            f"{form.name} has code units of {form.unit_width} bits, not bytes: encode_units returns them"
         )
-    return bytes(encode_units(code_points, table))
+    return bytes(encode_units(code_points, form))
 
 
 class CodeUnit(NamedTuple):
@@ -136,7 +139,7 @@ class GoldenTranscoder:
     """
 
     def __init__(self, source: Encoding, target: Encoding) -> None:
-        self._decoder, self._source, self._target = IncrementalDecoder(table=source.table), source, target
+        self._decoder, self._source, self._target = Decoder(source.table), source, target
 
     def process(self, symbols: Iterable[int], final: bool = False) -> list[CodeUnit]:
         """See `Golden.process`."""

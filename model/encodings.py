@@ -6,15 +6,16 @@ They are the encoding schemes (D94) without a byte order mark, and the other for
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from utf8fpga.model.composition import Composition
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import CATALOGUE, COMPOSITIONS, UTF_16, UTF_32
-from utf8fpga.model.table import Composition, EncodingTable, checked_table
+from utf8fpga.model.named import checked_table, encoding_word
+from utf8fpga.model.table import EncodingTable
 
 
 @dataclass(frozen=True)
@@ -60,15 +61,6 @@ class Encoding:
         'd83dde00'
         """
         return b"".join(unit.to_bytes(self.unit_bytes, self.byte_order) for unit in units)
-
-
-def encoding_word(name: str) -> str:
-    """The name of an encoding or of a table as one word of the command line.
-
-    >>> encoding_word("UTF-8 of RFC 2279")
-    'utf-8-of-rfc-2279'
-    """
-    return re.sub(r"[^a-z0-9]+", "-", name.lower())
 
 
 def _all() -> dict[str, Encoding]:

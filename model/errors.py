@@ -16,7 +16,8 @@ from functools import lru_cache
 from itertools import product
 
 from utf8fpga.model.dfa import DFA, REJECT, START
-from utf8fpga.model.table import BitPattern, EncodingTable, Range, TableError, pieces
+from utf8fpga.model.ranges import Range, TableError, pieces
+from utf8fpga.model.table import BitPattern, EncodingTable
 
 
 class ErrorKind(IntEnum):

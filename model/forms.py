@@ -30,7 +30,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from utf8fpga.model.table import Composition, EncodingTable
+from utf8fpga.model.composition import Composition
+from utf8fpga.model.table import EncodingTable
 
 __all__ = [
     "CATALOGUE",

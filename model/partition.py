@@ -14,7 +14,8 @@ from typing import NamedTuple
 from utf8fpga.model.decoder import Item
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.table import Composition, EncodingTable
+from utf8fpga.model.named import AnyForm, checked_form
+from utf8fpga.model.table import EncodingTable
 from utf8fpga.model.text import decode, kept
 
 
@@ -43,7 +44,7 @@ class Subsequence(NamedTuple):
         return self.items[0].code_point if self.is_well_formed else None
 
 
-def partition(units: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> Iterator[Subsequence]:
+def partition(units: Iterable[int], table: AnyForm = TABLE_3_7) -> Iterator[Subsequence]:
     """The parts of a whole text, in order; their concatenation is the text.
 
     A well-formed part is minimal: it maps to a single code point. An ill-formed part is maximal: it
@@ -53,7 +54,7 @@ def partition(units: Iterable[int], table: EncodingTable | Composition = TABLE_3
 
     Args:
         units: the code units of one text; for UTF-8 any bytes-like object.
-        table: the encoding form, or a composition.
+        table: the encoding form or composition, or its name; default: UTF-8.
 
     Raises:
         TypeError: `units` is a string or not iterable.
@@ -67,13 +68,14 @@ def partition(units: Iterable[int], table: EncodingTable | Composition = TABLE_3
     well-formed c3 b1
     well-formed 42
     """
-    if isinstance(table, EncodingTable) and not table.self_synchronising:
+    form = checked_form(table)
+    if isinstance(form, EncodingTable) and not form.self_synchronising:
         raise InvalidArgumentError(
-            f"{table.name} is not declared self-synchronising: "
+            f"{form.name} is not declared self-synchronising: "
             f"its minimal well-formed subsequences may overlap, so a partition need not exist"
         )
     text = kept(units)
-    return _parts(text, decode(text, table))
+    return _parts(text, decode(text, form))
 
 
 def _parts(text: Sequence[int], items: Iterable[Item]) -> Iterator[Subsequence]:

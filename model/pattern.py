@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from utf8fpga.model.table import EncodingTable, Range, outside
+from utf8fpga.model.ranges import Range, outside
+from utf8fpga.model.table import EncodingTable
 
 
 @dataclass(frozen=True)

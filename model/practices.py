@@ -1,27 +1,39 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Replacement practices: how ill-formed code units are divided into items with U+FFFD.
+"""The incremental decoder, and replacement practices: how ill-formed code units are divided into items with U+FFFD.
 
 A *mark* is an ill-formed item, which is one U+FFFD in the output. The standard defines which code
 units are ill-formed (D84a), but not the number of marks for them (section 3.9, "Constraints on
 Conversion Processes"). All practices give the same well-formed items and, except `FIRST_ERROR`,
 cover the text without gaps; they differ only in the marks.
 
-The practices are filters over the items of `decode`, which split, merge or drop marks. A filter
-stores at most one mark, so memory is bounded for a text of any length.
-`IncrementalDecoder` applies a practice to a text in chunks, `decode_with` to a whole text.
+The practices split, merge or drop the maximal subparts. Each stores at most one mark, so memory is bounded for a text
+of any length. A mark that merges maximal subparts may be longer than the table's longest sequence; its cause is that of
+the first of them, at which a converter first detects the error. A mark that is part of a maximal subpart has the cause
+of that subpart.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import chain, islice, tee
+from typing import Any
 
-from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Decoder, Item, code_units, new_item
+from utf8fpga.model.composition import Composition
+from utf8fpga.model.decoder import (
+    REPLACEMENT_CHARACTER,
+    ComposedSubparts,
+    Item,
+    Subparts,
+    code_units,
+    new_item,
+)
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import RFC_2279, TABLE_3_7
-from utf8fpga.model.table import EncodingTable, Range, checked_table
+from utf8fpga.model.named import AnyForm, checked_form, checked_table
+from utf8fpga.model.ranges import Range
+from utf8fpga.model.table import EncodingTable
 
 
 class Practice(StrEnum):
@@ -66,90 +78,72 @@ class Practice(StrEnum):
         raise InvalidArgumentError(f"{value!r} is not one of {', '.join(cls)}")
 
 
-def decode_with(data: Iterable[int], practice: Practice | str, table: EncodingTable = TABLE_3_7) -> Iterator[Item]:
-    """Decode a whole text with a replacement practice.
+class Decoder:
+    """An incremental decoder with the interface of `codecs.IncrementalDecoder`.
 
-    `data` is read on demand, so it may be a stream. A mark that merges maximal subparts may be
-    longer than the table's longest sequence; its cause is that of the first of them, at which a
-    converter first detects the error. A mark that is part of a maximal subpart has the cause of
-    that subpart.
+    For any division of the text into chunks the items are those of `utf8fpga.model.decode`. Each is returned with the
+    first chunk whose units determine it; a mark that later units may extend is not yet determined.
 
     Args:
-        data: the code units of one text; for UTF-8 any bytes-like object.
-        practice: the replacement practice, or its name such as ``each-unit``.
-        table: the encoding form; default: UTF-8.
-
-    Returns:
-        The items, in order.
+        table: the encoding form or composition, or its name such as ``utf-16``; default: UTF-8.
+        practice: the replacement practice, or its name; default: `Practice.MAXIMAL_SUBPARTS`.
 
     Raises:
-        TypeError: `data` is a string or not iterable.
-        ValueError: `practice` is unknown, or does not support the table; or a code unit is outside the table's width.
+        TypeError: `table` is no encoding form, or a composition with another practice than the default.
+        ValueError: `table` or `practice` is unknown, or the practice does not support the table.
 
-    >>> for practice in Practice:
-    ...     print(" ".join(f"{item.code_point:04X}" for item in decode_with(b"\\xf0\\x80\\x80A\\xe1\\x80", practice)))
-    FFFD FFFD FFFD 0041 FFFD
-    FFFD FFFD FFFD 0041 FFFD
-    FFFD FFFD FFFD 0041 FFFD FFFD
-    FFFD 0041 FFFD
-    FFFD 0041 FFFD
-    FFFD
-    """
-    return _filter(practice, table).items(code_units(data, table, 0), final=True)
-
-
-class IncrementalDecoder:
-    """`decode_with` for a text in chunks.
-
-    It is a `Decoder` for any practice, but without `Decoder.getstate` and `Decoder.setstate`.
-
-    For any division of the text into chunks the items are those of `decode_with`. Each is returned with
-    the first chunk whose units determine it; a mark that later units may extend is not yet determined.
-    With `FIRST_ERROR` no item follows the first mark until the end of the text.
-
-    Args:
-        practice: the replacement practice, or its name; default: `MAXIMAL_SUBPARTS`.
-        table: the encoding form; default: UTF-8.
-
-    Raises:
-        TypeError: `table` is not an `EncodingTable`.
-        ValueError: `practice` is unknown, or does not support the table.
-
-    >>> decoder = IncrementalDecoder(Practice.WHOLE_SUBSEQUENCE)
-    >>> decoder.decode(b"\\xf0\\x80")
+    >>> decoder = Decoder()
+    >>> decoder.decode(b"\\xe1\\x80")
     []
-    >>> [str(item) for item in decoder.decode(b"\\x80A")]
+    >>> [str(item) for item in decoder.decode(b"A", final=True)]
+    ['0+2 U+FFFD TRUNCATED', '2+1 U+0041']
+    >>> decoder = Decoder(practice="whole-subsequence")
+    >>> [str(item) for item in decoder.decode(b"\\xf0\\x80\\x80A")]
     ['0+3 U+FFFD OVERLONG', '3+1 U+0041']
     """
 
-    def __init__(self, practice: Practice | str = Practice.MAXIMAL_SUBPARTS, table: EncodingTable = TABLE_3_7) -> None:
-        self.practice = Practice(practice)
-        self.table = table
+    def __init__(self, table: AnyForm = TABLE_3_7, *, practice: Practice | str = Practice.MAXIMAL_SUBPARTS) -> None:
+        self.table, self.practice = checked_form(table), Practice(practice)
         self.reset()
 
     def reset(self) -> None:
         """Discard the open sequence and the pending mark, and restart offsets at 0."""
-        self._marks = _filter(self.practice, self.table)
-        self._taken = 0
+        self._items = items_of(self.table, self.practice)
 
-    def decode(self, units: Iterable[int], final: bool = False) -> list[Item]:
+    def getstate(self) -> tuple[Any, ...]:
+        """What the units so far determine of later items.
+
+        The code units of the open sequence, and the offset of the first of them; for practices other than the default
+        also the pending mark. Of a composition, the states of both tables.
+        """
+        return self._items.getstate()
+
+    def setstate(self, state: tuple[Any, ...]) -> None:
+        """Continue from a state that `getstate` of a decoder with the same arguments returned, also in another process.
+
+        Raises:
+            ValueError: the units do not start a sequence of the table, or the offset is negative or does not fit in
+                63 bits.
+        """
+        self._items.setstate(state)
+
+    def decode(self, data: Iterable[int], final: bool = False) -> list[Item]:
         """Decode one chunk of a text.
 
         Args:
-            units: code units, each of the table's width; for UTF-8 any bytes-like object.
+            data: code units, each of the table's width; for UTF-8 any bytes-like object.
             final: the text ends after this chunk; the decoder is then reset.
 
         Returns:
             The items that this chunk determines, in order.
 
         Raises:
-            TypeError: `units` is a string or not iterable.
+            TypeError: `data` is a string or not iterable.
             ValueError: a code unit is outside the table's width. The decoder's state is unchanged.
         """
-        checked = code_units(units, self.table, self._taken)
-        chunk = bytes(checked) if isinstance(checked, bytes | bytearray | memoryview) else tuple(checked)
-        items = list(self._marks.items(chunk, final))
-        self._taken += len(chunk)
+        units = code_units(data, self._items.table, self._items.position)
+        chunk = units if isinstance(units, bytes | bytearray | memoryview) else tuple(units)
+        items = list(self._items.items(chunk, final))
         if final:
             self.reset()
         return items
@@ -164,18 +158,20 @@ BLOCKS_BY_FIRST_BYTE: Mapping[int, tuple[Range, ...]] = {
 """For each first byte of RFC 2279's bit distribution the ranges of the bytes of its sequence, one per position."""
 
 
-class _Subparts:
-    """The items of a text under `MAXIMAL_SUBPARTS`; the other practices split, merge or drop their marks."""
+class _Marks(Subparts):
+    """`Subparts` whose marks are split, merged or dropped; `pending` is what that needs to know of the units so far."""
 
-    def __init__(self, table: EncodingTable) -> None:
-        self._decoder = Decoder(table)
+    pending: Any = None
 
-    def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
-        """Yield each item as soon as the next units determine it; `final` at the end of the text."""
-        return self._decoder.items(units, final)
+    def getstate(self) -> tuple[object, ...]:
+        return *super().getstate(), self.pending
+
+    def setstate(self, state: Any) -> None:
+        *subparts, self.pending = state
+        super().setstate(subparts)
 
 
-class _EachUnit(_Subparts):
+class _EachUnit(Subparts):
     def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
         for item in super().items(units, final):
             if item.error is None:
@@ -185,30 +181,23 @@ class _EachUnit(_Subparts):
                     yield new_item((offset, 1, REPLACEMENT_CHARACTER, item.error))
 
 
-class _FirstError(_Subparts):
-    _is_over = False
-
+class _FirstError(_Marks):
     def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
-        if not self._is_over:
-            for item in super().items(units, final):
-                self._is_over = item.error is not None
+        for item in super().items(units, final):
+            if not self.pending:
+                self.pending = item.error is not None
                 yield item
-                if self._is_over:
-                    return
+            if self.pending and final:
+                return
 
 
-class _WholeSubsequences(_Subparts):
-    _mark: Item | None = None
-    """The mark that later items may extend."""
-
-    def _extended_by(self, item: Item) -> Item:
-        self._mark = item if self._mark is None else self._mark._replace(length=self._mark.length + item.length)
-        return self._mark
+class _WholeSubsequences(_Marks):
+    """`pending` is the mark that later items may extend."""
 
     def _end_of_mark(self) -> Iterator[Item]:
-        if self._mark:
-            yield self._mark
-            self._mark = None
+        if self.pending:
+            yield self.pending
+        self.pending = None
 
     def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
         for item in super().items(units, final):
@@ -216,42 +205,51 @@ class _WholeSubsequences(_Subparts):
                 yield from self._end_of_mark()
                 yield item
             else:
-                self._extended_by(item)
+                self.pending = _extended(self.pending, item)
         if final:
             yield from self._end_of_mark()
 
 
-class _MalformedSequences(_WholeSubsequences):
-    _blocks: Sequence[Range] = ()
-    """The ranges of the sequence that the pending mark starts; more of them than the mark has units."""
+class _MalformedSequences(_Marks):
+    """`pending` is the mark that later items may extend, and the ranges of its sequence, more than its units."""
+
+    def _end_of_mark(self) -> Iterator[Item]:
+        if self.pending:
+            yield self.pending[0]
+        self.pending = None
+
+    def _continues_with(self, unit: int) -> bool:
+        mark, blocks = self.pending
+        return unit in blocks[mark.length]
 
     def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
-        open_units, _ = self._decoder.getstate()
         units, same_units = tee(units)
-        source = chain(open_units, same_units)
-        for item in _Subparts.items(self, units, final):
+        source = chain(self._open, same_units)
+        for item in super().items(units, final):
             first = next(source)
             if item.length > 1:
                 deque(islice(source, item.length - 1), maxlen=0)
-            if item.error is None:
+            if self.pending and (item.error is None or not self._continues_with(first)):
                 yield from self._end_of_mark()
+            if item.error is None:
                 yield item
                 continue
-            if self._mark and first not in self._blocks[self._mark.length]:
+            mark, blocks = self.pending or (None, BLOCKS_BY_FIRST_BYTE.get(first, ()))
+            self.pending = _extended(mark, item), blocks
+            if self.pending[0].length >= len(blocks):
                 yield from self._end_of_mark()
-            if not self._mark:
-                self._blocks = BLOCKS_BY_FIRST_BYTE.get(first, ())
-            if self._extended_by(item).length >= len(self._blocks):
-                yield from self._end_of_mark()
-        if self._mark:
-            following = next(source, None)
-            if final or (following is not None and following not in self._blocks[self._mark.length]):
-                yield from self._end_of_mark()
+        following = next(source, None)
+        if self.pending and (final or (following is not None and not self._continues_with(following))):
+            yield from self._end_of_mark()
 
 
-_PRACTICES: Mapping[Practice, Callable[[EncodingTable], _Subparts]] = {
-    Practice.MAXIMAL_SUBPARTS: _Subparts,
-    Practice.START_OF_A_SEQUENCE: _Subparts,
+def _extended(mark: Item | None, item: Item) -> Item:
+    return item if mark is None else mark._replace(length=mark.length + item.length)
+
+
+_PRACTICES: Mapping[Practice, Callable[[EncodingTable], Subparts]] = {
+    Practice.MAXIMAL_SUBPARTS: Subparts,
+    Practice.START_OF_A_SEQUENCE: Subparts,
     Practice.EACH_UNIT: _EachUnit,
     Practice.WHOLE_SUBSEQUENCE: _WholeSubsequences,
     Practice.MALFORMED_SEQUENCE: _MalformedSequences,
@@ -259,16 +257,18 @@ _PRACTICES: Mapping[Practice, Callable[[EncodingTable], _Subparts]] = {
 }
 
 
-def _filter(practice: Practice | str, table: EncodingTable) -> _Subparts:
-    """The filter of a new text."""
-    chosen = Practice(practice)
-    return _PRACTICES[chosen](checked_for(chosen, table))
+def items_of(form: EncodingTable | Composition, practice: Practice) -> Subparts | ComposedSubparts:
+    """The items of a new text of a form with a practice.
 
-
-def checked_for(practice: Practice, table: EncodingTable) -> EncodingTable:
-    """`table` if it is a table that the practice supports; otherwise an error."""
-    if checked_table(table).unit_width != 8 and practice is Practice.MALFORMED_SEQUENCE:
+    Raises:
+        InvalidArgumentError: the practice does not support the table.
+        TypeError: the practice does not support compositions.
+    """
+    if isinstance(form, Composition) and practice is Practice.MAXIMAL_SUBPARTS:
+        return ComposedSubparts(form)
+    table = checked_table(form)
+    if table.unit_width != 8 and practice is Practice.MALFORMED_SEQUENCE:
         raise InvalidArgumentError(
             f"{table.name} has code units of {table.unit_width} bits: malformed sequences are of bytes"
         )
-    return table
+    return _PRACTICES[practice](table)

@@ -10,7 +10,9 @@ from html import escape
 
 from utf8fpga.model.dfa import DFA, REJECT, START
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.table import EncodingTable, Range, checked_table, joined
+from utf8fpga.model.named import AnyTable, checked_table
+from utf8fpga.model.ranges import Range, joined
+from utf8fpga.model.table import EncodingTable
 
 
 def counted(number: int, noun: str) -> str:
@@ -201,11 +203,11 @@ FORMATS: dict[str, Callable[[EncodingTable], str]] = {
 """The formats of `render`, by name."""
 
 
-def render(table: EncodingTable, form: str = "text") -> str:
+def render(table: AnyTable, form: str = "text") -> str:
     """The rows of a table and its minimal DFA in one of several formats.
 
     Args:
-        table: the encoding form.
+        table: the encoding form, or its name.
         form: ``text``, ``json`` or ``svg``, a drawing.
 
     Raises:

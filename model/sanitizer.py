@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from utf8fpga.model.decoder import Decoder
 from utf8fpga.model.encoder import CodeUnit
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.table import EncodingTable
+from utf8fpga.model.named import AnyTable, checked_table
+from utf8fpga.model.practices import Decoder
 from utf8fpga.model.text import kept
 
 QUESTION_MARK = 0x3F
@@ -30,7 +30,7 @@ class GoldenSanitizer:
     [CodeUnit(length=1, value=65, error=False), CodeUnit(length=1, value=63, error=True)]
     """
 
-    def __init__(self, table: EncodingTable = TABLE_3_7, replacement: int | None = QUESTION_MARK) -> None:
+    def __init__(self, table: AnyTable = TABLE_3_7, replacement: int | None = QUESTION_MARK) -> None:
         self._decoder, self._replacement = Decoder(table), replacement
 
     def process(self, symbols: Iterable[int], final: bool = False) -> list[CodeUnit]:
@@ -47,12 +47,12 @@ class GoldenSanitizer:
         return made
 
 
-def sanitize(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> bytes:
+def sanitize(data: Iterable[int], table: AnyTable = TABLE_3_7) -> bytes:
     """Text of the same length, with `?` in place of each byte of an ill-formed subsequence.
 
     Args:
         data: the bytes of one text, any bytes-like object.
-        table: an encoding form of bytes; default: UTF-8.
+        table: an encoding form of bytes, or its name; default: UTF-8.
 
     Raises:
         TypeError: `data` is a string or not iterable, or `table` is not an `EncodingTable`.
@@ -61,9 +61,9 @@ def sanitize(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> bytes:
     >>> sanitize(b"caf\\xc3\\xa9 \\xe2\\x82 \\xff")
     b'caf\\xc3\\xa9 ?? ?'
     """
-    sanitizer = GoldenSanitizer(table)
-    if table.unit_width != 8:
+    form = checked_table(table)
+    if form.unit_width != 8:
         raise InvalidArgumentError(
-            f"{table.name} has code units of {table.unit_width} bits, not bytes: use GoldenSanitizer"
+            f"{form.name} has code units of {form.unit_width} bits, not bytes: use GoldenSanitizer"
         )
-    return bytes(unit.value for unit in sanitizer.process(data, final=True))
+    return bytes(unit.value for unit in GoldenSanitizer(form).process(data, final=True))

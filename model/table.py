@@ -8,110 +8,17 @@ alone defines the mapping (Table 3-7 of the Unicode Standard is written this way
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations, pairwise, product
+from itertools import combinations, product
 from math import prod
 
 from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.ranges import Range, TableError, joined
 
 LAST_CODE_POINT = 0x7FFF_FFFF
 """The last code point a row may name: the 31 bits of ISO/IEC 10646-1:1993."""
-
-
-class TableError(InvalidArgumentError):
-    """Invalid rows of an encoding form; the message names the rows and the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The integers from ``first`` to ``last``, both inclusive, as the standard writes ``A0..BF``."""
-
-    first: int
-    last: int
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.first <= self.last:
-            raise TableError(
-                f"range {self.first:X}..{self.last:X} is empty or negative: "
-                f"its first value must be 0 or more and not above its last"
-            )
-
-    @classmethod
-    def parse(cls, text: str) -> Range:
-        """The range written as ``"A0..BF"`` or, for a single value, ``"E0"`` (hexadecimal).
-
-        Raises:
-            TableError: `text` has another format, or the range is empty.
-        """
-        found = re.fullmatch(r"([0-9A-Fa-f]+)(?:\.\.([0-9A-Fa-f]+))?", text)
-        if not found:
-            raise TableError(f"{text!r} is not a range: write it as A0..BF or E0")
-        return cls(int(found[1], 16), int(found[2] or found[1], 16))
-
-    def __contains__(self, value: object) -> bool:
-        return isinstance(value, int) and self.first <= value <= self.last
-
-    def __len__(self) -> int:
-        return self.last - self.first + 1
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(self.first, self.last + 1))
-
-    def __str__(self) -> str:
-        return f"{self.first:02X}" if self.first == self.last else f"{self.first:02X}..{self.last:02X}"
-
-    def overlaps(self, other: Range) -> bool:
-        """Whether the ranges have a value in common."""
-        return self.first <= other.last and other.first <= self.last
-
-    def aligned_hull(self) -> Range:
-        """The smallest aligned power-of-two block that contains this range.
-
-        >>> str(Range(0xC2, 0xDF).aligned_hull())
-        'C0..DF'
-        """
-        mask = (1 << (self.first ^ self.last).bit_length()) - 1
-        return Range(self.first & ~mask, self.last | mask)
-
-
-def joined(ranges: Iterable[Range]) -> list[Range]:
-    """Ranges in ascending order, adjacent and overlapping ones as one."""
-    found: list[Range] = []
-    for each in sorted(ranges, key=lambda each: each.first):
-        if found and found[-1].last + 1 >= each.first:
-            before = found.pop()
-            each = Range(before.first, max(before.last, each.last))
-        found.append(each)
-    return found
-
-
-def runs(values: Iterable[int]) -> list[Range]:
-    """Integers as ranges.
-
-    >>> [str(each) for each in runs([3, 2, 1, 9])]
-    ['01..03', '09']
-    """
-    return joined(Range(value, value) for value in values)
-
-
-def outside(ranges: Iterable[Range], last: int) -> list[Range]:
-    """The integers from 0 to `last` that are in none of the ranges.
-
-    >>> [str(each) for each in outside([Range(8, 9), Range(1, 2)], 15)]
-    ['00', '03..07', '0A..0F']
-    """
-    bounds = [-1, *(bound for each in joined(ranges) for bound in (each.first, each.last)), last + 1]
-    gaps = zip(bounds[::2], bounds[1::2], strict=True)
-    return [Range(before + 1, after - 1) for before, after in gaps if before + 1 < after]
-
-
-def pieces(ranges: Iterable[Range], unit_width: int) -> list[Range]:
-    """All code units of a width as ascending ranges, each of which is within or outside each of `ranges`."""
-    edges = {0, 1 << unit_width}.union(*((each.first, each.last + 1) for each in ranges))
-    return [Range(first, after - 1) for first, after in pairwise(sorted(edges))]
 
 
 def starts(prefix: Sequence[int], ranges: Sequence[Range]) -> bool:
@@ -372,9 +279,10 @@ class EncodingTable:
         for row in self.rows:
             if code_point in row.code_points:
                 return row.encode(code_point)
-        raise self._no_sequence(code_point, self.name)
+        raise self.no_sequence(code_point, self.name)
 
-    def _no_sequence(self, code_point: int, name: str) -> InvalidArgumentError:
+    def no_sequence(self, code_point: int, name: str) -> InvalidArgumentError:
+        """The error for a code point without a sequence in the encoding form of a name."""
         is_code_point = isinstance(code_point, int) and code_point >= 0
         quoted = f"U+{code_point:04X}" if is_code_point else repr(code_point)
         spans = " and ".join(f"U+{span.first:04X}..U+{span.last:04X}" for span in self.code_points)
@@ -382,78 +290,6 @@ class EncodingTable:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.rows))
-
-
-@dataclass(frozen=True)
-class Composition:
-    """An encoding form in which each code unit of one form is encoded as a sequence of another table.
-
-    CESU-8 is UTF-16 with each code unit encoded in one to three bytes. A single table of it would
-    not be self-synchronising (ED starts the three bytes of a surrogate and continues the six bytes
-    of a pair), so it is a composition of two tables that are.
-
-    Attributes:
-        name: its name in the document that defines it.
-        source: the document.
-        form: maps code points to code units; for CESU-8 UTF-16.
-        unit_table: maps each code unit of `form`, taken as a code point, to the units of the result.
-
-    Raises:
-        TableError: a code unit of `form` has no sequence in `unit_table`, or a code point of
-            `unit_table` exceeds the width of a code unit of `form`.
-    """
-
-    name: str
-    source: str
-    form: EncodingTable
-    unit_table: EncodingTable
-
-    def __post_init__(self) -> None:
-        top = (1 << self.form.unit_width) - 1
-        if (last := self.unit_table.last_code_point) > top:
-            limit = f"a code unit of {self.form.name} ends at {top:X}"
-            raise TableError(f"{self.name}: {self.unit_table.name} reaches {last:X}, but {limit}")
-        for allowed in (allowed for row in self.form.rows for allowed in row.units):
-            covered = (points.last for points in self.unit_table.code_points if allowed.first in points)
-            if (unit := next(covered, allowed.first - 1) + 1) <= allowed.last:
-                raise TableError(
-                    f"{self.name}: code unit {unit:02X} of {self.form.name} has no sequence in {self.unit_table.name}"
-                )
-
-    @property
-    def unit_width(self) -> int:
-        """Bits in a code unit of `unit_table`."""
-        return self.unit_table.unit_width
-
-    @property
-    def last_code_point(self) -> int:
-        """The last code point that has a sequence."""
-        return self.form.last_code_point
-
-    def encode(self, code_point: int) -> tuple[int, ...]:
-        """The code units of `unit_table` for one code point.
-
-        Raises:
-            ValueError: no row of `form` contains the code point.
-        """
-        if not any(code_point in row.code_points for row in self.form.rows):
-            raise self.form._no_sequence(code_point, self.name)
-        return tuple(unit for written in self.form.encode(code_point) for unit in self.unit_table.encode(written))
-
-
-def checked_table(table: object) -> EncodingTable:
-    """`table` if it is an `EncodingTable`; otherwise a TypeError, which for a composition names its tables."""
-    if isinstance(table, EncodingTable):
-        return table
-    if isinstance(table, Composition):
-        parts = f"{table.form.name} and {table.unit_table.name}"
-        raise TypeError(f"an EncodingTable is required, not the composition {table.name}, whose tables are {parts}")
-    raise TypeError(f"an EncodingTable is required, not {type(table).__name__}")
-
-
-def checked_form(form: EncodingTable | Composition) -> EncodingTable | Composition:
-    """`form` if it is an `EncodingTable` or a `Composition`; otherwise a TypeError."""
-    return form if isinstance(form, Composition) else checked_table(form)
 
 
 def spell(units: Sequence[int], unit_width: int) -> str:

@@ -11,10 +11,10 @@ from functools import lru_cache
 from itertools import accumulate, chain
 from typing import TypeGuard, cast
 
+from utf8fpga.model.composition import Composition
 from utf8fpga.model.decoder import (
     REPLACEMENT_CHARACTER,
-    ComposedDecoder,
-    Decoder,
+    ComposedSubparts,
     Item,
     causes_of,
     code_units,
@@ -24,17 +24,21 @@ from utf8fpga.model.decoder import (
 from utf8fpga.model.dfa import DFA, START
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.forms import TABLE_3_7
+from utf8fpga.model.named import AnyForm, checked_form
 from utf8fpga.model.pattern import Pattern
-from utf8fpga.model.table import Composition, EncodingTable, checked_table
+from utf8fpga.model.practices import Practice, items_of
+from utf8fpga.model.table import EncodingTable
 
 WINDOW = 1 << 9
 """Bytes that are divided at once: few, so that their items fit in the cache of the processor."""
 
 
-def decode(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> Iterator[Item]:
+def decode(
+    data: Iterable[int], table: AnyForm = TABLE_3_7, *, practice: Practice | str = Practice.MAXIMAL_SUBPARTS
+) -> Iterator[Item]:
     """Decode a whole text.
 
-    Each item is yielded as soon as the units read determine it; see `Decoder` for the rule.
+    Each item is yielded as soon as the units read determine it, so the text may be a stream.
 
     In a composition an ill-formed item of the unit table is kept unchanged and breaks an open
     sequence of the form, like a unit that does not continue it. The cause is determined by the
@@ -44,26 +48,39 @@ def decode(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) 
 
     Args:
         data: the code units of one text; for UTF-8 any bytes-like object.
-        table: the encoding form or composition; default: UTF-8.
+        table: the encoding form or composition, or its name such as ``utf-16``; default: UTF-8.
+        practice: the replacement practice, or its name such as ``each-unit``; default: one ill-formed item for each
+            maximal subpart (D93b). The others do not support compositions.
 
     Returns:
         The items, in order.
 
     Raises:
-        TypeError: `data` is a string or not iterable.
-        ValueError: a code unit is outside the table's width.
+        TypeError: `data` is a string or not iterable, or the practice does not support a composition.
+        ValueError: `table` or `practice` is unknown, or the practice does not support the table; or a code unit is
+            outside the table's width.
 
     >>> for item in decode(b"\\xe1\\x80A"):
     ...     print(item)
     0+2 U+FFFD TRUNCATED
     2+1 U+0041
+    >>> for practice in Practice:
+    ...     items = decode(b"\\xf0\\x80\\x80A\\xe1\\x80", practice=practice)
+    ...     print(" ".join(f"{item.code_point:04X}" for item in items))
+    FFFD FFFD FFFD 0041 FFFD
+    FFFD FFFD FFFD 0041 FFFD
+    FFFD FFFD FFFD 0041 FFFD FFFD
+    FFFD 0041 FFFD
+    FFFD 0041 FFFD
+    FFFD
     """
-    if isinstance(table, Composition):
-        return ComposedDecoder(table).items(decode(data, table.unit_table), final=True)
-    units = code_units(data, checked_table(table), 0)
-    if are_bytes(units, table):
-        return chain.from_iterable(_windows(units, table))
-    return Decoder(table).items(units, final=True)
+    form, chosen = checked_form(table), Practice(practice)
+    items = items_of(form, chosen)
+    units = code_units(data, items.table, 0)
+    if chosen is not Practice.MAXIMAL_SUBPARTS or not are_bytes(units, items.table):
+        return items.items(units, final=True)
+    found = chain.from_iterable(_windows(units, items.table))
+    return items.composed(found, final=True) if isinstance(items, ComposedSubparts) else found
 
 
 def are_bytes(units: Iterable[int], table: EncodingTable) -> TypeGuard[bytes]:
@@ -104,12 +121,12 @@ def _results(table: EncodingTable) -> Callable[[bytes], tuple[int, ErrorKind | N
     return result
 
 
-def errors(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> Iterator[Item]:
+def errors(data: Iterable[int], table: AnyForm = TABLE_3_7) -> Iterator[Item]:
     """What is wrong with a text: the ill-formed items of `decode` alone, in order.
 
     Args:
         data: the code units of one text; for UTF-8 any bytes-like object.
-        table: the encoding form or composition; default: UTF-8.
+        table: the encoding form or composition, or its name; default: UTF-8.
 
     Raises:
         TypeError: `data` is a string or not iterable.
@@ -120,11 +137,12 @@ def errors(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) 
     2 TRUNCATED
     6 INCOMPLETE
     """
-    if not isinstance(table, Composition):
-        units = code_units(data, checked_table(table), 0)
-        if are_bytes(units, table):
-            return _ill_formed(units, table)
-    return (item for item in decode(data, table) if item.error is not None)
+    form = checked_form(table)
+    if not isinstance(form, Composition):
+        units = code_units(data, form, 0)
+        if are_bytes(units, form):
+            return _ill_formed(units, form)
+    return (item for item in decode(data, form) if item.error is not None)
 
 
 def _ill_formed(data: bytes, table: EncodingTable) -> Iterator[Item]:
@@ -136,12 +154,12 @@ def _ill_formed(data: bytes, table: EncodingTable) -> Iterator[Item]:
             yield new_item((offset, end - offset, REPLACEMENT_CHARACTER, causes(subpart, following)))
 
 
-def is_well_formed(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> bool:
+def is_well_formed(data: Iterable[int], table: AnyForm = TABLE_3_7) -> bool:
     """Whether the code units are well-formed (D85): only minimal well-formed subsequences (D85a).
 
     Args:
         data: the code units of one text; for UTF-8 any bytes-like object.
-        table: the encoding form or composition; default: UTF-8.
+        table: the encoding form or composition, or its name; default: UTF-8.
 
     Raises:
         TypeError: `data` is a string or not iterable.
@@ -150,12 +168,13 @@ def is_well_formed(data: Iterable[int], table: EncodingTable | Composition = TAB
     >>> is_well_formed(b"\\x41\\xc3\\xb1\\x42"), is_well_formed(b"\\x41\\xc2\\xc3\\xb1\\x42")
     (True, False)
     """
-    if isinstance(table, Composition):
-        return next(errors(data, table), None) is None
-    units = code_units(data, checked_table(table), 0)
-    if are_bytes(units, table):
-        return next(_ill_formed(units, table), None) is None
-    return DFA.of(table).after(units) == START
+    form = checked_form(table)
+    if isinstance(form, Composition):
+        return next(errors(data, form), None) is None
+    units = code_units(data, form, 0)
+    if are_bytes(units, form):
+        return next(_ill_formed(units, form), None) is None
+    return DFA.of(form).after(units) == START
 
 
 def kept(data: Iterable[int]) -> Sequence[int]:

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from utf8fpga.model.decoder import Decoder, Item, code_units
+from utf8fpga.model.decoder import Item, code_units
 from utf8fpga.model.errors import ErrorKind
 from utf8fpga.model.forms import TABLE_3_7
+from utf8fpga.model.named import AnyTable, checked_table
 from utf8fpga.model.pattern import Pattern
-from utf8fpga.model.table import EncodingTable, checked_table
+from utf8fpga.model.practices import Decoder
 from utf8fpga.model.text import are_bytes, errors
 
 COUNTER_WIDTH = 32
@@ -82,7 +83,7 @@ class GoldenValidator:
     (3, 0, 'TRUNCATED', 2)
     """
 
-    def __init__(self, table: EncodingTable = TABLE_3_7) -> None:
+    def __init__(self, table: AnyTable = TABLE_3_7) -> None:
         self._decoder = Decoder(table)
         self._begin()
 
@@ -107,12 +108,12 @@ class GoldenValidator:
         return [ReportSymbol(report.units, report.saturated())]
 
 
-def validate(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> ValidatorReport:
+def validate(data: Iterable[int], table: AnyTable = TABLE_3_7) -> ValidatorReport:
     """The report of one text.
 
     Args:
         data: the code units of the text; for UTF-8 any bytes-like object.
-        table: the encoding form; default: UTF-8.
+        table: the encoding form, or its name; default: UTF-8.
 
     Raises:
         InvalidArgumentError: a code unit is outside the table's width.
@@ -121,13 +122,14 @@ def validate(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> Validator
     >>> validate("naïve 😀".encode()).code_points
     7
     """
-    units = code_units(data, checked_table(table), 0)
-    if not are_bytes(units, table) or not table.self_synchronising:
-        (symbol,) = GoldenValidator(table).process(units, final=True)
+    form = checked_table(table)
+    units = code_units(data, form, 0)
+    if not are_bytes(units, form) or not form.self_synchronising:
+        (symbol,) = GoldenValidator(form).process(units, final=True)
         return symbol.value
-    text, others = bytes(units), Pattern.of(table).others
+    text, others = bytes(units), Pattern.of(form).others
     first, number, alone = None, 0, 0
-    for item in errors(text, table):
+    for item in errors(text, form):
         first = first or item
         number += 1
         alone += text[item.offset] in others

@@ -9,13 +9,15 @@ from importlib.resources import files
 from itertools import chain, pairwise, starmap
 from typing import Any, NamedTuple, TypeVar
 
-from utf8fpga.model.decoder import Decoder, Item
+from utf8fpga.model.decoder import Item
 from utf8fpga.model.dfa import DFA, START
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
-from utf8fpga.model.table import EncodingTable, Range
+from utf8fpga.model.practices import Decoder, Practice
+from utf8fpga.model.ranges import Range
+from utf8fpga.model.table import EncodingTable
+from utf8fpga.model.text import decode
 
 __all__ = ["VECTOR_FORMATS", "Vector", "render_vectors", "vectors"]
 
@@ -48,7 +50,7 @@ class Vector(NamedTuple):
 
     def expected(self, practice: Practice | str) -> list[Item]:
         """The items of the golden decoder with a replacement practice."""
-        return list(decode_with(self.units, practice))
+        return list(decode(self.units, practice=practice))
 
 
 def vectors() -> list[Vector]:
@@ -165,7 +167,7 @@ def _suite_vector(vector: Vector) -> dict[str, Any]:
 
 def _suite_items(units: bytes, practice: Practice) -> Iterator[dict[str, Any]]:
     """The items, each with the number of bytes that determine it; None: the end of the text does."""
-    decoder = IncrementalDecoder(practice)
+    decoder = Decoder(practice=practice)
     steps = [
         *((number, decoder.decode([unit])) for number, unit in enumerate(units, 1)),
         (None, decoder.decode(b"", True)),

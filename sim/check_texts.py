@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from utf8fpga.model import DFA, TABLE_3_7, ErrorKind, IncrementalDecoder, Item, Practice, decode_with
+from utf8fpga.model import DFA, TABLE_3_7, Decoder, ErrorKind, Item, Practice, decode
 from utf8fpga.model.vectors import vectors
 from utf8fpga.sim.report import EMPTY, well_formed
 from utf8fpga.sim.stimulus import boundary_sequences
@@ -45,7 +45,7 @@ class Text(NamedTuple):
 
 
 def of_golden(text: bytes, practice: Practice, final: bool) -> tuple[Item, ...]:
-    return tuple(decode_with(text, practice) if final else IncrementalDecoder(practice).decode(text))
+    return tuple(decode(text, practice=practice) if final else Decoder(practice=practice).decode(text))
 
 
 def shortest_first(texts: Iterable[bytes]) -> list[bytes]:

@@ -16,7 +16,7 @@ from utf8fpga.hdl.beats import stage_ports
 from utf8fpga.hdl.core import CoreEntry
 from utf8fpga.hdl.cores import DecoderEntry
 from utf8fpga.hdl.parameters import DecoderParameters
-from utf8fpga.model import TABLE_3_7, IncrementalDecoder, Practice
+from utf8fpga.model import TABLE_3_7, Decoder, Practice
 from utf8fpga.sim.foreign_module import CoreError, ForeignModule, read_module
 from utf8fpga.sim.foreign_ports import OWN_PORTS, CheckedPorts
 
@@ -37,9 +37,9 @@ class _PracticeEntry(DecoderEntry):
         super().__init__(DecoderParameters())
         self.practice = practice
 
-    def golden(self) -> IncrementalDecoder:
+    def golden(self) -> Decoder:
         """The golden decoder of the practice."""
-        return IncrementalDecoder(self.practice)
+        return Decoder(practice=self.practice)
 
 
 class ForeignCore(wiring.Component):

@@ -19,7 +19,7 @@ from amaranth.lib import data
 from utf8fpga.hdl.payloads import code_point_bits
 from utf8fpga.model import DFA, REJECT, REPLACEMENT_CHARACTER, START, EncodingTable, ErrorKind, TableError, cause
 from utf8fpga.model.errors import representatives
-from utf8fpga.model.table import Range
+from utf8fpga.model.ranges import Range
 
 
 class Event:

@@ -14,7 +14,7 @@ from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.pipeline import loaded
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
-from utf8fpga.model.table import runs
+from utf8fpga.model.ranges import runs
 
 
 class SerialDecoder(wiring.Component):

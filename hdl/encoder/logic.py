@@ -13,7 +13,7 @@ from amaranth.hdl import Cat, Const, Mux, Value
 
 from utf8fpga.hdl.minimise import Function, minimised
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, InvalidArgumentError, Range
-from utf8fpga.model.table import joined, outside
+from utf8fpga.model.ranges import joined, outside
 
 WORD_BITS = 32
 """The bits of a word."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.command import utf8fpga
 from support.processes import run
 
-from utf8fpga.model import Item, decode_with
+from utf8fpga.model import Item, decode
 from utf8fpga.model.practices import Practice
 
 FORMS: dict[str, list[str]] = {"text": [], "json": ["--json"], "summary": ["--summary"]}
@@ -23,7 +23,7 @@ FORMS: dict[str, list[str]] = {"text": [], "json": ["--json"], "summary": ["--su
 
 def expected(form: str, text: bytes, practice: Practice = Practice.MAXIMAL_SUBPARTS) -> bytes:
     """The expected output, item by item."""
-    items = list(decode_with(text, practice))
+    items = list(decode(text, practice=practice))
     found = []
     for offset, length, point, error in items:
         name = None if error is None else error.name

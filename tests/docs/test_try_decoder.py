@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from support.javascript import FOLDER, Page, extension
 from support.oracle import BOUNDARY, Expected, items_of, plain
 
-from utf8fpga.model import CATALOGUE, DFA, TABLE_3_7, Practice, decode, decode_with
+from utf8fpga.model import CATALOGUE, DFA, TABLE_3_7, Practice, decode
 from utf8fpga.model.table import starts
 
 TABLES = [table for table in CATALOGUE.values() if table.unit_width == 8]
@@ -137,7 +137,7 @@ def test_practices_have_the_items_of_the_model(page: Page, practice: Practice, t
     expression = "utf8fpga.practised(utf8fpga.data.practices[number], all(0, [text])[0], text)"
     found = page(expression, number=number, text=list(text))
     items = [(item["offset"], item["length"], item["codePoint"], item["error"]) for item in found]
-    assert items == plain(decode_with(text, practice))
+    assert items == plain(decode(text, practice=practice))
 
 
 @pytest.mark.parametrize(

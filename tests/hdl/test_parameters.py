@@ -140,8 +140,9 @@ TYPES = {
 def test_values_of_wrong_types_are_rejected(kind: type[core.CoreParameters]) -> None:
     for name in (each.name for each in fields(kind)):
         if name == "table":
-            message = "an EncodingTable is required, not str"
-            assert refusal(TypeError, lambda: kind(table="UTF-8")) == message
+            message = "an EncodingTable or its name is required, not int"
+            assert refusal(TypeError, lambda: kind(table=8)) == message
+            assert kind(table="utf-8") == kind()
             continue
         wanted, *other = get_args(TYPES[name]) or [TYPES[name]]
         said, values = WRONG_TYPES[wanted]

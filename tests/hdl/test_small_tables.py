@@ -14,8 +14,7 @@ from support.oracle import refusal
 
 from utf8fpga.hdl import decoder_core
 from utf8fpga.hdl.parameters import OPTIMIZE
-from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
-from utf8fpga.model.table import BitPattern, Range, Row
+from utf8fpga.model import DFA, REJECT, START, BitPattern, EncodingTable, ErrorKind, Range, Row, TableError, cause
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.reference import causes
 

@@ -17,10 +17,30 @@ import pytest
 from support import oracle
 from support.oracle import BOUNDARY, items_of, plain, refusal
 
-from utf8fpga.model import EncodingTable, InvalidArgumentError, decode, encode, encode_units, is_well_formed, partition
-from utf8fpga.model.decoder import Decoder, Item
-from utf8fpga.model.forms import UTF_16, UTF_32
-from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
+from utf8fpga.model import (
+    CATALOGUE,
+    COMPOSITIONS,
+    DFA,
+    MODIFIED_UTF_8,
+    RFC_2279,
+    TABLE_3_7,
+    UTF_16,
+    UTF_32,
+    Decoder,
+    EncodingTable,
+    InvalidArgumentError,
+    Item,
+    Practice,
+    decode,
+    encode,
+    encode_units,
+    errors,
+    is_well_formed,
+    partition,
+    sanitize,
+    validate,
+)
+from utf8fpga.model.render import render
 
 
 @pytest.mark.smoke
@@ -58,8 +78,7 @@ def test_decode_reads_only_the_units_that_determine_an_item() -> None:
 # State.
 
 
-State = tuple[tuple[int, ...], int]
-CARRIERS: dict[str, Callable[[State], State]] = {
+CARRIERS: dict[str, Callable[[tuple[Any, ...]], tuple[Any, ...]]] = {
     "json": lambda state: json.loads(json.dumps(state)),
     "repr": lambda state: literal_eval(repr(state)),
     "pickle": lambda state: pickle.loads(pickle.dumps(state)),
@@ -69,8 +88,7 @@ CARRIERS: dict[str, Callable[[State], State]] = {
 @pytest.mark.smoke
 @by_text
 @pytest.mark.parametrize("carry", CARRIERS.values(), ids=CARRIERS)
-def test_state_at_every_position(text: bytes, carry: Callable[[State], State]) -> None:
-    expected = items_of(text)
+def test_state_at_every_position(text: bytes, carry: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> None:
     used = Decoder()
     for place in range(len(text) + 1):
         first = Decoder()
@@ -80,9 +98,26 @@ def test_state_at_every_position(text: bytes, carry: Callable[[State], State]) -
         used.decode(b"\xf0\x90" * (place % 2))
         used.setstate(carry(state))
         assert used.getstate() == state
-        for decoder in (first, used):
-            decoder.setstate(state)
-            assert plain(items + decoder.decode(text[place:], final=True)) == expected
+        assert plain(items + used.decode(text[place:], final=True)) == items_of(text)
+
+
+KEPT = [
+    *((b"A\xf0\x80\x80\xed\xa0\xffB\xe1\x80\xfc\x80", "utf-8", practice) for practice in Practice),
+    (bytes.fromhex("41 EDA080 EDB080 EDA0 80 EDA080 FF"), "cesu-8", Practice.MAXIMAL_SUBPARTS),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "table", "practice"), KEPT, ids=[f"{table}-{practice}" for _, table, practice in KEPT]
+)
+def test_state_of_every_practice_and_of_a_composition(text: bytes, table: str, practice: Practice) -> None:
+    expected = list(decode(text, table, practice=practice))
+    for place in range(len(text) + 1):
+        first, second = Decoder(table, practice=practice), Decoder(table, practice=practice)
+        items = first.decode(text[:place])
+        second.decode(b"\xff\xe1")
+        second.setstate(pickle.loads(pickle.dumps(first.getstate())))
+        assert items + second.decode(text[place:], final=True) == expected, place
 
 
 @pytest.mark.smoke
@@ -156,16 +191,15 @@ CALLS: dict[str, Callable[[object], object]] = {
     "decode": decode,
     "is_well_formed": is_well_formed,
     "Decoder": Decoder().decode,
-    "IncrementalDecoder": IncrementalDecoder().decode,
-    "decode_with": lambda data: decode_with(data, Practice.WHOLE_SUBSEQUENCE),
+    "practice": lambda data: decode(data, practice=Practice.WHOLE_SUBSEQUENCE),
     "partition": partition,
 }
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_invalid_argument_is_rejected_before_iteration(call: Callable[[object], object]) -> None:
-    for data, kind in (("text", "str"), (None, "NoneType"), (5, "int")):
-        message = f"code units must be an iterable of integers such as bytes, not {kind}: encode converts text"
+    for data, kind in (("text", "str: encode converts text"), (None, "NoneType"), (5, "int")):
+        message = f"code units must be an iterable of integers such as bytes, not {kind}"
         assert refusal(TypeError, call, data) == message
 
 
@@ -204,8 +238,8 @@ KINDS: dict[str, Callable[[bytes], object]] = {
 def test_code_units_in_any_iterable_or_buffer(kind: Callable[[bytes], object]) -> None:
     text = TEXTS["table_3_11_truncated"]
     for practice in Practice:
-        assert list(decode_with(kind(text), practice)) == list(decode_with(text, practice))
-        assert IncrementalDecoder(practice).decode(kind(text), final=True) == list(decode_with(text, practice))
+        assert list(decode(kind(text), practice=practice)) == list(decode(text, practice=practice))
+        assert Decoder(practice=practice).decode(kind(text), final=True) == list(decode(text, practice=practice))
     assert plain(decode(kind(text))) == plain(Decoder().decode(kind(text), final=True)) == items_of(text)
     assert not is_well_formed(kind(text))
     assert is_well_formed(kind("\xe9\U00010302".encode()))
@@ -232,22 +266,40 @@ def test_buffer_of_another_format_is_rejected(data: object, kind: type[Exception
     assert refusal(kind, decoder.decode, data) == message
     assert refusal(kind, lambda: list(decode(data))) == message
     assert refusal(kind, is_well_formed, data) == message
-    assert refusal(kind, IncrementalDecoder().decode, data) == message
+    assert refusal(kind, Decoder().decode, data) == message
     assert refusal(kind, lambda: list(partition(data))) == message
 
 
-NO_TABLE: dict[str, Callable[[Any], object]] = {
-    "decode": lambda table: decode(b"A", table),
+WITH_A_TABLE: dict[str, Callable[[Any], object]] = {
+    "decode": lambda table: list(decode(b"A", table)),
+    "errors": lambda table: list(errors(b"A", table)),
     "is_well_formed": lambda table: is_well_formed(b"A", table),
+    "validate": lambda table: validate(b"A", table),
+    "sanitize": lambda table: sanitize(b"A", table),
+    "partition": lambda table: list(partition(b"A", table)),
     "encode": lambda table: encode("A", table),
-    "encode_units": lambda table: encode_units("", table),
+    "encode_units": lambda table: encode_units("A", table),
+    "Decoder": lambda table: Decoder(table).table,
+    "DFA": DFA.of,
+    "render": render,
 }
 
 
-@pytest.mark.parametrize("call", NO_TABLE.values(), ids=NO_TABLE)
-def test_a_name_in_place_of_a_table_is_rejected(call: Callable[[Any], object]) -> None:
-    assert refusal(TypeError, call, "utf-8") == "an EncodingTable is required, not str"
-    assert refusal(TypeError, call, None) == "an EncodingTable is required, not NoneType"
+@pytest.mark.parametrize("use", WITH_A_TABLE.values(), ids=WITH_A_TABLE)
+def test_a_table_by_its_name(use: Callable[[Any], object]) -> None:
+    for word in ("utf-8", "UTF-8"):
+        assert use(word) == use(TABLE_3_7)
+    assert use("utf-8-of-rfc-2279") == use(RFC_2279)
+    names = "utf-8, utf-16, utf-32, utf-8-of-rfc-2279, generalised-utf-8, cesu-8-code-units, modified-utf-8-code-units"
+    message = refusal(ValueError, use, "utf8")
+    assert message == f"table 'utf8' is not one of {names}, cesu-8, modified-utf-8; did you mean utf-8?"
+    assert refusal(TypeError, use, None) == "an EncodingTable or its name is required, not NoneType"
+
+
+def test_every_table_and_composition_has_a_name() -> None:
+    for name, form in [*CATALOGUE.items(), *COMPOSITIONS.items()]:
+        assert Decoder(name).table is form
+    assert encode_units("\0", "modified-utf-8") == encode_units("\0", MODIFIED_UTF_8) == (0xC0, 0x80)
 
 
 @pytest.mark.parametrize("offset", [1 << 32, (1 << 63) - 1])
@@ -267,3 +319,15 @@ def test_large_offset(offset: int) -> None:
 def test_item_as_a_string() -> None:
     items = list(map(str, decode(b"\xe1\x80A\xf4\x8f\xbf\xbf")))
     assert items == ["0+2 U+FFFD TRUNCATED", "2+1 U+0041", "3+4 U+10FFFF"]
+
+
+def test_item_as_a_character_with_an_end() -> None:
+    text = b"A\xe1\x80\xf0\x9f\x98\x80"
+    assert "".join(item.char for item in decode(text)) == text.decode(errors="replace")
+    assert [item.end for item in decode(text)] == [1, 3, 7]
+    with pytest.raises(ValueError, match="range"):
+        Item(0, 6, 0x7FFFFFFF, None).char  # noqa: B018
+
+
+def test_a_dfa_is_shown_in_one_line() -> None:
+    assert repr(DFA.of(TABLE_3_7)) == "<DFA of UTF-8: 8 states without reject, 12 unit classes>"

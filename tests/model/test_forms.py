@@ -11,6 +11,7 @@ from support.codecs_oracle import encoded_by_cpython, units_of_bytes
 from support.oracle import CESU_8_ROWS, plain, refusal
 
 from utf8fpga.model import EncodingTable, TableError, decode, encode, encode_units, is_well_formed
+from utf8fpga.model.composition import Composition
 from utf8fpga.model.forms import (
     CATALOGUE,
     CESU_8,
@@ -24,7 +25,6 @@ from utf8fpga.model.forms import (
     UTF_16,
     UTF_32,
 )
-from utf8fpga.model.table import Composition
 
 BOUNDS = sorted(
     {

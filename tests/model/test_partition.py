@@ -13,9 +13,9 @@ import pytest
 from support.oracle import BOUNDARY, CESU_8_ROWS, refusal
 
 from utf8fpga.model import TABLE_3_7, EncodingTable, decode, is_well_formed
+from utf8fpga.model.composition import Composition
 from utf8fpga.model.forms import CESU_8, UTF_16, UTF_32
 from utf8fpga.model.partition import partition
-from utf8fpga.model.table import Composition
 
 FORMS: dict[str, EncodingTable | Composition] = {
     "UTF-8": TABLE_3_7,

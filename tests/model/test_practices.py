@@ -15,7 +15,7 @@ from support.cases import cases
 from support.oracle import BOUNDARY, Expected, items_of, plain, refusal, strictly_decodes
 
 from utf8fpga.model import CESU_8, RFC_2279, TABLE_3_7, UTF_16, UTF_32, Decoder, EncodingTable, Item, decode
-from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
+from utf8fpga.model.practices import Practice
 from utf8fpga.model.table import starts
 
 # The bytes, and the items with the practices maximal-subparts, whole-subsequence and malformed-sequence: "!n" is one
@@ -49,11 +49,11 @@ def shown(items: Iterable[Item]) -> list[str]:
 @pytest.mark.parametrize(("units", "maximal", "whole", "malformed"), cases(EXAMPLES))
 def test_examples_of_the_documents(units: str, maximal: str, whole: str, malformed: str) -> None:
     text = bytes.fromhex(units)
-    assert shown(decode(text)) == shown(decode_with(text, Practice.MAXIMAL_SUBPARTS)) == maximal.split()
-    assert shown(decode_with(text, Practice.WHOLE_SUBSEQUENCE)) == whole.split()
-    assert shown(decode_with(text, Practice.MALFORMED_SEQUENCE)) == malformed.split()
+    assert shown(decode(text)) == shown(decode(text, practice=Practice.MAXIMAL_SUBPARTS)) == maximal.split()
+    assert shown(decode(text, practice=Practice.WHOLE_SUBSEQUENCE)) == whole.split()
+    assert shown(decode(text, practice=Practice.MALFORMED_SEQUENCE)) == malformed.split()
     for practice, expected in EXPECTED.items():
-        assert plain(decode_with(text, practice)) == expected(text)
+        assert plain(decode(text, practice=practice)) == expected(text)
 
 
 # What each practice gives, from CPython and the words of its definition.
@@ -132,7 +132,7 @@ EXPECTED = {
 def test_all_texts_of_boundary_bytes(practice: Practice, length: int) -> None:
     for units in product(BOUNDARY, repeat=length):
         text = bytes(units)
-        assert plain(decode_with(text, practice)) == EXPECTED[practice](text), text.hex(" ")
+        assert plain(decode(text, practice=practice)) == EXPECTED[practice](text), text.hex(" ")
 
 
 texts = st.lists(
@@ -148,7 +148,7 @@ texts = st.lists(
 @pytest.mark.parametrize("practice", Practice)
 @given(text=texts)
 def test_any_text(practice: Practice, text: bytes) -> None:
-    assert plain(decode_with(text, practice)) == EXPECTED[practice](text)
+    assert plain(decode(text, practice=practice)) == EXPECTED[practice](text)
 
 
 # L2/08-150: what one U+FFFD replaces, and the bytes that "if followed by" excludes.
@@ -188,7 +188,7 @@ def test_wording_of_l2_08_150_gives_maximal_subparts(table: EncodingTable, kinds
     for length in range(1, table.longest + 1):
         for text in product(units, repeat=length):
             for practice in (Practice.MAXIMAL_SUBPARTS, Practice.START_OF_A_SEQUENCE):
-                item = next(decode_with(text, practice, table))
+                item = next(decode(text, table, practice=practice))
                 assert (item.length, item.code_point) == first_by_the_wording(text, table), text
 
 
@@ -203,7 +203,7 @@ def chunks_of(text: bytes, cuts: int) -> list[bytes]:
     return [text[first:after] for first, after in pairwise(edges)]
 
 
-def decoded(decoder: IncrementalDecoder, chunks: list[bytes], end: bytes | None = None) -> list[Expected]:
+def decoded(decoder: Decoder, chunks: list[bytes], end: bytes | None = None) -> list[Expected]:
     """The items of a text in chunks; the end is in the last chunk, or in an additional one."""
     *others, last = chunks if end is None else [*chunks, end]
     items = [item for chunk in others for item in decoder.decode(chunk)]
@@ -215,7 +215,7 @@ def decoded(decoder: IncrementalDecoder, chunks: list[bytes], end: bytes | None 
 def test_any_text_in_any_chunks(practice: Practice, text: bytes, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=6))
     chunks = [text[first:after] for first, after in pairwise([0, *sorted(cuts), len(text)])]
-    assert decoded(IncrementalDecoder(practice), chunks) == EXPECTED[practice](text)
+    assert decoded(Decoder(practice=practice), chunks) == EXPECTED[practice](text)
 
 
 FOLLOWING = [bytes.fromhex(units) for units in ("", "41", "FF", "80", "80 80", "80 80 80", "90 80 80", "A0 80")]
@@ -242,13 +242,13 @@ def test_items_are_returned_as_soon_as_determined(practice: Practice, alphabet: 
     for text in map(bytes, product(alphabet, repeat=length)):
         expected = determined(practice, text)
         for cuts in {0, (1 << length - 1) - 1}:
-            decoder = IncrementalDecoder(practice)
+            decoder = Decoder(practice=practice)
             items = [item for chunk in chunks_of(text, cuts) for item in decoder.decode(chunk)]
             assert plain(items) == expected, (text.hex(" "), bin(cuts))
 
 
 def test_no_item_follows_the_first_error_until_the_end_of_the_text() -> None:
-    decoder = IncrementalDecoder(Practice.FIRST_ERROR)
+    decoder = Decoder(practice=Practice.FIRST_ERROR)
     chunks = [b"A\xe1", b"B", b"C\xff", b"\xc3\xa9"]
     found = [shown(decoder.decode(chunk)) for chunk in chunks]
     assert found == [["41"], ["!1"], [], []]
@@ -259,7 +259,7 @@ def test_no_item_follows_the_first_error_until_the_end_of_the_text() -> None:
 @by_practice
 def test_reset_discards_the_open_sequence_and_the_offset(practice: Practice) -> None:
     for text in (b"AB\xf0\x90", b"AB\xff\xf8", b"AB\xff"):
-        decoder = IncrementalDecoder(practice)
+        decoder = Decoder(practice=practice)
         decoder.decode(text)
         decoder.reset()
         assert plain(decoder.decode(b"\x8cA", final=True)) == EXPECTED[practice](b"\x8cA")
@@ -269,7 +269,7 @@ def test_reset_discards_the_open_sequence_and_the_offset(practice: Practice) -> 
 @pytest.mark.parametrize("final", [False, True], ids=["more", "final"])
 def test_invalid_unit_is_reported_with_its_offset_and_state_is_unchanged(practice: Practice, final: bool) -> None:
     text, end = b"AB\xff\xf0\x90", b"\x8c\x82A"
-    decoder = IncrementalDecoder(practice)
+    decoder = Decoder(practice=practice)
     items = decoder.decode(text)
     message = refusal(ValueError, decoder.decode, [0x8C, 0xFF, 0x41, 0x100], final)
     assert message == "code unit 0x100 at offset 8 is not an integer in 0..0xff"
@@ -286,9 +286,9 @@ def test_other_tables_in_any_chunks(table: EncodingTable, data: st.DataObject) -
     edges = [0, *sorted(data.draw(st.lists(st.integers(0, len(units)), max_size=6))), len(units)]
     for practice in Practice:
         if practice is not Practice.MALFORMED_SEQUENCE or table.unit_width == 8:
-            decoder = IncrementalDecoder(practice, table)
+            decoder = Decoder(table, practice=practice)
             items = [item for first, after in pairwise(edges) for item in decoder.decode(units[first:after])]
-            assert items + decoder.decode((), final=True) == list(decode_with(units, practice, table))
+            assert items + decoder.decode((), final=True) == list(decode(units, table, practice=practice))
 
 
 # Invalid arguments
@@ -297,12 +297,12 @@ def test_other_tables_in_any_chunks(table: EncodingTable, data: st.DataObject) -
 def test_malformed_sequence_practice_requires_bytes() -> None:
     wanted = "UTF-16 has code units of 16 bits: malformed sequences are of bytes"
     for practice in (Practice.MALFORMED_SEQUENCE, "malformed-sequence"):
-        assert refusal(ValueError, decode_with, [0x41], practice, UTF_16) == wanted
-        assert refusal(ValueError, IncrementalDecoder, practice, UTF_16) == wanted
+        assert refusal(ValueError, decode, [0x41], UTF_16, practice=practice) == wanted
+        assert refusal(ValueError, Decoder, UTF_16, practice=practice) == wanted
 
 
-@by_practice
-def test_composition_is_rejected(practice: Practice) -> None:
-    message = refusal(TypeError, Decoder, CESU_8)
-    assert refusal(TypeError, IncrementalDecoder, practice, CESU_8) == message
-    assert refusal(TypeError, decode_with, b"", practice, CESU_8) == message
+@pytest.mark.parametrize("practice", [each for each in Practice if each is not Practice.MAXIMAL_SUBPARTS])
+def test_compositions_have_maximal_subparts_alone(practice: Practice) -> None:
+    message = "an EncodingTable is required, not the composition CESU-8, whose tables are UTF-16 and CESU-8 code units"
+    assert refusal(TypeError, Decoder, CESU_8, practice=practice) == message
+    assert refusal(TypeError, decode, b"", CESU_8, practice=practice) == message

@@ -9,8 +9,7 @@ from itertools import chain
 import pytest
 from support.suites import NAMES, Case, Suite, read_suite
 
-from utf8fpga.model import Item, is_well_formed
-from utf8fpga.model.practices import IncrementalDecoder, decode_with
+from utf8fpga.model import Decoder, Item, decode, is_well_formed
 
 SUITES = {name: read_suite(name) for name in NAMES}
 
@@ -22,7 +21,7 @@ def code_points(items: Iterable[Item]) -> list[int]:
 
 
 def in_chunks(practice: str, chunks: Sequence[bytes]) -> list[list[Item]]:
-    decoder = IncrementalDecoder(practice)
+    decoder = Decoder(practice=practice)
     return [decoder.decode(chunk, final=number == len(chunks)) for number, chunk in enumerate(chunks, 1)]
 
 
@@ -35,7 +34,7 @@ def test_every_case_has_the_expected_code_points(suite: Suite) -> None:
     assert len(suite.cases) > 50
 
     def agrees(case: Case) -> bool:
-        items = list(decode_with(case.units, suite.practice))
+        items = list(decode(case.units, practice=suite.practice))
         if case.skipped is not None and code_points(item for item in items if not item.error) != case.skipped:
             return False
         if case.expected is None:
@@ -48,7 +47,7 @@ def test_every_case_has_the_expected_code_points(suite: Suite) -> None:
 
 def test_every_case_in_chunks_has_the_same_items(suite: Suite) -> None:
     for case in suite.cases:
-        items = list(decode_with(case.units, suite.practice))
+        items = list(decode(case.units, practice=suite.practice))
         cuts = [(case.units[:at], case.units[at:]) for at in range(len(case.units) + 1)]
         for chunks in [*cuts, [bytes([unit]) for unit in case.units] + [b""], case.chunks]:
             found = in_chunks(suite.practice, chunks)

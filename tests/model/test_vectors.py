@@ -9,8 +9,7 @@ from itertools import takewhile
 
 import pytest
 
-from utf8fpga.model import ErrorKind
-from utf8fpga.model.practices import Practice, decode_with
+from utf8fpga.model import ErrorKind, Practice, decode
 from utf8fpga.model.vectors import render_vectors, vectors
 
 NAMED = {
@@ -111,7 +110,7 @@ def test_readmemh_has_the_items_of_the_practice(practice: Practice) -> None:
     assert [block.splitlines()[0] for block in blocks] == list(FOUND)
     for block, units in zip(blocks, FOUND.values(), strict=True):
         words = [line for line in block.splitlines()[1:] if line[0] in "89AB"]
-        items = list(decode_with(units, practice))
+        items = list(decode(units, practice=practice))
         assert [int(word[1:], 16) for word in words] == [item.code_point for item in items]
         assert [word[0] in "AB" for word in words] == [item.error is not None for item in items]
         assert [word[0] in "9B" for word in words] == [False] * (len(items) - 1) + [True] * bool(items)
