@@ -66,7 +66,10 @@ class Design:
         return (*self.sources, (f"{name}.v", text)), name
 
     def between_registers(self) -> tuple[Sources, str]:
-        """Sources and top module for the speed: the core with a register on every input and output, and five pins."""
+        """Sources and top module for the speed: the core with a register on every input and output, and five pins.
+
+        Without `keep`, synthesis would merge the register of one input with a delay of its neighbour.
+        """
         name = self._free_name("wrapper")
         width_in, width_out = (sum(width for _, width in ports) for ports in (self.inputs, self.outputs))
         shifted_in = f"{{shift_in[{width_in - 2}:0], feed}}" if width_in > 1 else "feed"
@@ -75,7 +78,8 @@ class Design:
         text = f"""
 module {name}(input clk, input rst, input feed, input load, output read);
   reg reset;
-  reg [{width_in - 1}:0] shift_in, inputs;
+  reg [{width_in - 1}:0] shift_in;
+  (* keep *) reg [{width_in - 1}:0] inputs;
   wire [{width_out - 1}:0] outputs;
   reg [{width_out - 1}:0] outputs_held, shift_out;
   assign read = shift_out[0];

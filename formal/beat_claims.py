@@ -106,15 +106,19 @@ class BeatClaims(Claims):
         output = self.core.output
         out = Signal()
         m.d.comb += out.eq(output.valid & output.ready)
-        read, pending, total = Signal(range(fifo.depth)), Signal(8), Signal(8)
-        m.d.sync += [read.eq(read + out), pending.eq(pending + stored - out)]
-        m.d.comb += total.eq(pending + how_many(self.in_flight))
         self.claim("stored", fifo.stored == stored)
         self.claim("dropped", fifo.dropped == dropped)
         self.compare("entry", stored, self._beat(fifo.entry), row)
+        entered: Value = fifo.entry
+        if fifo.latency > 1:
+            entered, stored, row = self._entry_near_slices(m, fifo, row, stored)
+        read, pending, total = Signal(range(fifo.depth)), Signal(8), Signal(8)
+        m.d.sync += [read.eq(read + out), pending.eq(pending + stored - out)]
+        m.d.comb += total.eq(pending + how_many(self.in_flight))
         self.claim("pending", pending <= total)
         self.claim_credits(m, "fifo.credits", fifo.depth, total)
-        values = {"write": read + pending, "read": read, "following": read + 1, "is_valid": pending != 0}
+        values = {"write": read + pending, "read": read, "next_read": read + 1}
+        values |= {"is_valid": pending != 0, "only_one": pending == 1}
         for path, register in self.inside.items():
             name = path.rpartition(".")[2].rstrip("_0123456789")
             if path.startswith("fifo.") and name in values:
@@ -125,7 +129,7 @@ class BeatClaims(Claims):
         entry = Signal(fifo.width, name="watched_entry", reset_less=True)
         with m.If(~watching & stored & self.pick):
             m.d.sync += [watching.eq(1), place.eq(read + pending), ahead.eq(pending - out)]
-            m.d.sync += [watched.eq(row), entry.eq(fifo.entry)]
+            m.d.sync += [watched.eq(row), entry.eq(entered)]
         with m.Elif(watching & out):
             m.d.sync += [ahead.eq(ahead - 1), watching.eq(ahead != 0)]
         is_there = (ahead < pending) & (place == (read + ahead)[: len(place)])
@@ -138,6 +142,18 @@ class BeatClaims(Claims):
                 self.holds(f"row {number} from bit {start}", each, part, watching & (place == number))
             start += len(part)
         self.claim_output(m, pending, total, watching & (ahead == 0), watched)
+
+    def _entry_near_slices(self, m: Module, fifo: CreditFifo, row: Any, stored: Value) -> tuple[Signal, Signal, Any]:
+        """The entry in the registers in front of the slices, whether it is stored there, and the expected beat."""
+        near, entry = Signal(name="near"), Signal(fifo.width, name="entry_near", reset_less=True)
+        row_near: Any = Signal.like(row, name="row_near", reset_less=True)
+        m.d.sync += [near.eq(stored), entry.eq(fifo.entry), row_near.eq(row)]
+        self.in_flight.append(near)
+        for number, bits in enumerate(fifo.slices):
+            self.holds(f"stored_{number}", self.inside[f"fifo.stored_{number}"], near)
+            self.holds(f"entry_{number}", self.inside[f"fifo.entry_{number}"], entry[bits], near)
+        self.compare("entry near", near, self._beat(entry), row_near)
+        return entry, near, row_near
 
     def _beat(self, entry: Value) -> tuple[list[Any], Value, Value]:
         """The symbols, `keep` and `last` of an entry, which has the bits of a symbol and its `keep` for each lane."""

@@ -203,7 +203,7 @@ class PackedProof(BeatClaims):
             ]
             register = self.inside["packer.network.words_after_0"]
             self.holds(f"word at {lane}", register.word_select(lane, len(word)), word, writes)
-            self._holds(f"rows.writes_{lane}", writes)
+            self._holds(f"rows.writes_{lane}_0", writes)
             self._holds(f"rows.row_of_{lane}", target, writes)
             self._writes.append(writes)
             self._targets.append(target)
@@ -230,14 +230,16 @@ class PackedProof(BeatClaims):
         self.claim("one row waits to be announced", ~waits | (announces & ~last.fill))
         self.claim("closed", (closed >= announces + waits) & (closed <= total))
         self.claim_credits(m, "packer.credits", depth, total)
-        self._holds("rows.row_0", self._row)
-        self._holds("rows.following_0", self._row + 1)
-        self._holds("rows.write_0", write)
+        self._holds("rows.open_row_0", self._row)
+        self._holds("rows.next_row_0", self._row + 1)
+        self._holds("rows.announced_row_0", write)
+        self._holds("rows.reader_0.write", write)
         self._holds("rows.announces", announces)
         self._holds("rows.waits", waits)
         self._holds("rows.reader_0.read", read)
-        self._holds("rows.reader_0.following", read + 1)
+        self._holds("rows.reader_0.next_read", read + 1)
         self._holds("rows.reader_0.is_valid", pending != 0)
+        self._holds("rows.reader_0.only_one", pending == 1)
 
         # The rows that the beat closes, from the word of the open row and its own.
         words = [Value.cast(symbol) for symbol in last.row.symbols]

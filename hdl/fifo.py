@@ -6,14 +6,17 @@ For a high clock frequency the memory has a slice for each group of neighbouring
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal, signed
+from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.registers import duplicate
+from utf8fpga.hdl.registers import delayed, delayed_duplicate, duplicate
 
 SLICE = 8
 """Lanes whose entries share pointers."""
+
+FEW_SLICES = 2
+"""Slices that a signal reaches within a cycle, with logic."""
 
 UNCOUNTED = 1
 """Beats that may be accepted after one that is not yet counted."""
@@ -64,8 +67,7 @@ class Reader(wiring.Component):
 
     Ports:
         stored: a row is written at the end of this cycle.
-        write: the row that is written next.
-        row, following: registers, the row that is read and the one after it.
+        row, next_row: registers, the row that is read and the one after it.
         output_valid, output_ready: the handshake of this row.
         left: it is transferred.
     """
@@ -76,9 +78,8 @@ class Reader(wiring.Component):
         super().__init__(
             {
                 "stored": In(1),
-                "write": In(rows),
                 "row": Out(rows),
-                "following": Out(rows),
+                "next_row": Out(rows),
                 "output_valid": Out(1),
                 "output_ready": In(1),
                 "left": Out(1),
@@ -88,12 +89,18 @@ class Reader(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         rows = range(self.depth)
-        valid, row, following = duplicate("is_valid"), duplicate("read", rows), duplicate("following", rows, init=1)
-        m.d.comb += [self.output_valid.eq(valid), self.left.eq(valid & self.output_ready), self.row.eq(row)]
-        m.d.comb += self.following.eq(following)
+        valid, only_one, write = duplicate("is_valid"), duplicate("only_one"), duplicate("write", rows)
+        row, next_row = duplicate("read", rows), duplicate("next_read", rows, init=1)
+        m.d.comb += [self.output_valid.eq(valid), self.left.eq(valid & self.output_ready)]
+        m.d.comb += [self.row.eq(row), self.next_row.eq(next_row)]
         with m.If(self.left):
-            m.d.sync += [row.eq(row + 1), following.eq(following + 1)]
-        m.d.sync += valid.eq(self.stored | (valid & (~self.output_ready | (following != self.write))))
+            m.d.sync += [row.eq(row + 1), next_row.eq(next_row + 1)]
+        with m.If(self.stored):
+            m.d.sync += write.eq(write + 1)
+        # Whether one row is stored is known in advance, since `output_ready` comes from afar.
+        m.d.sync += valid.eq(self.stored | (valid & ~(self.output_ready & only_one)))
+        with m.If(self.stored != self.left):
+            m.d.sync += only_one.eq(Mux(self.stored, ~valid, (next_row + 1)[: len(row)] == write))
         return m
 
 
@@ -103,7 +110,8 @@ class CreditFifo(wiring.Component):
     The FIFO is never full: `Credits` count the beats in the pipeline and the FIFO. It has the rate of any consumer if
     the beats take at most `depth` - 5 cycles from `accepted` to `stored`.
 
-    Throughput: an entry per cycle. Latency: the output is valid one cycle after `stored`.
+    Throughput: an entry per cycle. Latency: the output is valid `latency` cycles after `stored`: one, or two with more
+    than `FEW_SLICES` slices, which are far from one another.
 
     A reset empties it. Beats that were accepted before must not be stored after it.
 
@@ -122,6 +130,10 @@ class CreditFifo(wiring.Component):
 
     def __init__(self, width: int, lane_bits: int, depth: int = 16) -> None:
         self.width, self.lane_bits, self.depth = width, lane_bits, depth
+        # Bits beside the lanes belong to the last slice.
+        starts = range(0, width - width % lane_bits, SLICE * lane_bits)
+        self.slices = [slice(start, width if start == starts[-1] else start + starts.step) for start in starts]
+        self.latency = 1 + (len(self.slices) > FEW_SLICES)
         super().__init__(
             {
                 "ready": Out(1),
@@ -143,20 +155,21 @@ class CreditFifo(wiring.Component):
             counter.accepted.eq(self.accepted),
             counter.dropped.eq(self.dropped),
         ]
-        size = SLICE * self.lane_bits
-        for number, start in enumerate(range(0, self.width, size)):
-            reader = self._slice(m, number, slice(start, start + size))
+        for number, bits in enumerate(self.slices):
+            reader = self._slice(m, number, bits)
             if number == 0:
                 m.d.comb += [self.output_valid.eq(reader.output_valid), counter.left.eq(reader.left)]
         return m
 
     def _slice(self, m: Module, number: int, bits: slice) -> Reader:
         """The memory of some bits of the entries, with its pointers."""
-        entry, output = self.entry[bits], self.output[bits]
+        entry, stored = self.entry[bits], self.stored
+        if self.latency > 1:
+            entry, stored = delayed(m, entry, f"entry_{number}"), delayed_duplicate(m, stored, f"stored_{number}")
         m.submodules[f"slice_{number}"] = rows = memory.Memory(shape=len(entry), depth=self.depth, init=[])
         m.submodules[f"reader_{number}"] = reader = Reader(self.depth)
         write = duplicate(f"write_{number}", range(self.depth))
-        with m.If(self.stored):
+        with m.If(stored):
             m.d.sync += write.eq(write + 1)
         into, out = rows.write_port(), rows.read_port(domain="comb")
         m.d.comb += [
@@ -165,9 +178,8 @@ class CreditFifo(wiring.Component):
             into.addr.eq(write),
             into.data.eq(entry),
             out.addr.eq(reader.row),
-            output.eq(out.data),
-            reader.stored.eq(self.stored),
-            reader.write.eq(write),
+            self.output[bits].eq(out.data),
+            reader.stored.eq(stored),
             reader.output_ready.eq(self.output_ready),
         ]
         return reader

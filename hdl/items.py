@@ -41,6 +41,8 @@ class Items(wiring.Component):
         items: the lane has an item.
         errors: the item is ill-formed.
         words: the code point of the item, or U+FFFD.
+        heads: the lane has the third unit of a sequence of four, which the next unit completes.
+        payloads: the payload of the sequence, up to and with this unit; undefined where `errors` is 1.
         kinds: the cause of the error; defined only where `errors` is 1.
         backs: the units of the ill-formed item in front of its last one; defined only where `errors` is 1.
 
@@ -53,7 +55,7 @@ class Items(wiring.Component):
         self.bits = self.window.control.serial.code_point_bits
         self.kind_of_unit = self.window.control.kind_of_unit
         self.latency = self.window.latency + 2
-        flags = ("present", "items", "errors")
+        flags = ("present", "items", "errors", "heads")
         super().__init__(
             {
                 "units": In(table.unit_width * lanes),
@@ -64,6 +66,7 @@ class Items(wiring.Component):
                 "ends": Out(1),
                 **dict.fromkeys(flags, Out(lanes)),
                 "words": Out(data.ArrayLayout(self.bits, lanes)),
+                "payloads": Out(data.ArrayLayout(self.bits, lanes)),
                 "kinds": Out(data.ArrayLayout(Kind, lanes)),
                 "backs": Out(data.ArrayLayout((table.longest - 2).bit_length(), lanes)),
             }
@@ -81,12 +84,15 @@ class Items(wiring.Component):
             leaves.eq(waiting & (w.valid | held["settled"])),
         ]
         goes_on = self._goes_on()
+        items = held["items"] & ~goes_on
         outputs = {
             "ends": held["last"],
             "present": held["keep"],
-            "items": held["items"] & ~goes_on,
+            "items": items,
             "errors": held["errors"] & ~goes_on,
+            "heads": held["third_of_4"] & ~items,
             "words": held["words"],
+            "payloads": held["payloads"],
             "kinds": self._kinds(held),
             "backs": held["backs"],
         }
@@ -110,6 +116,8 @@ class Items(wiring.Component):
             "items": items,
             "errors": items & ~w.completed,
             "words": Cat(self._word(lane) for lane in lanes),
+            "third_of_4": self._third_of_4(),
+            "payloads": Cat(Cat(self._payload(lane)) for lane in lanes),
             "backs": Cat(self._back(lane) for lane in lanes),
             "is_open": w.is_open,
             "trail": w.keep & Cat(serial.is_trail(each) for each in unit),
@@ -155,14 +163,24 @@ class Items(wiring.Component):
             for bit in bits
         )
 
+    def _third_of_4(self) -> Value:
+        """The third units of sequences of four."""
+        w = self.window
+        if self.table.longest < 4:
+            return Const(0, self.lanes)
+        return w.number_3 & w.needed_0 & ~w.needed_1
+
     def _word(self, lane: int) -> Value:
         """The code point of a complete sequence, or U+FFFD."""
-        w = self.window
-        completed, bits = w.completed[lane], []
-        for bit in range(self.bits):
-            value = any_of(self._part(source, lane) for source in w.control.sources(bit))
+        completed, bits = self.window.completed[lane], []
+        for bit, value in enumerate(self._payload(lane)):
             bits.append(value | ~completed if REPLACEMENT_CHARACTER >> bit & 1 else value & completed)
         return Cat(bits)
+
+    def _payload(self, lane: int) -> list[Value]:
+        """The payload bits of a sequence, as of a complete one with the units up to here; bit 0 first."""
+        sources = self.window.control.sources
+        return [any_of(self._part(source, lane) for source in sources(bit)) for bit in range(self.bits)]
 
     def _part(self, source: Source, lane: int) -> Value:
         """A bit of a unit, if the sequence has as many units as the source is for."""

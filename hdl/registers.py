@@ -8,16 +8,25 @@ from typing import Any
 from amaranth.hdl import Module, ShapeLike, Signal, Value, ValueCastable, ValueLike
 
 
-def duplicate(name: str, shape: ShapeLike = 1, *, init: int = 0, reset_less: bool = False) -> Signal:
+def duplicate(name: str, shape: ShapeLike = 1, *, init: int = 0) -> Signal:
     """One of several registers with equal values, each for a part of the lanes.
 
-    A net to thousands of loads is slow because it is long. Synthesis merges registers that are equal by construction;
-    the attribute `keep` of a duplicate prevents this.
+    A net to thousands of loads is slow because it is long. Synthesis merges registers that are equal by construction:
+    those with equal inputs. The next value of this one depends on its own value, so that Yosys leaves it apart, and
+    the attribute `keep` does the same for others.
     """
-    register = Signal(shape, name=name, init=init, reset_less=reset_less)
+    register = Signal(shape, name=name, init=init)
     if not init:
         # Yosys's synthesis for iCE40 loses the initial value 1 of a register with this attribute.
         register.attrs["keep"] = 1
+    return register
+
+
+def delayed_duplicate(m: Module, value: Value, name: str) -> Signal:
+    """One of several registers with a value of the cycle before, each for a part of the lanes; see `duplicate`."""
+    register = duplicate(name, len(value))
+    # The same for either old value.
+    m.d.sync += register.eq((register & value) | (~register & value))
     return register
 
 

@@ -58,7 +58,7 @@ class Sanitizer(wiring.Component):
         self.window = Window(table, lanes, _cuts(lanes, optimize))
         self.waiting_beats = -(-self.window.reach // self.lanes)
         self.fifo = CreditFifo(self.lanes * (width + 2) + 1, width + 2)
-        self.latency = self.window.latency + self.waiting_beats + 2
+        self.latency = self.window.latency + self.waiting_beats + 1 + self.fifo.latency
         self.stall_cycles = 3
         self.drain_cycles = self.fifo.depth - 1
 

@@ -95,7 +95,9 @@ class Window(wiring.Component):
         continued: the unit continues the sequence of the unit before it.
         completed: it ends a well-formed sequence.
         is_open: the sequence that the unit is in needs more units.
-        longer_N: a sequence that the unit completes has more than N units; defined only where `completed` is 1.
+        longer_2: a sequence that the unit completes has more than two units; also defined where the unit is the third
+            one or a later one of its sequence.
+        longer_N: the unit completes a sequence of more than N units, N at least 3.
         needed_N: the sequence that the unit is in needs more than N further units.
         number_N: it is unit number N of its sequence, from 2 on.
         units_before: the `reach` units before this beat, the last one in the high bits; undefined at the start of a
@@ -216,8 +218,6 @@ class Window(wiring.Component):
         """Of a unit that completes a sequence: it has more than `bound` units."""
         if bound == 2:
             return self._each(lanes, self.control.is_longer) & ~lanes["is_second"]
-        if bound == 3:
-            return ~lanes["done"]
         return any_of(lanes[_place(n, n)] for n in self.control.lengths if n > bound)
 
 

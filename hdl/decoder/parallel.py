@@ -70,7 +70,7 @@ class ParallelDecoder(wiring.Component):
         self.items = Items(table, lanes, window_cuts(lanes, optimize))
         slot_size = self.item.size + 1
         self.fifo = CreditFifo(lanes * slot_size + 1, slot_size)
-        self.latency = self.items.latency + 1
+        self.latency = self.items.latency + self.fifo.latency
         self.drain_cycles = self.fifo.depth - 1
         self.has_empty_beats = lanes < table.longest
         super().__init__(stage_ports(table.unit_width, self.item, lanes))

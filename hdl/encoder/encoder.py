@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 
@@ -26,9 +28,9 @@ def swapped_bytes(unit: Value) -> Value:
     return Cat(unit.word_select(byte, 8) for byte in reversed(range(len(unit) // 8)))
 
 
-def words_in_order(units: Units, encoding: Encoding) -> list[Value]:
+def words_in_order(words: Iterable[Value], encoding: Encoding) -> list[Value]:
     """The code units of a beat, as they are packed, with their bytes in the order of an encoding."""
-    return [Cat(in_byte_order(word[:-1], encoding), word[-1]) for word in units.out_words]
+    return [Cat(in_byte_order(word[:-1], encoding), word[-1]) for word in words]
 
 
 class SerialEncoder(wiring.Component):
@@ -114,4 +116,4 @@ class Encoder(PackedCore):
             units.last.eq(beat.last),
             units.valid.eq(delayed(m, accepted, "beat_valid", reset_less=False)),
         ]
-        return Sparse(words_in_order(units, self.target), units.out_keep, units.out_last, units.out_valid)
+        return Sparse(words_in_order(units.out_words, self.target), units.out_keep, units.out_last, units.out_valid)

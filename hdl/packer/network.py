@@ -8,7 +8,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.packer.places import is_wide, place_bits
-from utf8fpga.hdl.registers import delayed, duplicate
+from utf8fpga.hdl.registers import delayed, delayed_duplicate
+
+FEW_BITS = 16
+"""Bits of a word whose switches are near one another."""
 
 
 class Network(wiring.Component):
@@ -31,7 +34,9 @@ class Network(wiring.Component):
     """
 
     def __init__(self, width: int, lanes: int) -> None:
-        self.lanes, self.steps, self.behind = lanes, place_bits(lanes), 1 + is_wide(lanes)
+        self.lanes, self.steps = lanes, place_bits(lanes)
+        # A setting reaches the switches of few bits in the cycle in which it is computed.
+        self.behind = 1 + (is_wide(lanes) and width > FEW_BITS)
         self.latency = self.steps + self.behind - 1
         super().__init__(
             {
@@ -55,12 +60,11 @@ class Network(wiring.Component):
                 other = lane ^ 1 << step
                 low, high = min(lane, other), max(lane, other)
                 crosses = Mux(keep[low], places[low][0], ~places[high][0])
-                crossed = duplicate(f"crossed_{step}_{lane}", reset_less=True)
                 setting = crosses
                 if self.behind > 1:
                     setting = delayed(m, crosses, f"crosses_{step}_{lane}")
+                crossed = delayed_duplicate(m, setting, f"crossed_{step}_{lane}")
                 m.d.sync += [
-                    crossed.eq(setting),
                     next_keep[lane].eq(Mux(crosses, keep[other], keep[lane])),
                     next_places[lane].eq(Mux(crosses, places[other], places[lane])[1:]),
                     next_words[lane].eq(Mux(crossed, words[other], words[lane])),

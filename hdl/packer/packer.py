@@ -18,7 +18,7 @@ from utf8fpga.hdl.fifo import Credits
 from utf8fpga.hdl.packer.network import Fold, Network
 from utf8fpga.hdl.packer.places import OpenRow, Ranks, place_bits
 from utf8fpga.hdl.packer.rows import FEW_ROWS, MANY_ROWS, Rows
-from utf8fpga.hdl.registers import delayed
+from utf8fpga.hdl.registers import delayed, delayed_duplicate
 
 _ROUND_TRIP = 4
 """Cycles in which a credit is of no use, apart from those of its beat on the way to the memory."""
@@ -125,25 +125,34 @@ class Packer(wiring.Component):
         m.d.comb += [network.keep.eq(open_row.out_keep)]
         for lane in range(lanes):
             m.d.comb += [network.places[lane].eq(open_row.places[lane]), network.words[lane].eq(words[lane])]
-        marks = {"size": open_row.size, "last": open_row.out_last, "full": open_row.full, "ends": open_row.ends}
-        # The words of a beat begin where those of the beat before end. Lanes in front of that have words of a next row.
-        start = marks["size"] & ~marks["ends"].replicate(len(open_row.size))
+        # The lanes of the last row of the beat that have a word.
+        rest = Cat(open_row.size > lane for lane in range(lanes))
+        groups = len(rows.groups)
+        full, ends = open_row.full.replicate(groups), open_row.ends.replicate(groups)
+        marks = {"rest": rest, "last": open_row.out_last, "full": full, "ends": ends}
         for step in range(1, network.latency):
-            start = delayed(m, start, f"start_{step}")
-            for name, value in marks.items():
-                marks[name] = delayed(m, value, f"{name}_{step}", reset_less=name in ("size", "last"))
+            marks = self._marks_behind(m, marks, str(step))
+        # The words of a beat begin where those of the beat before end. Lanes in front of that have words of a next row.
         # No word begins in the last lane and belongs to another row.
-        in_front = delayed(m, Cat(start > lane for lane in range(lanes - 1)), "is_in_front")
+        in_front = delayed(m, (marks["rest"] & ~marks["ends"][0].replicate(lanes))[:-1], "is_in_front")
         wrapped: Value = Cat(in_front, Const(0, network.lanes - lanes + 1))
         keep, words = network.out_keep, network.out_words
         if fold:
             m.submodules.fold = fold
             m.d.comb += [fold.keep.eq(keep), fold.wrapped.eq(wrapped), fold.words.eq(words)]
             keep, words, wrapped = fold.out_keep, fold.out_words, delayed(m, wrapped, "wrapped_folded")
-            for name, value in marks.items():
-                marks[name] = delayed(m, value, f"{name}_folded", reset_less=name in ("size", "last"))
+            marks = self._marks_behind(m, marks, "folded")
         m.d.comb += [rows.keep.eq(keep), rows.words.eq(words), rows.wrapped.eq(wrapped[:lanes])]
         m.d.comb += [getattr(rows, name).eq(value) for name, value in marks.items()]
+
+    @staticmethod
+    def _marks_behind(m: Module, marks: dict[str, Value], name: str) -> dict[str, Value]:
+        """What is known of the rows of a beat, a cycle later. Each group of lanes has its own flags."""
+        behind: dict[str, Value] = {mark: delayed(m, marks[mark], f"{mark}_{name}") for mark in ("rest", "last")}
+        for mark in ("full", "ends"):
+            flags = [delayed_duplicate(m, flag, f"{mark}_{name}_{group}") for group, flag in enumerate(marks[mark])]
+            behind[mark] = Cat(flags)
+        return behind
 
 
 class Sparse(NamedTuple):

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.fifo import Reader
 from utf8fpga.hdl.packer.places import GROUP
-from utf8fpga.hdl.registers import delayed, duplicate
+from utf8fpga.hdl.registers import delayed, delayed_duplicate, duplicate
 
 FEW_ROWS, MANY_ROWS = 16, 32
 """Rows of a memory of look-up tables, and of two such banks."""
@@ -41,7 +41,9 @@ class Rows(wiring.Component):
         keep: the lanes with a word.
         words: the words, one cycle later.
         wrapped: a word in this lane belongs to the row behind the open one.
-        size, full, ends, last: see `OpenRow`; they come with `keep` and `wrapped`.
+        rest: the lanes of the words in the last row of the beat.
+        last: see `OpenRow`; it comes with `keep`, `wrapped` and `rest`.
+        full, ends: duplicates for each group of lanes, see `OpenRow`; they come with `keep`, too.
         output, output_keep, output_last, output_valid, output_ready: a closed row.
         left: a row left the memory.
     """
@@ -57,9 +59,9 @@ class Rows(wiring.Component):
                 "keep": In(lanes),
                 "words": In(words),
                 "wrapped": In(lanes),
-                "size": In(range(lanes)),
-                "full": In(1),
-                "ends": In(1),
+                "rest": In(lanes),
+                "full": In(len(self.groups)),
+                "ends": In(len(self.groups)),
                 "last": In(1),
                 "output": Out(words),
                 "output_keep": Out(lanes),
@@ -74,25 +76,33 @@ class Rows(wiring.Component):
         m = Module()
         announces, marks = self._announce(m)
         for number, lanes in enumerate(self.groups):
-            row = duplicate(f"row_{number}", range(self.depth))
-            following = duplicate(f"following_{number}", range(self.depth), init=1)
-            m.d.sync += [row.eq(row + self.full + self.ends), following.eq(following + self.full + self.ends)]
-            write = duplicate(f"write_{number}", range(self.depth))
+            open_row = duplicate(f"open_row_{number}", range(self.depth))
+            next_row = duplicate(f"next_row_{number}", range(self.depth), init=1)
+            closed = self.full[number] + self.ends[number]
+            m.d.sync += [open_row.eq(open_row + closed), next_row.eq(next_row + closed)]
+            announced_row = duplicate(f"announced_row_{number}", range(self.depth))
             with m.If(announces):
-                m.d.sync += write.eq(write + 1)
-            group = self._read(m, number, announces, write)
+                m.d.sync += announced_row.eq(announced_row + 1)
+            group = self._read(m, number, announces)
             for lane in lanes:
-                target = delayed(m, Mux(self.wrapped[lane], following, row), f"row_of_{lane}")
-                writes = delayed(m, self.keep[lane], f"writes_{lane}", reset_less=False)
-                stored = self._memory(m, f"words_{lane}", group, writes, target, self.words[lane])
+                wrapped, keep = self.wrapped[lane], self.keep[lane]
+                target = delayed(m, Mux(wrapped, next_row, open_row), f"row_of_{lane}")
+                writes = (
+                    [keep] if self.banks == 1 else [keep & (wrapped == open_row[0]), keep & (wrapped != open_row[0])]
+                )
+                enables = [
+                    delayed(m, each, f"writes_{lane}_{bank}", reset_less=False) for bank, each in enumerate(writes)
+                ]
+                stored = self._memory(m, f"words_{lane}", group, enables, target, self.words[lane])
                 m.d.comb += self.output[lane].eq(stored)
-            # The last group has the end of the packet, too. Credits keep the row free that is written next: no enable.
+            # The last group has the end of the packet, too. The row that is written next is free.
             part = slice(lanes.start, self.lanes + 1 if lanes.stop == self.lanes else lanes.stop)
-            stored = self._memory(m, f"marks_{number}", group, Const(1), write, marks[part])
+            enables = [Const(1)] if self.banks == 1 else [~announced_row[0], announced_row[0]]
+            stored = self._memory(m, f"marks_{number}", group, enables, announced_row, marks[part])
             m.d.comb += Cat(self.output_keep, self.output_last)[part].eq(stored)
         return m
 
-    def _read(self, m: Module, number: int, announces: Value, write: Value) -> _Group:
+    def _read(self, m: Module, number: int, announces: Value) -> _Group:
         """The handshake at the output, as each group of lanes has it for itself."""
         m.submodules[f"reader_{number}"] = reader = Reader(self.depth)
         m.d.comb += reader.output_ready.eq(self.output_ready)
@@ -101,23 +111,20 @@ class Rows(wiring.Component):
             left = delayed(m, reader.left, "has_left", reset_less=False) if self.banks > 1 else reader.left
             m.d.comb += [self.output_valid.eq(reader.output_valid), self.left.eq(left)]
         if self.banks == 1:
-            m.d.comb += [reader.stored.eq(announces), reader.write.eq(write)]
+            m.d.comb += reader.stored.eq(announces)
             return _Group([reader.row], Const(0))
-        m.d.comb += [
-            reader.stored.eq(delayed(m, announces, f"announced_{number}", reset_less=False)),
-            reader.write.eq(delayed(m, write, f"written_{number}", reset_less=False)),
-        ]
-        next_even = reader.following[1:]  # (row + 1) // 2
+        m.d.comb += reader.stored.eq(delayed_duplicate(m, announces, f"announced_{number}"))
+        next_even = reader.next_row[1:]  # (row + 1) // 2
         next_odd = reader.row[1:]
         return _Group([next_even, next_odd], reader.row[0])
 
-    def _memory(self, m: Module, name: str, group: _Group, writes: Value, target: Value, entry: Value) -> Value:
-        """A memory that is written where `writes` is asserted, and what is read from it."""
+    def _memory(self, m: Module, name: str, group: _Group, enables: list[Value], target: Value, entry: Value) -> Value:
+        """A memory whose banks are written where `enables` are asserted, and what is read from it."""
         if self.banks == 1:
-            return self._bank(m, name, group.rows[0], writes, target, entry)
+            return self._bank(m, name, group.rows[0], enables[0], target, entry)
         outputs = []
         for bank, row in enumerate(group.rows):
-            output = self._bank(m, f"{name}_{bank}", row, writes & (target[0] == bank), target[1:], entry)
+            output = self._bank(m, f"{name}_{bank}", row, enables[bank], target[1:], entry)
             outputs.append(delayed(m, output, f"{name}_of_bank_{bank}"))
         return Mux(group.bank, outputs[1], outputs[0])
 
@@ -135,14 +142,14 @@ class Rows(wiring.Component):
         that closes two no row is open, and until a beat closes none, each closes exactly one and leaves none open. So
         between two beats that close two there is one that closes none, in whose cycle the waiting row is announced.
         """
-        lanes, two = self.lanes, self.full & self.ends
-        mask = Cat(self.size > lane for lane in range(lanes))
-        own = Cat(mask | self.full.replicate(lanes), self.last & ~two)
+        lanes, full, ends = self.lanes, self.full[-1], self.ends[-1]
+        two = full & ends
+        own = Cat(self.rest | full.replicate(lanes), self.last & ~two)
         waits = Signal()
         second = Signal(lanes + 1, reset_less=True)
-        announces = delayed(m, self.full | self.ends | waits, "announces", reset_less=False)
+        announces = delayed(m, full | ends | waits, "announces", reset_less=False)
         m.d.sync += [
-            waits.eq(two | (waits & (self.full | self.ends))),
-            second.eq(Mux(two, Cat(mask, 1), own)),
+            waits.eq(two | (waits & (full | ends))),
+            second.eq(Mux(two, Cat(self.rest, 1), own)),
         ]
         return announces, delayed(m, Mux(waits, second, own), "marks")

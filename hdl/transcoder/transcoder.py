@@ -16,6 +16,7 @@ from utf8fpga.hdl.encoder.units import Units
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import PackedCore, Sparse
 from utf8fpga.hdl.payloads import item_layout, unit_layout
+from utf8fpga.hdl.transcoder.pairs import UnitPairs
 from utf8fpga.model import EncodingTable
 from utf8fpga.model.encodings import Encoding
 
@@ -81,13 +82,26 @@ class SerialTranscoder(wiring.Component):
         return m
 
 
+def _units(items: Items, target: EncodingTable) -> Units | UnitPairs:
+    """From items to code units: in the lanes of their sequences, if each unit is known with one of them."""
+    source = items.table
+    logic = EncoderLogic.behind(source, target, marks=True)
+    lengths = {
+        len(row.units) for row in source.rows for pair in logic.ranges.get(2, ()) if row.code_points.overlaps(pair)
+    }
+    if growth(logic, source) == 1 and logic.longest == 2 and lengths == {4}:
+        return UnitPairs(logic, items)
+    return Units(EncoderLogic.behind(source, target), items.lanes, items.bits)
+
+
 class Transcoder(PackedCore):
     """Beats of code units in, packed code units out: one U+FFFD for each maximal subpart (D93b), and one for each code
     point that has no sequence in the form of the output.
 
-    The output has lanes for the longest sequence of each lane of the input: two from UTF-8 to UTF-16.
+    From UTF-8 to UTF-16 the text does not grow, and the output has as many lanes as the input. Otherwise it has lanes
+    for the longest sequence of each lane of the input.
 
-    Structure: `Items`, `Units`, and a `Packer`.
+    Structure: `Items`, `UnitPairs` or `Units`, and a `Packer`.
 
     Args:
         source, target: the encodings.
@@ -102,8 +116,8 @@ class Transcoder(PackedCore):
     def __init__(self, source: Encoding, target: Encoding, lanes: int, optimize: str = "speed") -> None:
         self.source, self.target = source, target
         self.items = Items(source.table, lanes, window_cuts(lanes, optimize))
-        self.units = Units(EncoderLogic.behind(source.table, target.table), lanes, self.items.bits)
-        made, cycles = unit_layout(target.table.unit_width), self.items.latency + Units.latency
+        self.units = _units(self.items, target.table)
+        made, cycles = unit_layout(target.table.unit_width), self.items.latency + self.units.latency
         super().__init__(source.table.unit_width, made, lanes, lanes * self.units.slots, cycles)
 
     def pipeline(self, m: Module, accepted: Signal) -> Sparse:
@@ -115,10 +129,13 @@ class Transcoder(PackedCore):
             items.keep.eq(beat.keep),
             items.last.eq(beat.last),
             items.valid.eq(accepted),
-            units.code_points.eq(items.words),
             units.keep.eq(items.items),
             units.errors.eq(items.errors),
             units.last.eq(items.ends),
             units.valid.eq(items.leaves),
         ]
-        return Sparse(words_in_order(units, self.target), units.out_keep, units.out_last, units.out_valid)
+        if isinstance(units, UnitPairs):
+            m.d.comb += [units.payloads.eq(items.payloads), units.heads.eq(items.heads)]
+        else:
+            m.d.comb += units.code_points.eq(items.words)
+        return Sparse(words_in_order(units.out_words, self.target), units.out_keep, units.out_last, units.out_valid)
