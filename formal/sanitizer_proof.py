@@ -83,7 +83,7 @@ class SanitizerProof(BeatClaims):
 
     def __init__(self, core: Any, table: EncodingTable | None = None) -> None:
         super().__init__(core, table or core.window.table)
-        self.latency = core.latency
+        self.latency = core.window.latency + core.waiting_beats + 1 + core.fifo.latency
 
     def specify(self, m: Module) -> None:
         core, table = self.core, self.table

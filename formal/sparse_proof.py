@@ -16,7 +16,7 @@ class SparseProof(BeatClaims):
 
     def __init__(self, core: Any, table: EncodingTable | None = None) -> None:
         super().__init__(core, table or core.items.table)
-        self.latency = core.items.latency + core.fifo.latency
+        self.latency = core.items.window.latency + 2 + core.fifo.latency
 
     def specify(self, m: Module) -> None:
         self.follow_items(m, self.core.items)
