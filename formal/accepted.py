@@ -145,7 +145,8 @@ class Accepted:
         """What the registers of `Items` hold of a beat that waits."""
         flat = self._flat(Items, self.held.units(), self.held.last)
         for name, register in self._registers(self._path).items():
-            if name.startswith("held_"):
+            # The payload is undefined in some lanes, and only wide transcoders read it.
+            if name.startswith("held_") and name != "held_payloads":
                 self._harness.holds(name, register, of_lanes(flat[name], self.held), self.held.valid)
 
     def _registers(self, path: str) -> dict[str, Signal]:
