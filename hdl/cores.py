@@ -205,7 +205,8 @@ class ValidatorEntry(CoreEntry[ValidatorParameters]):
         self.product = f"{parameters.table.name} validator, a tap beside a stream"
 
     def circuit(self) -> Any:
-        return TappedStream(self.parameters.table, self.parameters.lanes)
+        given = self.parameters
+        return TappedStream(given.table, given.lanes, given.optimize)
 
     def golden(self) -> Golden:
         return GoldenValidator(self.parameters.table)

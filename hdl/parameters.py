@@ -271,12 +271,14 @@ class ValidatorParameters(CoreParameters):
     Attributes:
         table: the encoding form; default: UTF-8.
         lanes: code units per beat, 1 to 256; default: 1.
+        optimize: ``speed`` (default), or ``area``, a window without registers.
     """
 
     core: ClassVar[str] = "validator"
 
     table: EncodingTable = field(default=TABLE_3_7, metadata=_BYTE_TABLE)
     lanes: int = option(1, "Bytes per beat.", range=(1, MAX_LANES))
+    optimize: str = option("speed", _OPTIMIZE_HELP, choices=OPTIMIZE)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,18 +9,8 @@ from amaranth.lib import wiring
 from utf8fpga.hdl.beats import is_effective, stage_ports
 from utf8fpga.hdl.fifo import CreditFifo
 from utf8fpga.hdl.payloads import unit_layout
-from utf8fpga.hdl.window import Window, any_of
+from utf8fpga.hdl.window import Window, any_of, window_cuts
 from utf8fpga.model import EncodingTable
-
-_FEW = 16
-"""Upper bound on the lanes whose window reaches the clock without registers behind the third units."""
-
-
-def _cuts(lanes: int, optimize: str) -> tuple[str, ...]:
-    """The steps of the window with registers behind them."""
-    if optimize == "area":
-        return ()
-    return ("features", "pairs", "ends") if lanes <= _FEW else ("features", "pairs", "thirds", "ends")
 
 
 class Sanitizer(wiring.Component):
@@ -55,7 +45,7 @@ class Sanitizer(wiring.Component):
         self.lanes, self.replacement = lanes, replacement
         self.width = width = table.unit_width
         super().__init__(stage_ports(width, unit_layout(width), self.lanes))
-        self.window = Window(table, lanes, _cuts(lanes, optimize))
+        self.window = Window(table, lanes, window_cuts(lanes, optimize))
         self.waiting_beats = -(-self.window.reach // self.lanes)
         self.fifo = CreditFifo(self.lanes * (width + 2) + 1, width + 2)
         self.latency = self.window.latency + self.waiting_beats + 1 + self.fifo.latency

@@ -22,7 +22,17 @@ from utf8fpga.model import EncodingTable
 STEPS = ("features", "pairs", "thirds", "ends")
 """The steps from units to sequences: classes of a unit by itself, second units, third units, all further ones."""
 
+_FEW = 16
+"""Lanes up to which the steps of third units and of all further ones need no registers between them."""
+
 _ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+
+
+def window_cuts(lanes: int, optimize: str) -> tuple[str, ...]:
+    """The steps of `STEPS` with registers behind them, for ``area`` or ``speed``."""
+    if optimize == "area":
+        return ()
+    return ("features", "pairs", "ends") if lanes <= _FEW else STEPS
 
 
 def any_of(values: Iterable[Value]) -> Value:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Value
 
-from utf8fpga.hdl.decoder.parallel import symbol_of, window_cuts
+from utf8fpga.hdl.decoder.parallel import symbol_of
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import PackedCore, Sparse
 from utf8fpga.hdl.payloads import item_layout
+from utf8fpga.hdl.window import window_cuts
 from utf8fpga.model import EncodingTable
 
 

@@ -10,17 +10,8 @@ from utf8fpga.hdl.beats import is_effective, stage_ports
 from utf8fpga.hdl.fifo import CreditFifo
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.payloads import item_layout
+from utf8fpga.hdl.window import window_cuts
 from utf8fpga.model import EncodingTable
-
-_FEW = 16
-"""Lanes up to which three register stages in the window suffice for the speed of a device's clock network."""
-
-
-def window_cuts(lanes: int, optimize: str) -> tuple[str, ...]:
-    """The steps of the window with registers behind them, see `Window`."""
-    if optimize == "area":
-        return ()
-    return ("features", "pairs", "ends") if lanes <= _FEW else ("features", "pairs", "thirds", "ends")
 
 
 def symbol_of(items: Items, lane: int, layout: data.StructLayout) -> Value:

@@ -7,7 +7,6 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 
 from utf8fpga.hdl.beats import stage_ports
-from utf8fpga.hdl.decoder.parallel import window_cuts
 from utf8fpga.hdl.decoder.serial import SERIAL
 from utf8fpga.hdl.encoder.encoder import connect_units, in_byte_order, words_in_order
 from utf8fpga.hdl.encoder.logic import EncoderLogic
@@ -17,6 +16,7 @@ from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import PackedCore, Sparse
 from utf8fpga.hdl.payloads import item_layout, unit_layout
 from utf8fpga.hdl.transcoder.pairs import UnitPairs
+from utf8fpga.hdl.window import window_cuts
 from utf8fpga.model import EncodingTable
 from utf8fpga.model.encodings import Encoding
 

@@ -10,10 +10,8 @@ from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.validator.report import report_layout, tap_ports
 from utf8fpga.hdl.validator.summary import BeatSummary
 from utf8fpga.hdl.validator.totals import PacketTotals
+from utf8fpga.hdl.window import window_cuts
 from utf8fpga.model import EncodingTable
-
-_CUTS = ("features", "pairs", "ends")
-"""The register stages of the window."""
 
 
 class ValidatorTap(wiring.Component):
@@ -32,6 +30,9 @@ class ValidatorTap(wiring.Component):
     Structure: `Items` finds the items of a beat, `BeatSummary` counts them and selects the first error, and
     `PacketTotals` adds up the beats of a packet.
 
+    Args:
+        optimize: ``area``, a window without registers, or ``speed``.
+
     Ports:
         payload: a beat of `beat_layout`, code units.
         valid: `valid` of the watched stream.
@@ -43,9 +44,9 @@ class ValidatorTap(wiring.Component):
         TableError: see `WindowControl.of` and `WindowControl.kind_of_unit`.
     """
 
-    def __init__(self, table: EncodingTable, lanes: int) -> None:
+    def __init__(self, table: EncodingTable, lanes: int, optimize: str = "speed") -> None:
         self.lanes = lanes
-        self.items = Items(table, lanes, _CUTS)
+        self.items = Items(table, lanes, window_cuts(lanes, optimize))
         self.summary = BeatSummary(self.items)
         self.totals = PacketTotals(self.summary.group.shape())
         self.latency = self.items.latency + self.summary.latency + self.totals.latency

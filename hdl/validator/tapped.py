@@ -36,9 +36,9 @@ class TappedStream(wiring.Component):
     reset_cycles = 0
     stall_cycles = 3
 
-    def __init__(self, table: EncodingTable, lanes: int) -> None:
+    def __init__(self, table: EncodingTable, lanes: int, optimize: str = "speed") -> None:
         self.lanes = lanes
-        self.tap = tap = ValidatorTap(table, lanes)
+        self.tap = tap = ValidatorTap(table, lanes, optimize)
         width = len(Value.cast(tap.report)) + 1
         self.fifo = CreditFifo(width + 1, width, 1 << (tap.latency + _MOST - 1).bit_length())
         super().__init__(stage_ports(table.unit_width, tap.report.shape(), lanes, 1))
