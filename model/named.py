@@ -26,7 +26,9 @@ def encoding_word(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower())
 
 
-_FORMS = {encoding_word(name): form for name, form in [*CATALOGUE.items(), *COMPOSITIONS.items()]}
+_FORMS: dict[str, EncodingTable | Composition] = {
+    encoding_word(name): form for name, form in [*CATALOGUE.items(), *COMPOSITIONS.items()]
+}
 
 
 def checked_form(form: object) -> EncodingTable | Composition:

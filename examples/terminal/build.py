@@ -20,7 +20,7 @@ from amaranth.lib import io
 from amaranth.lib.cdc import ResetSynchronizer
 from amaranth_boards.icebreaker import ICEBreakerPlatform
 from terminal import FLASH_BASE, Terminal
-from unifont import ascii_memory, flash_image, read_font
+from unifont import flash_image, read_font
 
 TOOLS = {"YOSYS": "yosys", "NEXTPNR_ICE40": "nextpnr-ice40", "ICEPACK": "icepack"}
 
@@ -40,18 +40,11 @@ DVI = Resource(
 
 
 class Top(Elaboratable):
-    """The terminal on the pins, with a pixel clock of 25.125 MHz.
-
-    Args:
-        memory: see `Terminal`.
-    """
-
-    def __init__(self, memory: bytes) -> None:
-        self._memory = memory
+    """The terminal on the pins, with a pixel clock of 25.125 MHz."""
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.terminal = terminal = Terminal(self._memory)
+        m.submodules.terminal = terminal = Terminal()
         self._add_clock(m, platform)
         flash = platform.request("spi_flash_1x", 0, dir="-")
         m.submodules.rx = rx = io.Buffer("i", platform.request("uart", 0, dir="-").rx)
@@ -92,14 +85,13 @@ class Top(Elaboratable):
 
 def build(folder: Path) -> None:
     """Write the bitstream and the image of the font; print the clock, and how both are programmed."""
-    font = read_font()
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "unifont.bin").write_bytes(flash_image(font))
+    (folder / "unifont.bin").write_bytes(flash_image(read_font()))
     for variable, tool in TOOLS.items():
         os.environ.setdefault(variable, f"{sysconfig.get_path('scripts')}/yowasp-{tool}")
     # Place and route fails if a clock is too slow.
     options = "--report terminal.report.json"
-    ICEBreakerPlatform().build(Top(ascii_memory(font)), "terminal", str(folder), emit_src=False, nextpnr_opts=options)
+    ICEBreakerPlatform().build(Top(), "terminal", str(folder), emit_src=False, nextpnr_opts=options)
     report = json.loads((folder / "terminal.report.json").read_text(encoding="utf-8"))
     for clock in report["fmax"].values():
         print(f"{clock['achieved']:.2f} MHz reached, {clock['constraint']:.2f} MHz required")

@@ -6,11 +6,12 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
-from glyphs import GLYPH
-from unifont import MISSING
+from unifont import SIGNS
 
-ITEM = data.StructLayout({"code_point": 21, "cause": 4})
-"""An item: its code point, or if `cause` is not 0, the number of an `ErrorKind`, or LOST."""
+from utf8fpga.hdl import Kind
+
+ITEM = data.StructLayout({"code_point": 21, "cause": Kind})
+"""An item: its code point, and its cause, which is `Kind.NONE` unless it is ill-formed."""
 
 COLOURS = data.StructLayout({"ink": 4, "paper": 4})
 """The colours of a cell, each as bits for red, green, blue and brightness, as in ISO 6429."""
@@ -39,19 +40,23 @@ class Command(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metac
 
 
 COMMAND = data.StructLayout(
-    {"command": Command, "glyph": GLYPH, "colours": COLOURS, "line": 7, "column": 7, "all": 1},
+    {"command": Command, "glyph": 16, "colours": COLOURS, "line": 7, "column": 7, "all": 1},
 )
 
 _CONTROLS = {"\n": Command.NEW_LINE, "\r": Command.RETURN, "\b": Command.BACK, "\t": Command.TAB}
 _SEQUENCES = {"H": Command.MOVE, "J": Command.ERASE_SCREEN, "K": Command.ERASE_LINE}
-_ESCAPE, _DELETE = 0x1B, 0x7F
+_BELL, _CANCEL, _SUBSTITUTE, _ESCAPE, _DELETE = 0x07, 0x18, 0x1A, 0x1B, 0x7F
+_STRINGS = "P]X^_"
+"""What follows ESC in DCS, OSC, SOS, PM and APC."""
 
 
 class Controls(wiring.Component):
     """Interprets LF, CR, BS, TAB, and CSI m, J, K and H with their parameters.
 
-    Other sequences from ESC on have no effect. A sequence ends before a control, a code point that is not ASCII, and an
-    ill-formed item. Other C0 controls and DEL become letters in inverse colours, as in the caret notation. Of a
+    Other sequences from ESC on have no effect: those with intermediate bytes (ECMA-35, 13.2), and control strings, of
+    APC, DCS, OSC, PM and SOS (ECMA-48, 5.6 and 8.3). A string ends with ST; as in xterm, that of OSC also with BEL, and
+    every one with CAN, SUB or another ESC. Any other sequence ends before a control, a code point that is not ASCII,
+    and an ill-formed item. Other C0 controls and DEL become letters in inverse colours, as in the caret notation. Of a
     parameter the last three digits count.
 
     Ports:
@@ -72,18 +77,19 @@ class Controls(wiring.Component):
         """The parameter and the one before it, in decimal digits, and whether there is one before it."""
         is_private, is_skipped, skips = Signal(), Signal(), Signal()
         """Whether the sequence has no effect, and whether parameters have none from this one, and after this one."""
+        is_osc = Signal()
         line, column = (
             Mux(digits[8:] == 0, (digits[4:8] << 3) + (digits[4:8] << 1) + digits[:4], 99)
             for digits in (Mux(is_second, before, number), Mux(is_second, number, 0))
         )
         ink = pen.ink | pen.is_bold << 3
         colours, inverse = Cat(ink, pen.paper), Cat(pen.paper, ink)
-        is_text = item.cause == 0
+        is_text = item.cause == Kind.NONE
         is_ascii = is_text & (code < 0x80)
         is_printable = is_ascii & (code >= 0x20) & (code != _DELETE)
         m.d.comb += [
             *(applied.eq(new), skips.eq(is_skipped), out.line.eq(line), out.column.eq(column), out.all.eq(number != 0)),
-            *(out.glyph.code.eq(code), out.glyph.is_internal.eq(is_ascii)),
+            out.glyph.eq(code),
             out.colours.eq(Mux(pen.is_inverse, inverse, colours)),
         ]
         with m.If(~is_skipped):
@@ -93,11 +99,11 @@ class Controls(wiring.Component):
             with m.State("TEXT"):
                 m.d.comb += [self.commands.valid.eq(self.items.valid), self.items.ready.eq(self.commands.ready)]
                 with m.If(~is_text):
-                    m.d.comb += [out.glyph.code.eq(item.cause), out.glyph.is_internal.eq(1), out.colours.eq(RED)]
+                    m.d.comb += [out.glyph.eq(SIGNS + Value.cast(item.cause)), out.colours.eq(RED)]
                 with m.Elif(code > 0xFFFF):
-                    m.d.comb += [out.glyph.code.eq(MISSING), out.glyph.is_internal.eq(1)]
+                    m.d.comb += out.glyph.eq(SIGNS)
                 with m.Elif(is_ascii & ~is_printable):
-                    m.d.comb += [out.glyph.code.eq(code ^ 0x40), out.colours.eq(Mux(pen.is_inverse, colours, inverse))]
+                    m.d.comb += [out.glyph.eq(code ^ 0x40), out.colours.eq(Mux(pen.is_inverse, colours, inverse))]
                     with m.Switch(code):
                         for control, command in _CONTROLS.items():
                             with m.Case(ord(control)):
@@ -109,10 +115,27 @@ class Controls(wiring.Component):
             with m.State("ESCAPE"):
                 m.d.comb += self.items.ready.eq(is_printable)
                 m.d.sync += [number.eq(0), is_second.eq(0), is_private.eq(0), is_skipped.eq(0), new.eq(pen)]
+                m.d.sync += is_osc.eq(code == ord("]"))
                 with m.If(self.items.valid):
                     m.next = "TEXT"
-                    with m.If(is_printable & (code == ord("["))):
-                        m.next = "SEQUENCE"
+                    with m.If(is_printable), m.Switch(code):
+                        with m.Case(ord("[")):
+                            m.next = "SEQUENCE"
+                        with m.Case(*map(ord, _STRINGS)):
+                            m.next = "STRING"
+                        with m.Case(*range(0x20, 0x30)):
+                            m.next = "INTERMEDIATE"
+            with m.State("INTERMEDIATE"):
+                m.d.comb += self.items.ready.eq(is_printable)
+                with m.If(self.items.valid & ~(is_printable & (code < 0x30))):
+                    m.next = "TEXT"
+            with m.State("STRING"):
+                ends = is_ascii & ((code == _CANCEL) | (code == _SUBSTITUTE) | (is_osc & (code == _BELL)))
+                m.d.comb += self.items.ready.eq(1)
+                with m.If(self.items.valid & ends):
+                    m.next = "TEXT"
+                with m.Elif(self.items.valid & is_ascii & (code == _ESCAPE)):
+                    m.next = "ESCAPE"
             with m.State("SEQUENCE"):
                 m.d.comb += self.items.ready.eq(is_printable)
                 with m.If(self.items.valid & ~is_printable):

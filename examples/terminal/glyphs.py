@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads glyphs: those of ASCII from a block RAM, the others from an SPI flash."""
+"""Reads glyphs from an SPI flash."""
 
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from unifont import ROWS, STRIDE
-
-GLYPH = data.StructLayout({"code": 16, "is_internal": 1})
-"""A glyph: a code point in the flash, or a place in the block RAM."""
 
 FLASH = wiring.Signature({"cs": Out(1), "sck": Out(1), "copi": Out(1), "cipo": In(1)})
 """The pins of a flash, SPI mode 0; `cs` is 1 while it is selected."""
@@ -22,52 +18,37 @@ _WAKE, _READ = 0xAB, 0x03
 class GlyphReader(wiring.Component):
     """Sends the bytes of a glyph: the number of its columns, of which only bit 1 matters, and 16 for each.
 
-    A bit of the flash takes two cycles. If `bytes.ready` is always asserted, a glyph takes 34 cycles from the block
-    RAM; from the flash, 353 with one column and 625 with two.
+    A bit of the flash takes two cycles. If `bytes.ready` is always asserted, a glyph takes 353 cycles with one column
+    and 625 with two.
 
     Args:
-        memory: the block RAM, see `ascii_memory`.
         base: the address of the first glyph in the flash, see `flash_image`.
 
     Ports:
-        glyph: stream of `GLYPH`.
+        glyph: stream of places of glyphs.
         bytes: stream of the bytes.
         flash: the pins of the flash.
     """
 
-    def __init__(self, memory: bytes, base: int) -> None:
-        self._contents, self._base = memory, base
-        super().__init__({"glyph": In(stream.Signature(GLYPH)), "bytes": Out(stream.Signature(8)), "flash": Out(FLASH)})
+    def __init__(self, base: int) -> None:
+        self._base = base
+        super().__init__({"glyph": In(stream.Signature(16)), "bytes": Out(stream.Signature(8)), "flash": Out(FLASH)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.memory = memory = Memory(shape=8, depth=len(self._contents), init=self._contents)
-        internal = memory.read_port()
-        glyph = self.glyph.payload
-        sent = Signal(32, init=_WAKE << 24)
-        received = Signal(8)
-        bits = Signal(range(41), init=8)
-        left = Signal(range(STRIDE))
-        """The bytes that follow the one at the output."""
-        is_width, is_internal, is_awake = Signal(), Signal(), Signal()
-        code, row = Signal(7), Signal(range(ROWS))
-        address = Signal(24)
+        sent, received = Signal(32, init=_WAKE << 24), Signal(8)
+        bits, left = Signal(range(41), init=8), Signal(range(STRIDE))
+        """The bits that are shifted, and the bytes that follow the one at the output."""
+        is_width, is_awake, address = Signal(), Signal(), Signal(24)
         m.d.comb += [
-            address.eq(self._base + glyph.code + (glyph.code << 5)),  # The stride is 33.
-            internal.addr.eq(Cat(row, code)),
-            self.flash.copi.eq(sent[-1]),
-            self.bytes.payload.eq(received),
+            address.eq(self._base + self.glyph.payload + (self.glyph.payload << 5)),  # The stride is 33.
+            *(self.flash.copi.eq(sent[-1]), self.bytes.payload.eq(received)),
         ]
         with m.FSM(init="SHIFT"):
             with m.State("IDLE"):
                 m.d.comb += self.glyph.ready.eq(1)
-                m.d.sync += [
-                    *(is_width.eq(1), is_internal.eq(glyph.is_internal), code.eq(glyph.code), row.eq(0)),
-                    *(sent.eq(Cat(address, Const(_READ, 8))), bits.eq(40), received.eq(1)),
-                ]
-                with m.If(self.glyph.valid & glyph.is_internal):
-                    m.next = "BYTE"
-                with m.Elif(self.glyph.valid):
+                m.d.sync += [is_width.eq(1), sent.eq(Cat(address, Const(_READ, 8))), bits.eq(40)]
+                with m.If(self.glyph.valid):
                     m.next = "SHIFT"
             with m.State("SHIFT"):
                 m.d.comb += self.flash.cs.eq(1)
@@ -82,17 +63,12 @@ class GlyphReader(wiring.Component):
                         with m.If(~is_awake):
                             m.next = "IDLE"
             with m.State("BYTE"):
-                m.d.comb += [self.flash.cs.eq(~is_internal), self.bytes.valid.eq(1)]
+                m.d.comb += [self.flash.cs.eq(1), self.bytes.valid.eq(1)]
                 with m.If(self.bytes.ready):
                     m.d.sync += [is_width.eq(0), bits.eq(8), left.eq(left - 1)]
+                    m.next = "SHIFT"
                     with m.If(is_width):
                         m.d.sync += left.eq(Mux(received[1], 2 * ROWS, ROWS))
-                    m.next = "SHIFT"
-                    with m.If(is_internal):
-                        m.next = "FETCH"
-                    with m.If(~is_width & (left == 1)):
+                    with m.Elif(left == 1):
                         m.next = "IDLE"
-            with m.State("FETCH"):
-                m.d.sync += [received.eq(internal.data), row.eq(row + 1)]
-                m.next = "BYTE"
         return m

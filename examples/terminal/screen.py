@@ -8,7 +8,6 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from controls import COLOURS, COMMAND, GREY, Command
-from glyphs import GLYPH
 from unifont import ROWS
 
 WORD = data.StructLayout({"pixels": 8, "colours": COLOURS})
@@ -59,7 +58,7 @@ class Screen(wiring.Component):
         super().__init__(
             {
                 "commands": In(stream.Signature(COMMAND)),
-                "glyph": Out(stream.Signature(GLYPH)),
+                "glyph": Out(stream.Signature(16)),
                 "bytes": In(stream.Signature(8)),
                 "writes": Out(stream.Signature(WRITE)),
                 "view": Out(VIEW),

