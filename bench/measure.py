@@ -256,10 +256,7 @@ class Cache:
 
 
 def measure(
-    points: Sequence[Point],
-    executor: Executor,
-    cache: Cache,
-    on_progress: Callable[[int], None] = lambda _done: None,
+    points: Sequence[Point], executor: Executor, cache: Cache, on_progress: Callable[[int], None] = lambda _done: None
 ) -> list[Figure | str]:
     """Measure points with concurrent jobs.
 

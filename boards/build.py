@@ -143,12 +143,7 @@ def build_board(
 
 
 def build_self_test(
-    board: str | Board,
-    directory: Path,
-    *,
-    baud: float | None = None,
-    seed: int = 1,
-    say: Say = lambda _message: None,
+    board: str | Board, directory: Path, *, baud: float | None = None, seed: int = 1, say: Say = lambda _message: None
 ) -> BuildReport:
     """Build the bitstream of `SelfTest` for a board, with the highest clock that the tools report as met.
 

@@ -69,14 +69,16 @@ def bench(
         _bench_software(as_json, checkout)
         return
     ignore_unused_circuits()
-    for name in devices or DEVICES:
-        tool_versions(DEVICES[name])  # Raises before the circuits are made if a tool is missing.
+    chosen = [DEVICES[name] for name in devices or DEVICES]
+    for device in chosen:
+        tool_versions(device)  # Raises before the circuits are made if a tool is missing.
     if checkout:
         reject_others("--record", "checkout", "jobs", "dask", "as_json")
-        _record(checkout, jobs, dask, as_json)
+        rows = _record(checkout, jobs, dask)
+        echo(tables.figures_table(rows), rows, as_json=as_json)
         return
     cores = [measured_core(parameters), *_foreign(against, top, ports)]
-    points = [Point(core, DEVICES[name], seeds or tables.SEEDS) for core in cores for name in devices or DEVICES]
+    points = [Point(core, device, seeds or tables.SEEDS) for core in cores for device in chosen]
     figures = _measured(points, jobs, dask)
     rows = [tables.row_of(figure) for figure in figures if isinstance(figure, Figure)]
     if rows:
@@ -105,12 +107,10 @@ def _raise_on_failures(points: Sequence[Point], figures: Sequence[Figure | str])
         raise CommandError(f"{number}, the first {failed[0]}", status=1)
 
 
-def _record(checkout: str, jobs: int | None, dask: str | None, as_json: bool) -> None:
-    """Measure the recorded points whose figures are not current, and write all figures."""
-    try:
-        known = tables.read_csv((Path(checkout) / FIGURES_FILE).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        known = []
+def _record(checkout: str, jobs: int | None, dask: str | None) -> list[tables.Row]:
+    """Measure the recorded points whose figures are not current, and write all figures; the rows of all."""
+    file = Path(checkout) / FIGURES_FILE
+    known = tables.read_csv(file.read_text(encoding="utf-8")) if file.exists() else []
     cores = {parameters: measured_core(parameters) for _, parameters in tables.RECORDED}
     points = tables.recorded_points(cores)
     figures: dict[Point, Figure | str] = {}
@@ -124,7 +124,7 @@ def _record(checkout: str, jobs: int | None, dask: str | None, as_json: bool) ->
     _raise_on_failures(points, [figures[point] for point in points])
     rows = [tables.row_of(figure) for point in points if isinstance(figure := figures[point], Figure)]
     record_figures(rows, Path(checkout))
-    echo(tables.figures_table(rows), rows, as_json=as_json)
+    return rows
 
 
 _SOFTWARE_BYTES = 10_000_000

@@ -24,14 +24,7 @@ from utf8fpga.cli.output import echo, progress, say
 @click.option("--seed", type=SEED, default=1, help="Seed of place and route; default: 1.")
 @json_option
 def build(
-    board: str,
-    directory: str,
-    form: str,
-    baud: int | None,
-    self_test: bool,
-    program: bool,
-    seed: int,
-    as_json: bool,
+    board: str, directory: str, form: str, baud: int | None, self_test: bool, program: bool, seed: int, as_json: bool
 ) -> None:
     """Build the bitstream for BOARD: UART in, a core, UART out.
 

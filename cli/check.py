@@ -30,13 +30,7 @@ SCHEMA_VERSION = 1
 @click.option("--ports", type=FILE, help="The ports in TOML or JSON; default: our cores'.")
 @practice_option
 @json_option
-def check(
-    files: tuple[str, ...],
-    top: str | None,
-    ports: str | None,
-    practice: str,
-    as_json: bool,
-) -> None:
+def check(files: tuple[str, ...], top: str | None, ports: str | None, practice: str, as_json: bool) -> None:
     """Compare the UTF-8 core in the Verilog FILE with the golden model.
 
     Printed are the verdict, that the core conforms, or its defects, the worst first, each with the shortest input; and

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 
 from utf8fpga.boards.build import build_board, require_tools
@@ -55,41 +56,35 @@ def run_demo(directory: Path) -> None:
         print(f"{name}: " + "\n".join(tally.lines()))
 
     _title("4. The decoder in simulated hardware, against the model on every byte")
-    for optimize in OPTIMIZE:
-        simulation = Simulation(decoder_core(optimize=optimize, kind=True))
-        for name in TEXTS:
-            text = demo_text(name)
-            with progress(f"simulating {name}, {optimize}", len(text)) as done:
-                if mismatch := compare(simulation, text, on_unit=done):
-                    raise CommandError(str(mismatch), status=1)
-            items = len(list(decode(text)))
-            print(f"{optimize}, {name}: {counted(len(text), 'byte')}, {counted(items, 'item')}, all equal")
+    for optimize, name in product(OPTIMIZE, TEXTS):
+        simulation, text = Simulation(decoder_core(optimize=optimize, kind=True)), demo_text(name)
+        with progress(f"simulating {name}, {optimize}", len(text)) as done:
+            if mismatch := compare(simulation, text, on_unit=done):
+                raise CommandError(str(mismatch), status=1)
+        items = len(list(decode(text)))
+        print(f"{optimize}, {name}: {counted(len(text), 'byte')}, {counted(items, 'item')}, all equal")
 
     _title(f"5. A bitstream for the board {BOARD}")
-    with progress("synthesis, place and route", None):
-        report = build_board(BOARD, directory, say=say)
-    print(report)
+    with progress("synthesis, place and route"):
+        print(build_board(BOARD, directory, say=say))
 
     _title(f"6. A virtual {BOARD}: {TEXTS[-1]} through its UART; the first item of each cause")
-    show_virtual_board(demo_text(TEXTS[-1]))
+    if HAS_GRAPH:
+        show_virtual_board(demo_text(TEXTS[-1]))
+    else:
+        print(pip_install("Skipped, since Numba is not installed: pip install 'utf8fpga[fast]'"))
     print(f"\nThe demo took {time.monotonic() - began:.0f} s.")
 
 
 def show_virtual_board(text: bytes) -> None:
     """Send a text to a virtual board, compare what comes back with the model, and show the first item of each cause."""
-    if not HAS_GRAPH:
-        print(pip_install("Skipped, since Numba is not installed: pip install 'utf8fpga[fast]'"))
-        return
-    form = FORMS["words"]
+    form, found = FORMS["words"], []
     with progress("sending", len(text)) as done:
-        port = VirtualBoard(BOARD, form)
         parts = (text[at : at + _PART] for at in range(0, len(text), _PART))
-        found = []
-        for events in Conversation(port, form).exchange(parts):
+        for events in Conversation(VirtualBoard(BOARD, form), form).exchange(parts):
             found += [event for event in events if isinstance(event, Received)]
-            done(min(len(text), len(found)))
-    expected = Expected(form).feed(text, final=True)
-    if found != expected:
+            done(len(found))
+    if found != Expected(form).feed(text, final=True):
         raise CommandError(f"the virtual {BOARD} differs from the model", status=1)
     # The board sends whether an item is ill-formed; where it is and why, the host knows from the same text.
     first = {item.error: item for item in reversed(list(decode(text))) if item.error is not None}

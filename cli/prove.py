@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
-from contextlib import AbstractContextManager
 from fnmatch import filter as matching
 from pathlib import Path
 
@@ -22,7 +20,6 @@ from utf8fpga.formal.runner import jobs as planned
 from utf8fpga.formal.runner import prove_all
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.exceptions import did_you_mean
-from utf8fpga.model.render import aligned
 
 PROOF_SECONDS = 600
 """Upper bound on the time for each proof."""
@@ -63,63 +60,41 @@ def prove(
     chosen, properties = _chosen(names, parameters), list(wanted or PROPERTIES)
     if checkout:
         check_pages(Path(checkout))  # Before proofs that may take hours.
-    results = _results(chosen, properties, chosen_executor(jobs, dask), Path(directory), as_json)
+    ignore_unused_circuits()
+    results: list[Result] = []
+    if not as_json:
+        print(_ROW.format("configuration", "property", "method", "depth", "seconds", "result"))
+    with chosen_executor(jobs, dask) as workers, progress("proving", len(planned(chosen, properties))) as done:
+        for result in prove_all(chosen, properties, workers, seconds=PROOF_SECONDS, done=done):
+            results.append(result)
+            if not as_json:
+                print_above(_line(result))
+            if result.counterexample and result.proved is False:
+                with naming(directory):
+                    paths = result.counterexample.write(Path(directory))
+                say("\n".join([*result.counterexample.lines(), *(f"  written: {path}" for path in paths)]))
     if not results:
         of_all = ", ".join(each.name for each in chosen)
         raise CommandError(f"nothing to prove: {of_all} has no property {', '.join(wanted)}")
     if checkout:
         record_proofs(results, Path(checkout))
-    _conclude(results, as_json=as_json)
-
-
-def _results(
-    chosen: Sequence[Configuration],
-    properties: Sequence[str],
-    executor: AbstractContextManager[Executor],
-    directory: Path,
-    as_json: bool,
-) -> list[Result]:
-    """Prove properties, print each result when it is available, and write the counterexamples."""
-    ignore_unused_circuits()
-    results: list[Result] = []
-    widths = [max(map(len, [head, *column])) for head, column in zip(_HEADS, _longest(chosen, properties), strict=True)]
-    with executor as workers, progress("proving", len(planned(chosen, properties))) as done:
-        if not as_json:
-            print_above(aligned(_HEADS, widths))
-        for result in prove_all(chosen, properties, workers, seconds=PROOF_SECONDS, done=done):
-            results.append(result)
-            if not as_json:
-                print_above(aligned(_cells(result), widths))
-            if result.counterexample and result.proved is False:
-                with naming(str(directory)):
-                    paths = result.counterexample.write(directory)
-                say("\n".join([*result.counterexample.lines(), *(f"  written: {path}" for path in paths)]))
-    return results
-
-
-_HEADS = ("configuration", "property", "method", "depth", "seconds", "result")
-
-
-def _longest(chosen: Sequence[Configuration], properties: Sequence[str]) -> list[list[str]]:
-    """The longest words of the columns, which must be known before the first line is printed."""
-    return [[each.name for each in chosen], list(properties), ["reachability"], [], [], []]
-
-
-def _cells(result: Result) -> tuple[str, ...]:
-    verdict = coloured(result.verdict, "green" if result.proved else "red")
-    depth = str(result.depth or "-")
-    return (result.configuration, result.wanted, result.method, depth, f"{result.seconds:.1f}", verdict)
-
-
-def _conclude(results: Sequence[Result], *, as_json: bool) -> None:
-    """Print how many properties hold, or all results as JSON; raise an error unless all hold."""
-    held = sum(bool(result.proved) for result in results)
-    text = f"{held} of {len(results)} hold, on inputs of any length; none is bounded."
+    failed = [result for result in results if not result.proved]
+    text = f"{len(results) - len(failed)} of {len(results)} hold, on inputs of any length; none is bounded."
     echo(text, [result.as_dict() for result in results], as_json=as_json)
-    if failed := [result for result in results if not result.proved]:
+    if failed:
         note = f" ({failed[0].note})" if failed[0].proved is None and failed[0].note else ""
         first = f"{failed[0].configuration} {failed[0].wanted}{note}"
         raise CommandError(f"{len(failed)} of {len(results)} not proved, the first: {first}", status=1)
+
+
+_ROW = "{:28}  {:13}  {:12}  {:>5}  {:>7}  {}"
+"""A line of the table."""
+
+
+def _line(result: Result) -> str:
+    verdict = coloured(result.verdict, "green" if result.proved else "red")
+    depth, seconds = str(result.depth or "-"), f"{result.seconds:.1f}"
+    return _ROW.format(result.configuration, result.wanted, result.method, depth, seconds, verdict)
 
 
 def _chosen(names: Sequence[str], parameters: CoreParameters | None) -> list[Configuration]:

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every option of every command and core has an effect, or is an error."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from support.command import utf8fpga
+
+from utf8fpga.cli.core_command import option_names
+from utf8fpga.cli.main import COMMANDS, cli
+from utf8fpga.hdl import CORES, Option
+from utf8fpga.hdl.parameters import option_word
+from utf8fpga.model.encodings import encoding_word
+
+
+def others(how: Option, default: Any) -> list[list[str]]:
+    """The words that choose other values than the default, without the option's name."""
+    if how.flags:
+        return [[how.flags[default]]] if how.flags[default] else []
+    if how.choices:
+        usual = default if isinstance(default, str) else default.name
+        return [[encoding_word(choice)] for choice in how.choices if choice != usual]
+    least, most = how.range or (0, 0)
+    return [[str(value)] for value in (least, 2, 3) if least <= value <= most and value != default]
+
+
+CHOICES = [
+    (core, base, [*([] if how.flags else [option_word(each.name)]), *words])
+    for core, kind in CORES.items()
+    for base in ([], ["--lanes", "2"])
+    for each in fields(kind)
+    for how in [kind.options()[each.name]]
+    for words in others(how, each.default)
+    if not (each.name == "lanes" and base)
+]
+
+
+@cache
+def circuit(*words: str) -> str:
+    """The Verilog of a core without its comments; the error if there is none."""
+    done = utf8fpga("generate", *words)
+    if done.returncode:
+        return done.stderr.decode()
+    return "\n".join(line for line in done.stdout.decode().splitlines() if not line.lstrip().startswith("//"))
+
+
+@pytest.mark.parametrize(
+    ("core", "base", "words"), CHOICES, ids=lambda each: each if isinstance(each, str) else "_".join(each)
+)
+def test_an_option_of_a_core_changes_the_circuit_or_is_an_error(core: str, base: list[str], words: list[str]) -> None:
+    plain, chosen = circuit(core, *base), circuit(core, *base, *words)
+    assert "\nmodule " in plain
+    is_rejected = chosen.startswith("utf8fpga: ") and chosen.endswith(" has no effect with lanes 1: leave it out\n")
+    assert is_rejected or ("\nmodule " in chosen and chosen != plain)
+
+
+EFFECTS = """\
+decode --hex '41 FF' | --json
+decode text | --summary
+decode text | --practice first-error
+decode text | --table modified-utf-8
+decode text | --strict
+decode text | --output out
+decode | --hex 41
+table | --format json
+table | --list
+table | --output out
+vectors | --format suite
+vectors --format readmemh | --practice each-unit
+vectors | --output out
+generate | --name other
+generate | --reset-low
+generate --output core.v | --testbench bench.v
+generate --output core.v | --vectors vectors.hex
+generate --output core.v | --sva assertions.sv
+generate | --output out
+simulate --hex 41 --vcd wave | --input-pauses 10
+simulate --hex 41 --vcd wave | --output-pauses 10
+simulate --hex '41 FF' | --json
+simulate text | --output out
+simulate --hex 41 | --vcd wave
+boards | --all
+boards | --json
+"""
+"""Command lines, and an option that changes what they print or write."""
+
+ELSEWHERE = {
+    "simulate": {"--hex", "--netlist", "--soak", "--seed", "--dask"},
+    "demo": {"--directory"},
+    "check": {"--top", "--ports", "--practice", "--json"},
+    "prove": {"--list", "--property", "--jobs", "--dask", "--directory", "--record", "--json"},
+    "bench": {
+        "--device",
+        "--seeds",
+        "--jobs",
+        "--dask",
+        "--against",
+        "--top",
+        "--ports",
+        "--software",
+        "--record",
+        "--json",
+    },
+    "build": {"--directory", "--form", "--baud", "--self-test", "--program", "--seed", "--json"},
+    "talk": {"--output", "--baud", "--check", "--form", "--json"},
+}
+"""Options that need tools, or minutes: the tests of their commands show what they do."""
+
+
+def outcome(line: str, folder: Path) -> Any:
+    (folder / "text").write_bytes(b"A\xed\xa0\xbd\xed\xb8\x80\xff")
+    done = utf8fpga(*shlex.split(line))
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for path in folder.iterdir():
+        path.unlink()
+    return done.returncode, done.stdout, done.stderr, files
+
+
+@pytest.mark.parametrize("line", EFFECTS.splitlines())
+def test_an_option_changes_what_a_command_prints_or_writes(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plain, option = line.split(" | ")
+    assert outcome(plain, tmp_path) != outcome(f"{plain} {option}", tmp_path)
+    assert outcome(f"{plain} {option}", tmp_path)[0] in (0, 1)
+
+
+def test_every_option_has_its_test() -> None:
+    of_cores = {word for kind in CORES.values() for each in kind.options() for word in [option_word(each)]}
+    of_cores |= {"--packed", "--sparse", "--kind"}
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        known = set(re.findall(rf"^{name} .*\| (--[a-z-]+)", EFFECTS, re.MULTILINE)) | ELSEWHERE.get(name, set())
+        named = {word for word in option_names(command) if word.startswith("--")} - {"--help"}
+        missing = named - known - (of_cores if hasattr(command, "commands") else set())
+        assert not missing, f"{name} {missing}"
