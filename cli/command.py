@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from utf8fpga.cli.output import CommandError
+
 SHORT_COLUMNS = 80
 _NAME_COLUMNS = 24
 
@@ -75,6 +77,14 @@ class Command(click.Command):
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         core = ["[CORE]"] if self.has_core else []
         return [*core, *super().collect_usage_pieces(ctx)]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            _, _, given = self.make_parser(ctx).parse_args(list(args))
+            once = [each for each in given if isinstance(each, click.Option) and not each.multiple]
+            if twice := next((each for each in once if once.count(each) > 1), None):
+                raise CommandError(f"{'/'.join((*twice.opts, *twice.secondary_opts))} is given twice: leave out one")
+        return super().parse_args(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write("\n" + "\n".join(example_lines(self)) + "\n")

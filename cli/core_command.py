@@ -50,7 +50,7 @@ class CoreCommand(click.Command):
             if not cores:
                 raise
             noun = "core" if len(cores) == 1 else "cores"
-            said = f"{error.option_name} is an option of the {noun} {' and '.join(cores)}"
+            said = f"{error.option_name} is an option of the {noun} {', '.join(cores)}"
             raise CommandError(f"{said}: {info_name} {cores[0]} {error.option_name} ...") from None
 
     def _check_spelling(self, word: str) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import re
 import signal
 import sys
 import traceback
@@ -119,6 +120,12 @@ def _usage_error(error: click.ClickException) -> str:
         return f"there is no option {error.option_name}{did_you_mean(error.option_name, error.possibilities or ())}"
     if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Argument) and error.ctx:
         return f"{error.param.make_metavar(error.ctx)} is missing"
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if isinstance(error, click.BadOptionUsage) and "requires" in error.message:
+        return f"{error.option_name} requires a value"
+    if context and (found := re.match(r"Got unexpected extra arguments? \((.*)\)", error.message)):
+        usage = context.get_usage().removeprefix("Usage: ")
+        return f"unexpected argument {found[1]!r}: the usage is {usage}"
     message = " ".join(error.message.rstrip(".").split())
     return message[:1].lower() + message[1:]
 

@@ -62,20 +62,21 @@ def prove(
         check_pages(Path(checkout))  # Before proofs that may take hours.
     ignore_unused_circuits()
     results: list[Result] = []
-    if not as_json:
-        print(_ROW.format("configuration", "property", "method", "depth", "seconds", "result"))
     with chosen_executor(jobs, dask) as workers, progress("proving", len(planned(chosen, properties))) as done:
         for result in prove_all(chosen, properties, workers, seconds=PROOF_SECONDS, done=done):
-            results.append(result)
+            if not as_json and not results:
+                print_above(_ROW.format("configuration", "property", "method", "depth", "seconds", "result"))
             if not as_json:
                 print_above(_line(result))
+            results.append(result)
             if result.counterexample and result.proved is False:
                 with naming(directory):
                     paths = result.counterexample.write(Path(directory))
                 say("\n".join([*result.counterexample.lines(), *(f"  written: {path}" for path in paths)]))
     if not results:
+        what = f"property {', '.join(wanted)}" if wanted else "property"
         of_all = ", ".join(each.name for each in chosen)
-        raise CommandError(f"nothing to prove: {of_all} has no property {', '.join(wanted)}")
+        raise CommandError(f"no {what} of {of_all} has a proof: simulate --soak compares a core with the model")
     if checkout:
         record_proofs(results, Path(checkout))
     failed = [result for result in results if not result.proved]

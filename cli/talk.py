@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 import click
 
+from utf8fpga.boards.catalog import BOARDS
 from utf8fpga.boards.forms import FORMS, Event, Expected, Form, Mark, Received
 from utf8fpga.boards.host import Conversation, SerialPort, find_port
 from utf8fpga.boards.virtual import VirtualBoard
@@ -74,6 +75,8 @@ def _connected(stack: ExitStack, port: str, baud: float, form: Form) -> Conversa
     """A conversation with a board, or with a virtual one."""
     if port.startswith(VIRTUAL):
         return Conversation(VirtualBoard(port.removeprefix(VIRTUAL), form, baud=baud), form)
+    if port in BOARDS:
+        raise CommandError(f"{port!r} is a board and no port: {VIRTUAL}{port} is this board in simulation")
     serial = SerialPort(find_port() if port == AUTO else port, baud)
     return Conversation(stack.enter_context(closing(serial)), form)
 

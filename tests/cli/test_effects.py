@@ -70,6 +70,7 @@ decode text | --table modified-utf-8
 decode text | --strict
 decode text | --output out
 decode | --hex 41
+table | --table utf-16
 table | --format json
 table | --list
 table | --output out

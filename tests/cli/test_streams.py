@@ -82,7 +82,7 @@ def test_standard_output_by_name(name: str, folder: Path) -> None:
 
 
 @needs_descriptors
-@pytest.mark.parametrize("command", ["decode text", "simulate text", "table UTF-16"])
+@pytest.mark.parametrize("command", ["decode text", "simulate text", "table --table UTF-16"])
 def test_process_substitution(command: str, folder: Path) -> None:
     done = bash(f"utf8fpga {command} -o >(cat >out; echo >done); until [ -e done ]; do sleep 0.1; done", folder)
     assert (done.stderr, done.returncode) == ("", 0)

@@ -90,7 +90,7 @@ def test_numbers_agree_with_their_nouns() -> None:
 
 def test_names_of_tables_and_encodings_have_one_spelling() -> None:
     for name in ("UTF-8 of RFC 2279", "utf-8-of-rfc-2279", "UTF-8-of-RFC-2279"):
-        assert in_pipe("table", name).stdout.startswith(b"UTF-8 of RFC 2279: ")
+        assert in_pipe("table", "--table", name).stdout.startswith(b"UTF-8 of RFC 2279: ")
     text = in_pipe("generate", "--table", "UTF-8 of RFC 2279").stdout.decode()
     assert "// Command: utf8fpga generate --table utf-8-of-rfc-2279\n" in text
     text = in_pipe("generate", "encoder", "--to", "UTF-16-LE").stdout.decode()

@@ -15,11 +15,11 @@ simulat x | there is no command 'simulat'; did you mean simulate?
 --lanes 4 | there is no option --lanes
 generate --lane 4 | there is no option --lane; did you mean --lanes?
 decode --jsn x | there is no option --jsn; did you mean --json?
-decode a b | got unexpected extra argument (b)
+decode a b | unexpected argument 'b': the usage is utf8fpga decode [OPTIONS] [FILE]
 decode /nonexistent | cannot read '/nonexistent': No such file or directory
 decode / | cannot read '/': Is a directory
 decode '' | '' is not the name of a file
-decode --output | option '--output' requires an argument
+decode --output | --output requires a value
 decode text --hex 41 | give either FILE or --hex BYTES, not 'text' and --hex '41'
 decode --hex 4G | --hex '4G' is not bytes in hexadecimal: write them as 'C2 41'
 decode --practice maximal x | --practice 'maximal' is not one of maximal-subparts, start-of-a-sequence, each-unit, \
@@ -28,15 +28,19 @@ decode --practice each_unit --table cesu-8 --hex 41 | --practice each-unit is fo
 composition: leave it out
 decode --table utf-9 x | --table 'utf-9' is not one of utf-8, cesu-8, modified-utf-8; did you mean utf-8?
 table -o / | cannot write '/': Is a directory
-table UTF-7 | there is no table 'UTF-7'; did you mean utf-8 or utf-32?
-table CESU-8 | CESU-8 is a composition and has no table of its own: its tables are utf-16 and cesu-8-code-units
+table utf-16 | unexpected argument 'utf-16': the usage is utf8fpga table [OPTIONS]
 table --list --format json | --format has no effect with --list: leave it out
 table --format xml | --format 'xml' is not one of text, json, svg
 vectors --format suit | --format 'suit' is not one of json, readmemh, suite, schema; did you mean suite?
 generate --lanes 0 | --lanes '0' is not a number in 1..256
 generate --lanes 257 | --lanes '257' is not a number in 1..256
 generate --lanes x | --lanes 'x' is not a number in 1..256
-generate --lanes | option '--lanes' requires an argument
+generate --lanes | --lanes requires a value
+generate --lanes 4 validator | unexpected argument 'validator': the usage is utf8fpga generate [CORE] [OPTIONS]
+generate -o a.v -o b.v | -o/--output is given twice: leave out one
+generate --lanes 2 --packed --sparse | --packed/--sparse is given twice: leave out one
+generate encoder --table utf-8 | --table is an option of the cores decoder, sanitizer, validator: generate decoder \
+--table ...
 generate --name 2nd | --name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first
 generate --sparse | --sparse has no effect with lanes 1: leave it out
 generate --from utf-8 | --from is an option of the core transcoder: generate transcoder --from ...
@@ -45,13 +49,13 @@ generate frob | there is no core 'frob'; the cores are decoder, encoder, transco
 generate transcoder --to utf16-le | --to 'utf16-le' is not one of utf-8, utf-16-le, utf-16-be; did you mean \
 utf-16-le or utf-16-be?
 generate validator --kind | --kind is an option of the core decoder: generate decoder --kind ...
-generate decoder extra | got unexpected extra argument (extra)
+generate decoder extra | unexpected argument 'extra': the usage is utf8fpga generate decoder [OPTIONS]
 generate -o d.v --testbench ./d.v | --output and --testbench are the same file './d.v': specify two files
 generate --optimize fast | --optimize 'fast' is not one of area, speed
 simulate | give either FILE, --hex BYTES or --soak LIMIT
 simulate --hex 41 --output-pauses 11 | --output-pauses '11' must be 0s and 1s with at least one 0
 simulate --hex 41 --input-pauses '' | --input-pauses '' must be 0s and 1s with at least one 0
-simulate x y | got unexpected extra argument (y)
+simulate x y | unexpected argument 'y': the usage is utf8fpga simulate [CORE] [OPTIONS] [FILE]
 simulate x --netlist ecp6 | --netlist 'ecp6' is not one of ice40, ecp5; did you mean ecp5?
 simulate x --vcd z --netlist ice40 | --netlist ice40 has no waveform: leave out --vcd z
 simulate --soak 10m --vcd x | --vcd has no effect with --soak: leave it out
@@ -86,7 +90,7 @@ bench --record /nonexistent | cannot read '/nonexistent/README.md': No such file
 check | FILE... is missing
 check none.v | cannot read 'none.v': No such file or directory
 check none.v --ports none.toml | cannot read 'none.toml': No such file or directory
-boards icebreakr | got unexpected extra argument (icebreakr)
+boards icebreakr | unexpected argument 'icebreakr': the usage is utf8fpga boards [OPTIONS]
 build | BOARD is missing
 build icebraker | there is no board 'icebraker'; did you mean icebreaker or icebreaker-bitsy?
 build arty-a7-35 | board arty-a7-35 cannot be built: no open tools for xilinx
@@ -103,7 +107,8 @@ talk virtual:icebreaker x --check --json | --json has no effect with --check, wh
 give -o FILE
 talk /nonexistent x | port '/nonexistent': there is no such port
 talk virtual:icebreaker /nonexistent | cannot read '/nonexistent': No such file or directory
-demo now | got unexpected extra argument (now)
+demo now | unexpected argument 'now': the usage is utf8fpga demo [OPTIONS]
+talk icebreaker x | 'icebreaker' is a board and no port: virtual:icebreaker is this board in simulation
 """
 """Command lines, and the line that each prints."""
 

@@ -61,7 +61,7 @@ def test_a_failure_is_reported_and_written(monkeypatch: pytest.MonkeyPatch, tmp_
     [
         (["serial-9"], "there is no configuration 'serial-9'; did you mean serial-"),
         (["--property", "truth"], "--property 'truth' is not one of equivalence, "),
-        (["encoder", "--property", "stall"], "nothing to prove: encoder has no property stall"),
+        (["encoder", "--property", "stall"], "no property stall of encoder has a proof"),
     ],
 )
 def test_unknown_names_are_rejected(arguments: list[str], message: str) -> None:
