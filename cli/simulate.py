@@ -79,8 +79,8 @@ def simulate(
     if [file, digits, soak].count(None) != 2:
         raise CommandError("give either FILE, --hex BYTES or --soak LIMIT")
     if soak is not None:
-        reject_others("--soak", *parameters.options(), "soak", "netlist", "seed", "dask", "as_json")
-        soak_core(parameters, soak, netlist=netlist, seed=seed or 0, dask=dask, as_json=as_json)
+        reject_others("--soak", *parameters.options(), "soak", "seed", "dask", "as_json")
+        soak_core(parameters, soak, seed=seed or 0, dask=dask, as_json=as_json)
         return
     reject("without --soak", "seed", "dask")
     if is_standard_output(vcd):

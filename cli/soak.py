@@ -31,19 +31,16 @@ def soak_limit(text: str) -> tuple[float | None, int | None]:
     raise CommandError(f"--soak {text!r} is neither a time such as 10m nor an amount such as 5GB")
 
 
-def soak_core(
-    parameters: CoreParameters, limit: str, *, netlist: str | None, seed: int, dask: str | None, as_json: bool
-) -> None:
+def soak_core(parameters: CoreParameters, limit: str, *, seed: int, dask: str | None, as_json: bool) -> None:
     """Simulate a core with random packets and pauses, compare with the golden function and print the totals.
 
     Args:
         limit: see `soak_limit`.
-        netlist: the FPGA family of the netlist; None: the circuit itself.
         seed: the seed of the first round.
         dask: the scheduler of the cluster that runs the rounds; None: this process.
     """
     seconds, symbols = soak_limit(limit)
-    simulation = Simulation(build(parameters), engine="graph", netlist=netlist)
+    simulation = Simulation(build(parameters), engine="graph")
     # Numba is optional: the line before reports that it is not installed.
     from utf8fpga.sim.soak import soak
 
@@ -70,9 +67,8 @@ def soak_core(
             f" {totals.seconds:.1f} s, {rate / 1e6:.3f} million per second"
         )
     if mismatch:
-        words = [*command_words(parameters), *(["--netlist", netlist] if netlist else [])]
         last = str(seed + totals.rounds - 1)
-        again = shlex.join(["utf8fpga", "simulate", *words, "--soak", "1s", "--seed", last])
+        again = shlex.join(["utf8fpga", "simulate", *command_words(parameters), "--soak", "1s", "--seed", last])
         raise CommandError(f"{mismatch}\n  its round: {again}", status=1)
     if not as_json:
         print(

@@ -14,8 +14,7 @@ from utf8fpga.formal.insides import rows_in
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.fifo import CreditFifo
 from utf8fpga.model import EncodingTable
-from utf8fpga.sim.harness import how_many
-from utf8fpga.sim.reference import Slot
+from utf8fpga.sim.reference import Slot, how_many
 
 _SETTLED = 3
 """Cycles without a beat that waits, after which the input is ready."""

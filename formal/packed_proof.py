@@ -16,7 +16,7 @@ from utf8fpga.formal.beat_claims import BeatClaims
 from utf8fpga.formal.helpers import selected
 from utf8fpga.formal.insides import memories_in, rows_of
 from utf8fpga.model import EncodingTable
-from utf8fpga.sim.harness import how_many
+from utf8fpga.sim.reference import how_many
 
 LANES = 2
 

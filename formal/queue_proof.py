@@ -9,12 +9,12 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 
 from utf8fpga.formal.claims import Claims
-from utf8fpga.formal.encoder_reference import Encoded
 from utf8fpga.formal.helpers import selected
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.encoder.encoder import connect_units, in_byte_order
 from utf8fpga.hdl.transcoder.transcoder import SerialTranscoder
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
+from utf8fpga.sim.encoder_reference import Encoded
 
 
 class ItemQueue(wiring.Component):

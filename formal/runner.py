@@ -23,7 +23,16 @@ from utf8fpga.formal.report import Result
 from utf8fpga.formal.sanitizer_proof import SanitizerProof
 from utf8fpga.formal.sparse_proof import SparseProof
 from utf8fpga.formal.validator_proof import ValidatorProof
-from utf8fpga.hdl import ParallelDecoder, Sanitizer, SerialDecoder, axi_rtlil, axi_verilog, module_name
+from utf8fpga.hdl import (
+    DecoderParameters,
+    ParallelDecoder,
+    Sanitizer,
+    SerialDecoder,
+    axi_rtlil,
+    axi_verilog,
+    entry_of,
+    module_name,
+)
 from utf8fpga.hdl.decoder.packed import PackedDecoder
 from utf8fpga.hdl.encoder.encoder import SerialEncoder
 from utf8fpga.hdl.toolchain import ToolFailedError
@@ -31,7 +40,7 @@ from utf8fpga.hdl.transcoder.transcoder import SerialTranscoder
 from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.model import EncodingTable, InvalidArgumentError
 from utf8fpga.sim.aiger import Aig
-from utf8fpga.sim.harness import Property, SerialHarness, is_independent
+from utf8fpga.sim.harness import Harness, Property, is_independent
 
 _HUNTED = 40
 """Upper bound on the cycles of a trace that is searched for where an induction fails."""
@@ -139,7 +148,8 @@ class _Proof:
 
     def _prove_serial(self, core: Any, wanted: Property) -> Result:
         """Of a serial decoder by property directed reachability, which finds the invariant."""
-        harness = SerialHarness(core, wanted, self.configuration.right)
+        entry = entry_of(DecoderParameters(table=self.configuration.right or core.table, kind=core.kind))
+        harness = Harness(core, wanted, entry=entry)
         if wanted is Property.INDEPENDENCE:
             return self.result(wanted, "structure", is_independent(harness))
         aig = any_start(harness.aig)

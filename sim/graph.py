@@ -28,7 +28,7 @@ Numbers = NDArray[np.int64]
 
 _SCRIPT = """
 hierarchy -top top
-proc -noopt
+proc -noopt -norom
 flatten
 delete t:$scopeinfo
 opt_expr
@@ -49,7 +49,7 @@ setundef -zero
 opt_expr
 opt_merge
 opt_clean
-aigmap
+{fewer}aigmap
 opt_clean
 setundef -zero -undriven
 write_aiger -zinit -symbols top.aig
@@ -151,27 +151,29 @@ class Graph:
         self._variables = len(place)
 
     @classmethod
-    def from_rtlil(cls, rtlil: str, *, netlist: str | None = None) -> Graph:
+    def from_rtlil(cls, rtlil: str, *, netlist: str | None = None, is_minimised: bool = False) -> Graph:
         """A design in RTLIL as a graph.
 
         Args:
             rtlil: the design, whose top module is ``top``; its registers belong to one clock, which is a port.
             netlist: the FPGA family, a key of `CELLS`, for which it is synthesised before; default: as it is.
+            is_minimised: ABC reduces the number of gates, which takes longer.
 
         Raises:
             ToolError: Yosys is missing or rejects the design.
         """
         if netlist is None:
-            return cls.read("read_rtlil top.il", {"top.il": rtlil})
+            return cls.read("read_rtlil top.il", {"top.il": rtlil}, is_minimised=is_minimised)
         finish, files = after_synthesis(netlist)
         return cls.read(
             f"read_rtlil top.il; {_SYNTHESIS[netlist]}; {finish}{CELLS[netlist]}", {"top.il": rtlil, **files}
         )
 
     @classmethod
-    def read(cls, commands: str, files: Mapping[str, str]) -> Graph:
+    def read(cls, commands: str, files: Mapping[str, str], *, is_minimised: bool = False) -> Graph:
         """A design that commands for Yosys read from files as a graph; see `from_rtlil`."""
-        aiger, memories = run_yosys(f"{commands}\n{_SCRIPT}".replace("\n", "; "), files, "top.aig", "memories.il")
+        script = f"{commands}\n{_SCRIPT}".format(fewer="abc -g AND\n" if is_minimised else "")
+        aiger, memories = run_yosys(script.replace("\n", "; "), files, "top.aig", "memories.il")
         return cls(read_aig(aiger), _memories(memories.decode()))
 
     def start(self, runs: int = 1) -> State:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A core in its environment, and the monitors of a serial decoder.
+"""The harness: a core in its environment, its reference, and the monitors, as gates of one graph.
 
 The environment is built, not assumed: a beat that was not accepted is held by a register, and a beat holds units from
 the first lane on, or is a null beat. So no assumption can contradict another one and make a proof empty.
@@ -7,15 +7,17 @@ the first lane on, or is a null beat. So no assumption can contradict another on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Shape, Signal, Value
+from amaranth.lib import data
 
-from utf8fpga.hdl.beats import is_effective
-from utf8fpga.model import EncodingTable
-from utf8fpga.sim.reference import Event, Reference
+from utf8fpga.hdl import CoreEntry, SerialDecoder, entry_of, parameters_of
+from utf8fpga.hdl.beats import symbol_shape
+from utf8fpga.sim.expected import Expected, expected_symbols
+from utf8fpga.sim.stimulus import near_bounds, stimulus_bounds
 from utf8fpga.sim.top import Top
 
 
@@ -34,14 +36,6 @@ class Property(StrEnum):
     """`valid` and the payload do not depend on `ready`."""
 
 
-def how_many(bits: Iterable[Value]) -> Value:
-    """The number of bits that are set, in as many bits as it needs."""
-    total: Value = Const(0, 1)
-    for bit in bits:
-        total = total + bit
-    return total
-
-
 def is_independent(environment: Environment) -> bool:
     """Whether `Property.INDEPENDENCE` holds, by the structure of the circuit."""
     return not environment.aig.depends(["see_out_valid", "see_out_payload"], ["ready"])
@@ -51,10 +45,13 @@ class Environment(Top):
     """A core and its environment: any beats with any pauses, and any consumer.
 
     Attributes:
+        has_gaps: any lanes of a beat may be without a symbol.
         offer, ready, reset, fresh: the inputs, which are arbitrary in a proof: whether a beat is offered, whether the
             consumer is ready, a reset, and the beat.
         seen: the signals of a trace, which are outputs.
     """
+
+    has_gaps = False
 
     def __init__(self, core: Any) -> None:
         super().__init__()
@@ -90,11 +87,11 @@ class Environment(Top):
         payload = Signal(source.payload.shape())
         m.d.comb += [
             Value.cast(payload).eq(beat),
-            beat.eq(Mux(offered, held, self.fresh)),
+            beat.eq(Mux(offered, held, self.drawn(m))),
             source.payload.eq(payload),
             source.valid.eq(self.offer | offered),
             output.ready.eq(self.ready),
-            Value.cast(source.payload.keep).eq(_possible_keep(payload)),
+            Value.cast(source.payload.keep).eq(payload.keep if self.has_gaps else _possible_keep(payload)),
         ]
         m.d.sync += [offered.eq(source.valid & ~source.ready), held.eq(beat)]
         m.d.comb += [
@@ -106,6 +103,10 @@ class Environment(Top):
             self.seen["out_ready"].eq(output.ready),
             self.seen["out_payload"].eq(output.payload),
         ]
+
+    def drawn(self, m: Module) -> Value:
+        """A beat, given `fresh`; by default that one."""
+        return self.fresh
 
     def waits(self) -> Value:
         """An output beat waits."""
@@ -136,25 +137,45 @@ def _possible_keep(payload: Any) -> Value:
     return Mux(payload.last, contiguous, keep[0].replicate(len(keep)))
 
 
-class SerialHarness(Environment):
-    """A serial decoder, its environment, and the monitor of one property.
+class Harness(Environment):
+    """A core, its environment, and the monitors of properties: in a proof or, with random inputs, in a simulation.
 
-    A text is a sequence of events: its items, and its end. The reference counts those that were accepted and not yet
-    output, and watches one of them, any.
+    A text is a sequence of symbols, and its end. Those that were expected and not yet output are counted, and one of
+    them, any, is watched from when it is expected until it is output; in a simulation then another one.
 
     Args:
-        table: the table that it is compared with; default: its own.
+        wanted: the properties.
+        entry: what it is compared with.
+        is_biased: units near the bounds of the rows are more likely than others if `fresh` is random.
 
     Attributes:
-        pick: an input, which is arbitrary in a proof: which event is watched.
-        bad: what must never be 1, one cycle later.
+        pick: an input, which is arbitrary in a proof: which symbol of a beat is watched if none is.
+        bad: for each property what must never be 1, one cycle later.
+        accepted: for each lane whether a symbol is transferred at the input, and last whether the end of a text is.
     """
 
-    def __init__(self, core: Any, wanted: Property, table: EncodingTable | None = None) -> None:
+    def __init__(
+        self, core: Any, *wanted: Property, entry: CoreEntry[Any] | None = None, is_biased: bool = False
+    ) -> None:
         super().__init__(core)
-        self._wanted, self._table = wanted, table or core.table
-        self.pick = Signal(4)
-        self.bad = Signal(reset_less=True)
+        self._wanted, self._is_biased = wanted, is_biased
+        self._entry = entry or entry_of(parameters_of(core))
+        self.has_gaps = self._entry.accepts_gaps
+        self.bias = Signal(2 * core.lanes if is_biased else 0)
+        self.pick = Signal(8)
+        self.bad = Signal(len(wanted), reset_less=True)
+        self.accepted = Signal(core.lanes + 1)
+
+    def drawn(self, m: Module) -> Value:
+        if not self._is_biased:
+            return self.fresh
+        beat: Any = Signal(self.core.input.payload.shape())
+        m.d.comb += Value.cast(beat).eq(self.fresh)
+        bounds = stimulus_bounds(self._entry)
+        for lane, symbol in enumerate(beat.symbols):
+            given = Value.cast(data.View(beat.shape(), self.fresh).symbols[lane])
+            m.d.comb += Value.cast(symbol).eq(near_bounds(m, bounds, given, self.bias.word_select(lane, 2)))
+        return Value.cast(beat)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -165,20 +186,14 @@ class SerialHarness(Environment):
         running = ~ResetSignal("sync")
         source, output = self.core.input, self.core.output
         # A null beat has no effect.
+        is_null = ~source.payload.keep.any() & ~source.payload.last
         self._accepted, self._delivered = Signal(), Signal()
         m.d.comb += [
-            self._accepted.eq(is_effective(source) & source.ready & running),
+            self._accepted.eq(source.valid & source.ready & ~is_null & running),
             self._delivered.eq(output.valid & output.ready & running),
+            self.accepted.eq(Mux(self._accepted, Cat(source.payload.keep, source.payload.last), 0)),
         ]
-        units = [(source.payload.symbols[0], source.payload.keep[0])]
-        reference = Reference(m, self._table, units, source.payload.last, self._accepted)
-        self._expected = [self._comparable(m, event, self._accepted) for event in reference.events]
-        self._found = [self._item(m, output.payload), self._end(m, output.payload.last)]
-        self._capacity = 2 * (self.core.latency + 1)
-        self._pending = Signal(range(self._capacity + len(self._expected) + 1))
-        self._coming = how_many(event.valid for event in self._expected)
-        self._going = Mux(self._delivered, how_many(event.valid for event in self._found), 0)
-        m.d.sync += self._pending.eq(self._pending + self._coming - self._going)
+        self._follow(m)
         monitors: dict[str, Callable[[Module], Value]] = {
             Property.EQUIVALENCE: self._is_wrong,
             Property.STEADY: lambda m: ~self.is_steady(m),
@@ -186,81 +201,96 @@ class SerialHarness(Environment):
             Property.LATENCY: self._is_late,
             Property.INDEPENDENCE: lambda m: Const(0, 1),
         }
-        m.d.sync += self.bad.eq(monitors[self._wanted](m) & running)
+        bad = Cat(monitors[wanted](m) for wanted in self._wanted)
+        m.d.sync += self.bad.eq(Mux(running, bad, 0))
         return m
 
-    def _comparable(self, m: Module, expected: Event, accepted: Value) -> Event:
-        """An event of the reference with the fields that the core has and defines, in the cycle in which it occurs."""
-        event = Event(self._table)
-        m.d.comb += [event.valid.eq(expected.valid & accepted), event.word.eq(expected.word)]
-        if not self.core.replacement:
-            with m.If(expected.word.error):
-                m.d.comb += event.word.code_point.eq(0)
-        if not self._has_kind:
-            m.d.comb += event.word.kind.eq(0)
-        return event
+    def _follow(self, m: Module) -> None:
+        """Count the symbols that are expected and not yet output."""
+        source, payload = self.core.input, self.core.output.payload
+        symbols = expected_symbols(m, self.core, self._entry, self._accepted)
+        symbols.append(Expected(source.payload.last, Const(0, 1)))
+        self._expected = [self._event(m, *each, is_end=each is symbols[-1]) for each in symbols]
+        found = [Expected(payload.keep[lane], Value.cast(symbol)) for lane, symbol in enumerate(payload.symbols)]
+        found.append(Expected(payload.last, Const(0, 1)))
+        self._found = [self._event(m, *each, is_end=each is found[-1]) for each in found]
+        self._expected_before = _sums(m, [event.valid for event in self._expected])
+        self._found_before = _sums(m, [event.valid for event in self._found])
+        core, most = self.core, len(self._expected)
+        # A proof needs the bound of its cores, which have one lane; in a simulation one of all cores is enough.
+        of_all = most * (core.latency + core.drain_cycles + 2)
+        self._capacity = of_all if self._is_biased else 2 * (core.latency + 1)
+        self._pending = Signal(range(self._capacity + most + 1))
+        self._coming = Mux(self._accepted, self._expected_before[-1], 0)
+        self._going = Mux(self._delivered, self._found_before[-1], 0)
+        m.d.sync += self._pending.eq(self._pending + self._coming - self._going)
 
-    @property
-    def _has_kind(self) -> bool:
-        return "kind" in self.core.output.payload.symbols[0].shape().members
-
-    def _item(self, m: Module, payload: Any) -> Event:
-        """The item of an output beat."""
-        event, item = Event(self._table), payload.symbols[0]
-        is_defined = Const(1, 1) if self.core.replacement else ~item.error
-        m.d.comb += [
-            event.valid.eq(payload.keep[0]),
-            event.word.error.eq(item.error),
-            event.word.code_point.eq(Mux(is_defined, item.code_point, 0)),
-        ]
-        if self._has_kind:
-            m.d.comb += event.word.kind.eq(Value.cast(item.kind))
-        return event
-
-    def _end(self, m: Module, last: Value) -> Event:
-        event = Event(self._table)
-        m.d.comb += [event.valid.eq(last), event.word.end.eq(1)]
+    def _event(self, m: Module, valid: Value, symbol: Value, *, is_end: bool) -> Expected:
+        """A symbol, of which the bits that a core leaves undefined are 0, or the end of a text, as a word."""
+        shape = symbol_shape(self.core.output)
+        size = Shape.cast(shape).width
+        if getattr(self.core, "replacement", True) is False and not is_end:
+            view: Any = data.View(shape, symbol)
+            symbol = Mux(view.error, shape.const({"error": 1}).as_bits(), symbol)
+        event = Expected(Signal(), Signal(size + 1))
+        m.d.comb += [event.valid.eq(valid), event.symbol.eq(1 << size if is_end else symbol)]
         return event
 
     def _is_wrong(self, m: Module) -> Value:
-        """The watched event is not the one that is output in its place, or events are lost, duplicated or invented."""
-        pending, going, expected, found = self._pending, self._going, self._expected, self._found
+        """The watched symbol is not the one that is output in its place, or symbols are lost or invented."""
+        pending, going, payload = self._pending, self._going, self.core.output.payload
         after = pending + self._coming
         invented = going > after
         overfull = ~invented & (after - going > self._capacity)
-        watching, watched_before = Signal(), Signal()
-        word, ahead = Signal.like(expected[0].word, reset_less=True), Signal.like(pending, reset_less=True)
+        watching, word = Signal(), Signal.like(self._expected[0].symbol, reset_less=True)
+        watched_before = Signal()
+        ahead = Signal.like(pending, reset_less=True)
         now_watching, now_word, now_ahead = Signal(), Signal.like(word), Signal(len(pending) + 1)
         m.d.comb += [now_watching.eq(watching), now_word.eq(word), now_ahead.eq(ahead)]
-        with m.If(~watched_before):
-            for place, event in reversed(list(enumerate(expected))):
-                before = how_many([each.valid for each in expected[:place]])
-                with m.If(event.valid & self.pick[place]):
-                    m.d.comb += [now_watching.eq(1), now_word.eq(event.word), now_ahead.eq(pending + before)]
-        wrong: Value = Const(0, 1)
-        for place, event in enumerate(found):
-            here = event.valid & (now_ahead == how_many([each.valid for each in found[:place]]))
-            wrong = wrong | (here & (Value.cast(event.word) != Value.cast(now_word)))
+        is_free = ~watching if self._is_biased else ~watched_before
+        with m.If(is_free & self._accepted), m.Switch(self.pick):
+            for place, event in enumerate(self._expected):
+                with m.Case(place):
+                    m.d.comb += [now_watching.eq(event.valid), now_word.eq(event.symbol)]
+                    m.d.comb += now_ahead.eq(pending + self._expected_before[place])
+        wrong: list[Value] = []
+        for before, event in zip(self._found_before, self._found, strict=False):
+            wrong.append(event.valid & (now_ahead == before) & (event.symbol != now_word))
         m.d.sync += [
-            watched_before.eq(watched_before | now_watching),
             watching.eq(now_watching & (now_ahead >= going)),
+            watched_before.eq(watched_before | now_watching),
             word.eq(now_word),
             ahead.eq(now_ahead - going),
         ]
-        # A beat has an event, and the error flag is never set where there is no item.
-        item, end = found
-        empty_or_stray = self._delivered & ~item.valid & (~end.valid | item.word.error)
-        return invented | overfull | empty_or_stray | (self._delivered & now_watching & wrong)
+        is_formed = (payload.keep.any() | payload.last) & ~self._has_stray_error() & ~self._has_gap()
+        return invented | overfull | (self._delivered & (~is_formed | (now_watching & Cat(wrong).any())))
+
+    def _has_stray_error(self) -> Value:
+        """An error flag is set in a lane without a symbol."""
+        payload, shape = self.core.output.payload, symbol_shape(self.core.output)
+        if not isinstance(shape, data.StructLayout) or "error" not in shape.members:
+            return Const(0, 1)
+        return Cat(symbol.error & ~payload.keep[lane] for lane, symbol in enumerate(payload.symbols)).any()
+
+    def _has_gap(self) -> Value:
+        """Symbols that should be packed are not."""
+        keep = self.core.output.payload.keep
+        return (keep[1:] & ~keep[:-1]).any() if self.core.packed else Const(0, 1)
 
     def _stalls(self, m: Module) -> Value:
-        """The input is not ready, although no beat has waited for `stall_cycles` cycles."""
-        enough = self.core.stall_cycles
-        if not enough:
-            return ~self.core.input.ready & ~self.waits()
-        return ~self.core.input.ready & (self.cycles_without(m, self.waits(), enough) == enough)
+        """The input is not ready and no output beat waits, as in all of the `stall_cycles` before."""
+        moves = self.core.input.ready | self.waits()
+        enough = max(self.core.stall_cycles, self.core.reset_cycles)
+        return ~moves & (self.cycles_without(m, moves, enough) == enough) if enough else ~moves
 
     def _is_late(self, m: Module) -> Value:
-        """While the consumer has been ready for as many cycles as the latency, only later events are in flight."""
+        """What is determined is not output in time.
+
+        Of one lane, while the consumer has been ready for as many cycles as the latency, only later symbols are in
+        flight. Several lanes may wait for the next beat, or for a full one: after the end of a text, none is in flight.
+        """
+        if self.core.lanes > 1 or not isinstance(self.core, SerialDecoder):
+            return self._is_left(m)
         latency = self.core.latency
         ready_long = self.cycles_without(m, ~self.ready, latency) == latency
         recent = self._coming
@@ -271,3 +301,22 @@ class SerialHarness(Environment):
             recent = earlier
             total = total + recent
         return self.ready & ready_long & (self._pending + self._coming > self._going + total)
+
+    def _is_left(self, m: Module) -> Value:
+        """Something is in flight, although for `drain_cycles` the input has been idle and no output beat has waited."""
+        ended = Signal(init=1)
+        with m.If(self._accepted):
+            m.d.sync += ended.eq(self.core.input.payload.last)
+        enough = max(self.core.latency, self.core.drain_cycles) + 1
+        quiet = self.cycles_without(m, self._accepted | self.waits(), enough)
+        return ended & (quiet == enough) & (self._pending > self._going)
+
+
+def _sums(m: Module, bits: Sequence[Value]) -> list[Value]:
+    """For each bit the number of those before it that are set, and that of all."""
+    sums: list[Value] = [Const(0, 1)]
+    for bit in bits:
+        total = Signal(range(len(sums) + 1))
+        m.d.comb += total.eq(sums[-1] + bit)
+        sums.append(total)
+    return sums

@@ -27,11 +27,17 @@ class Event:
 
     Attributes:
         word: `end`, the text ends here and the other fields are 0; or `error`, `code_point` and `kind` of an item.
+        length: the number of units of the item.
+        units: these, in order; the others are undefined.
+        stop: the number of units of the beat up to the end of the item.
     """
 
     def __init__(self, table: EncodingTable) -> None:
         self.valid = Signal()
         self.word = Signal(event_layout(table))
+        self.length = Signal(range(table.longest + 1))
+        self.units = [Signal(table.unit_width) for _ in range(table.longest)]
+        self.stop: Value = Const(0)
 
 
 def event_layout(table: EncodingTable) -> data.StructLayout:
@@ -61,6 +67,8 @@ class _Machine:
             event.word.error.eq(1),
             event.word.code_point.eq(REPLACEMENT_CHARACTER),
             event.word.kind.eq(kind),
+            event.length.eq(place.count),
+            *(unit.eq(kept) for unit, kept in zip(event.units, place.units, strict=False)),
         ]
 
     def _unit(self, before: _Place, unit: Value, keep: Value, *, broken: bool = True, own: bool = True) -> _Place:
@@ -110,7 +118,12 @@ class _Machine:
             own.word.error.eq(~ok),
             own.word.code_point.eq(Mux(ok, whole, REPLACEMENT_CHARACTER)),
             own.word.kind.eq(Mux(ok, 0, _looked_up(self._causes.stray, unit))),
+            own.length.eq(lead + 1),
+            *(known.eq(kept) for known, kept in zip(own.units, before.units, strict=False)),
         ]
+        for place, known in enumerate(own.units):
+            with m.If(lead == place):
+                m.d.comb += known.eq(unit)
 
     def _broken(self, state: Value, unit: Value) -> Value:
         kind = Signal(max(ErrorKind).bit_length())
@@ -163,10 +176,13 @@ class Reference(_Machine):
         self.open_units = [Signal(table.unit_width, name=f"ref_unit{n}") for n in range(table.longest - 1)]
 
         place: _Place = _Place(self.state, self.count, self.open_units)
-        for unit, keep in units:
+        for number, (unit, keep) in enumerate(units):
             place = self._unit(place, unit, keep)
+            broken, own = self.events[-2:]
+            broken.stop, own.stop = Const(number), Const(number + 1)
         self.state_after = place.state
         self._error(place, ErrorKind.INCOMPLETE, last & (place.state != START))
+        self.events[-1].stop = how_many(keep for _, keep in units)
         end = self._event(last)
         m.d.comb += end.word.end.eq(1)
         with m.If(accepted):
@@ -175,6 +191,14 @@ class Reference(_Machine):
                 self.count.eq(Mux(last, 0, place.count)),
                 *(kept.eq(unit) for kept, unit in zip(self.open_units, place.units, strict=True)),
             ]
+
+
+def how_many(bits: Iterable[Value]) -> Value:
+    """The number of bits that are set, in as many bits as it needs."""
+    total: Value = Const(0, 1)
+    for bit in bits:
+        total = total + bit
+    return total
 
 
 class Slot(_Machine):

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Texts for long simulations: biased to the bounds of the ranges of a table, near which errors are most likely."""
+"""Stimulus that is biased to the bounds of the ranges of a table, near which errors are most likely."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from itertools import product
-from random import Random
+from typing import Any
 
+from amaranth.hdl import Module, Signal, Value
+
+from utf8fpga.hdl import CoreEntry
 from utf8fpga.model import TABLE_3_7, EncodingTable
-
-_MOST_SEQUENCES = 6
-"""Sequences in most texts; one in `_LONG` is as long as this to the third power."""
-
-_LONG = 50
 
 
 def boundary_units(table: EncodingTable = TABLE_3_7) -> list[int]:
@@ -39,34 +38,37 @@ def boundary_sequences(table: EncodingTable = TABLE_3_7) -> list[tuple[int, ...]
     return list(found)
 
 
-def random_text(draw: Random, table: EncodingTable | None, width: int) -> list[int]:
-    """A text: sequences from bounds, well-formed ones, damaged ones, or noise, which may be empty.
+_NARROW = 16
+"""The bits of some of the symbols that are drawn, if these have more."""
 
-    Args:
-        table: the encoding form; None: noise.
-        width: the bits of a symbol.
-    """
-    most = _MOST_SEQUENCES if draw.randrange(_LONG) else _MOST_SEQUENCES**3
-    count = draw.randrange(most + 1)
-    if table is None or not draw.randrange(5):
-        # Of any magnitude.
-        return [draw.getrandbits(draw.randint(1, width)) for _ in range(count)]
-    kind = draw.randrange(3)
-    found: list[int] = []
-    for _ in range(count):
-        if kind == 0 or (kind == 1 and not draw.randrange(4)):
-            found += draw.choice(boundary_sequences(table))
-        else:
-            row = draw.choice(table.rows)
-            found += row.encode(draw.randint(row.code_points.first, row.code_points.last))
-    if kind == 2 and found and draw.randrange(2):
-        _damage(draw, found, width)
+_CHOICE_BITS = 6
+"""The random bits that select a symbol near a bound."""
+
+
+def stimulus_bounds(entry: CoreEntry[Any]) -> list[int]:
+    """The symbols near the bounds of the ranges of a core's input, and of the rows of its output if they are words."""
+    table = entry.input_table
+    if table is None:
+        return [0]
+    found = set(boundary_units(table))
+    if table.unit_width > _NARROW:
+        points = [row.code_points.last for form in entry.tables for row in form.rows]
+        found |= {point + step for point in points for step in (0, 1)}
+    return sorted(found)
+
+
+def near_bounds(m: Module, bounds: Sequence[int], drawn: Value, bias: Value) -> Signal:
+    """A symbol made of random bits: near a bound in two of four cases of `bias`, small in one, any in the other."""
+    found, near = Signal(len(drawn)), Signal(len(drawn))
+    with m.Switch(drawn[:_CHOICE_BITS]):
+        for number in range(1 << _CHOICE_BITS):
+            with m.Case(number):
+                m.d.comb += near.eq(bounds[number * len(bounds) >> _CHOICE_BITS])
+    with m.Switch(bias):
+        with m.Case(0, 1):
+            m.d.comb += found.eq(near)
+        with m.Case(2):
+            m.d.comb += found.eq(drawn[: min(len(drawn), _NARROW)])
+        with m.Default():
+            m.d.comb += found.eq(drawn)
     return found
-
-
-def _damage(draw: Random, text: list[int], width: int) -> None:
-    """Remove, duplicate or replace a symbol, or invert a bit of it."""
-    place = draw.randrange(len(text))
-    text[place : place + 1] = draw.choice(
-        ([], [text[place]] * 2, [draw.getrandbits(width)], [text[place] ^ 1 << draw.randrange(width)])
-    )

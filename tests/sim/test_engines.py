@@ -143,9 +143,8 @@ FAULTS: dict[str, Callable[[Module, Any, Any], None]] = {
 def test_a_soak_finds_faults(fault: PortFault, parameters: DecoderParameters) -> None:
     from utf8fpga.sim.soak import soak
 
-    totals, found = soak(Simulation(FaultyCore(parameters, fault), engine="graph"), symbols=10**6)
+    _, found = soak(Simulation(FaultyCore(parameters, fault)), symbols=10**6)
     assert found is not None
-    assert totals.rounds == 1
     if fault is last_is_lost:
         # A packet alone shows it: the shortest is found.
         assert len(found.units) == 1
@@ -156,9 +155,9 @@ def test_a_soak_finds_faults(fault: PortFault, parameters: DecoderParameters) ->
 def test_a_soak_of_a_correct_core_finds_nothing(kind: type[CoreParameters]) -> None:
     from utf8fpga.sim.soak import soak
 
-    simulation = Simulation(build(kind()), engine="graph")
+    simulation = Simulation(build(kind()))
     totals, found = soak(simulation, seed=3, symbols=1)
     assert found is None
-    assert totals.symbols > 10**5
+    assert totals.symbols > 10**4
     again, _ = soak(simulation, seed=3, symbols=1)
     assert (again.symbols, again.packets, again.cycles) == (totals.symbols, totals.packets, totals.cycles)
