@@ -95,7 +95,7 @@ def _foreign(against: Sequence[str], top: str | None, ports: str | None) -> list
 
 
 def _measured(points: Sequence[Point], jobs: int | None, dask: str | None) -> list[Figure | str]:
-    folder = platformdirs.user_cache_path("utf8fpga") / "bench"
+    folder = platformdirs.user_cache_path("utf8fpga") / "measurements"
     with naming(str(folder)), chosen_executor(jobs, dask) as workers, progress("measuring, jobs") as show:
         return measure(points, workers, Cache(folder), show)
 
