@@ -22,7 +22,7 @@ extensions = [
     "sphinx_copybutton",
     "attribute_docstrings",
     "command_line",
-    "try_page",
+    "try_data",
 ]
 exclude_patterns = ["extensions", "_static", "experiments.md"]
 

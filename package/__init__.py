@@ -11,44 +11,40 @@ standard library alone; `utf8fpga.hdl` and the packages that use it need the ext
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from utf8fpga.model import (
-        CATALOGUE,
-        CESU_8,
-        COMPOSITIONS,
-        DFA,
-        GENERALISED_UTF_8,
-        MODIFIED_UTF_8,
-        REPLACEMENT_CHARACTER,
-        RFC_2279,
-        TABLE_3_7,
-        UTF_16,
-        UTF_32,
-        Composition,
-        Decoder,
-        EncodingTable,
-        ErrorKind,
-        InvalidArgumentError,
-        Item,
-        Practice,
-        Range,
-        Row,
-        Subsequence,
-        TableError,
-        UserError,
-        ValidatorReport,
-        decode,
-        encode,
-        encode_units,
-        errors,
-        is_well_formed,
-        partition,
-        sanitize,
-        validate,
-    )
+from utf8fpga.model import (
+    CATALOGUE,
+    CESU_8,
+    COMPOSITIONS,
+    DFA,
+    GENERALISED_UTF_8,
+    MODIFIED_UTF_8,
+    REPLACEMENT_CHARACTER,
+    RFC_2279,
+    TABLE_3_7,
+    UTF_16,
+    UTF_32,
+    Composition,
+    Decoder,
+    EncodingTable,
+    ErrorKind,
+    InvalidArgumentError,
+    Item,
+    Practice,
+    Range,
+    Row,
+    Subsequence,
+    TableError,
+    UserError,
+    ValidatorReport,
+    decode,
+    encode,
+    encode_units,
+    errors,
+    is_well_formed,
+    partition,
+    sanitize,
+    validate,
+)
 
 __version__ = "0.2.0"
 
@@ -87,17 +83,3 @@ __all__ = [
     "sanitize",
     "validate",
 ]
-
-
-if not TYPE_CHECKING:  # For a type checker, this function would define every name.
-
-    def __getattr__(name: str) -> Any:
-        """Import the model with the first public name, since the plugin of pytest imports this package in each run."""
-        if name != "model" and name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        model = import_module("utf8fpga.model")
-        globals().update({each: getattr(model, each) for each in __all__ if each != "__version__"})
-        return globals()[name]
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cores as LiteX modules. Requires the extra ``litex``.
+"""A core as a LiteX module. Requires the extra ``litex``.
 
 .. code-block:: python
 
-    self.decoder = Utf8Decoder(platform, lanes=4)
+    self.decoder = Utf8Core(platform, DecoderParameters(lanes=4))
     self.comb += dma.source.connect(self.decoder.sink)
 """
 
@@ -14,19 +14,18 @@ from typing import Any
 
 from amaranth.lib.wiring import In
 
-from utf8fpga.hdl import CoreParameters, DecoderParameters, axi_signature, axi_verilog, build
+from utf8fpga.hdl import CoreParameters, axi_signature, axi_verilog, build
 
 try:
     from litex.gen import LiteXModule
     from litex.soc.interconnect.axi import AXIStreamInterface
-    from litex.soc.interconnect.stream import Endpoint
-    from migen import ClockSignal, If, Instance, ResetSignal, Signal
+    from migen import ClockSignal, Instance, ResetSignal, Signal
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"{error.name} is not installed: pip install 'utf8fpga[litex]'", name=error.name
     ) from None
 
-__all__ = ["Utf8Core", "Utf8Decoder", "Utf8StreamDecoder"]
+__all__ = ["Utf8Core"]
 
 
 class Utf8Core(LiteXModule):
@@ -90,67 +89,3 @@ class Utf8Core(LiteXModule):
         file.write_text(text, encoding="utf-8")
         platform.add_source(str(file.resolve()))
         self.specials += Instance(name, **connected)
-
-
-class Utf8Decoder(Utf8Core):
-    """A decoder with AXI4-Stream endpoints.
-
-    Args:
-        platform, name, directory, clock_domain: see `Utf8Core`.
-        options: the parameters, see `DecoderParameters`.
-
-    Attributes:
-        sink: `AXIStreamInterface` for `lanes` bytes, with ``data_width`` 8 and ``keep_width`` 1 for each. The bytes of
-            a beat are contiguous from byte 0; fewer than all only with ``last``.
-        source: `AXIStreamInterface` for `lanes` words, with ``data_width`` 32, ``keep_width`` 4 and ``user_width`` 1,
-            the error flag, for each; with `kind` ``user_width`` is 4.
-
-    Raises:
-        InvalidArgumentError: a parameter or the name is invalid.
-    """
-
-    def __init__(
-        self,
-        platform: Any,
-        *,
-        name: str | None = None,
-        directory: str | Path = "build",
-        clock_domain: str = "sys",
-        **options: Any,
-    ) -> None:
-        super().__init__(
-            platform, DecoderParameters(**options), name=name, directory=directory, clock_domain=clock_domain
-        )
-
-
-class Utf8StreamDecoder(LiteXModule):
-    """A decoder with plain endpoints: a byte in, a code point and its error flag out.
-
-    A packet has at least one byte, so its last word exists and has ``last``.
-
-    Args:
-        platform, clock_domain: see `Utf8Decoder`.
-        options: `name` and `directory`, see `Utf8Decoder`; and the parameters, except `lanes`, which is 1.
-
-    Attributes:
-        sink: `Endpoint` with ``data``, 8 bits.
-        source: `Endpoint` with ``data``, 21 bits, and ``error``, 1 bit; ``first`` and ``last`` are those of the packet.
-
-    Raises:
-        InvalidArgumentError: see `Utf8Decoder`.
-    """
-
-    def __init__(self, platform: Any, *, clock_domain: str = "sys", **options: Any) -> None:
-        self.decoder = decoder = Utf8Decoder(platform, clock_domain=clock_domain, lanes=1, **options)
-        self.sink = sink = Endpoint([("data", 8)])
-        self.source = source = Endpoint([("data", 21), ("error", 1)])
-        first = Signal(reset=1)
-        self.comb += [
-            sink.connect(decoder.sink),
-            decoder.sink.keep.eq(1),
-            decoder.source.connect(source, omit={"keep", "user", "id", "dest"}),
-            source.error.eq(decoder.source.user),
-            source.first.eq(first),
-        ]
-        clocked = getattr(self.sync, clock_domain)
-        clocked += If(source.valid & source.ready, first.eq(source.last))

@@ -15,7 +15,8 @@ from litex.soc.interconnect.axi import AXIStreamInterface
 from litex.soc.interconnect.csr import CSRStatus
 from migen import ClockDomain, If, Signal
 
-from utf8fpga.litex import Utf8Decoder
+from utf8fpga.hdl import DecoderParameters
+from utf8fpga.litex import Utf8Core
 
 LANES = 4
 TEXT = AXIStreamInterface(data_width=8 * LANES, keep_width=LANES)
@@ -46,7 +47,7 @@ class TextSoC(SoCMini):
         self.cd_sys = ClockDomain()
         self.comb += [self.cd_sys.clk.eq(platform.request("clk")), self.cd_sys.rst.eq(platform.request("rst"))]
         SoCMini.__init__(self, platform, clk_freq=100_000_000, ident="utf8fpga example")
-        self.decoder = Utf8Decoder(platform, lanes=LANES, directory=directory)
+        self.decoder = Utf8Core(platform, DecoderParameters(lanes=LANES), directory=directory)
         self.counts = Counts(self.decoder.source)
         self.comb += [
             *self.decoder.sink.connect_to_pads(platform.request("text"), mode="slave"),

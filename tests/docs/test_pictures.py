@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -52,11 +53,10 @@ def test_every_drawing_has_a_title_and_colours_for_dark_pages(path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_is_small_described_and_still_where_motion_is_not_wanted(name: str) -> None:
+def test_a_picture_is_small_described_and_readable_on_a_phone(name: str) -> None:
     text = (FOLDER / f"{name}.svg").read_text(encoding="utf-8")
     assert len(text.encode()) < MOST
     assert all(each.text for tag in ("title", "desc") for each in elements(name, tag))
-    assert ("@keyframes" in text) == ("prefers-reduced-motion:reduce" in text)
     # At 390 pixels a text of size 16 has ten.
     assert min(int(each.get("font-size")) for each in elements(name, "text")) >= 16
 
@@ -78,6 +78,30 @@ def test_the_window_has_the_items_that_end_in_its_lanes() -> None:
     expected = code_points(b"\xf0\x9f\x98\x80\xe1\x80A".decode("utf-8", "replace"))
     shown = [each for each in texts("window") if each.startswith("U+") or each == "none"]
     assert shown == [expected[0], "none", *expected[1:]]
+
+
+def extent(element: Any) -> tuple[float, float]:
+    """Where a text begins and ends if it is set in DejaVu, the widest of the fonts that the style names."""
+    fonts = pytest.importorskip("PIL.ImageFont", reason="requires matplotlib, which has the fonts of DejaVu")
+    folder = Path(pytest.importorskip("matplotlib").get_data_path(), "fonts", "ttf")
+    kind = element.get("class").split()
+    face = f"DejaVuSans{'Mono' if 'mono' in kind else ''}{'-Bold' if 'bold' in kind else ''}.ttf"
+    width = fonts.truetype(str(folder / face), int(element.get("font-size"))).getlength(element.text)
+    x = float(element.get("x"))
+    left = {"start": x, "middle": x - width / 2, "end": x - width}[element.get("text-anchor")]
+    return left, left + width
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_no_text_is_cut_or_overlaps_in_the_widest_font(name: str) -> None:
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for element in elements(name, "text"):
+        left, right = extent(element)
+        assert 6 <= left < right <= 634, element.text
+        lines.setdefault(element.get("y"), []).append((left, right))
+    for spans in lines.values():
+        spans.sort()
+        assert all(right <= left for (_, right), (left, _) in pairwise(spans)), spans
 
 
 def test_every_picture_is_on_the_page() -> None:

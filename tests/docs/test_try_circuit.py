@@ -21,12 +21,7 @@ from utf8fpga.sim.aiger import aig_of
 
 DATA = extension("try_data")
 TORTURE = resources.files("utf8fpga").joinpath("texts", "torture.txt").read_bytes()
-OTHERS = [
-    (table, pipeline)
-    for table in CATALOGUE.values()
-    if table.unit_width == 8 and table != TABLE_3_7
-    for pipeline in ("smallest", "pipelined")
-]
+OTHERS = [table for table in CATALOGUE.values() if table.unit_width == 8 and table != TABLE_3_7]
 SMALLEST, PIPELINED, PACKED = range(3)
 
 DECLARATIONS = """
@@ -39,7 +34,7 @@ const transferred = (trace) => trace.cycles
 const drawn = (trace) => utf8fpga.waveform(trace, utf8fpga.columnsOf(trace));
 const differenceOf = (trace, bytes) =>
   utf8fpga.compare(trace, bytes, utf8fpga.decode(utf8fpga.data.tables[0], bytes)).difference;
-const stepsOf = (circuit, bytes) => utf8fpga.walk(tableOf(circuit), bytes);
+const walked = (circuit, bytes) => utf8fpga.walk(tableOf(circuit), bytes);
 const compared = (number, bytes, options, change = (items) => items) => {
   const items = utf8fpga.decode(tableOf(circuits[number]), bytes);
   return utf8fpga.compare(run(number, bytes, options), bytes, change(items));
@@ -85,10 +80,9 @@ def test_any_text_with_pauses_and_stalls(
     assert (found["beats"], found["words"]) == (max(-(-len(text) // lanes), 1), len(expected(text)))
 
 
-@pytest.mark.parametrize(("table", "pipeline"), OTHERS, ids=[f"{table.name}, {pipeline}" for table, pipeline in OTHERS])
-def test_the_circuits_of_other_tables_decode_them(page: Page, table: EncodingTable, pipeline: str) -> None:
-    titles = [(circuit["table"], circuit["title"]) for circuit in page("utf8fpga.data.circuits")]
-    number = titles.index((table.name, f"serial, {pipeline}"))
+@pytest.mark.parametrize("table", OTHERS, ids=lambda table: table.name)
+def test_the_circuits_of_other_tables_decode_them(page: Page, table: EncodingTable) -> None:
+    number = [circuit["table"] for circuit in page("utf8fpga.data.circuits")].index(table.name)
     text = bytes.fromhex("FD BF BF BF BF BF C0 ED A0 80 FE") + TORTURE
     items = [(item.code_point, item.error is not None) for item in decode(text, table)]
     assert words(page, number, text, stalls=0.2) == items
@@ -101,7 +95,7 @@ def test_the_graph_is_that_of_the_design(page: Page) -> None:
     aig = aig_of(axi_rtlil(core), top=module_name(core))
     pairs = page("Array.from(circuits[0].left, (left, at) => [left, circuits[0].right[at]])")
     assert [tuple(pair) for pair in pairs] == aig.gates
-    assert page("[circuits[0].top, circuits[0].latches.length]") == ["utf8_decoder", 44]
+    assert page("circuits[0].latches.length") == 44
 
 
 # Differences are reported.
@@ -169,7 +163,16 @@ def test_the_waveform_shows_the_ports_and_their_values(page: Page) -> None:
     ports = ["tvalid", "tready", "tdata", "tkeep", "tlast"]
     labels = ["clk", "rst", *(f"s_axis_{name}" for name in ports)]
     labels += [f"m_axis_{name}" for name in (*ports[:4], "tuser", "tlast")]
-    assert [each for each in texts if each in labels] == labels
+    shown = [each.partition(" (") for each in texts if each.partition(" (")[0] in labels]
+    assert [label for label, *_ in shown] == labels
+    radices = {label: radix.rstrip(")") for label, _, radix in shown if radix}
+    assert radices == {
+        "s_axis_tdata": "hex, first byte left",
+        "s_axis_tkeep": "binary",
+        "m_axis_tdata": "code point",
+        "m_axis_tkeep": "binary",
+        "m_axis_tuser": "binary: error",
+    }
     assert [each for each in texts if each in ("E1", "80", "41")] == ["E1", "80", "41"]
     assert [each for each in texts if each.startswith("U+")] == ["U+FFFD", "U+0041"]
 
@@ -192,10 +195,20 @@ def test_columns_are_all_cycles_and_leave_out_those_without_a_transfer(page: Pag
 
 
 @pytest.mark.parametrize("number", [SMALLEST, PIPELINED, PACKED], ids=list(DATA.CIRCUITS))
-def test_an_item_is_output_within_the_specified_latency(page: Page, number: int) -> None:
+@pytest.mark.parametrize("stalls", [0, 0.8])
+def test_the_first_word_is_valid_within_the_specified_latency(page: Page, number: int, stalls: float) -> None:
+    parameters = DecoderParameters(**list(DATA.CIRCUITS.values())[number])
     latency = page("circuits[number].latency", number=number)
-    assert latency == build(DecoderParameters(**list(DATA.CIRCUITS.values())[number])).latency
-    # One beat with the whole packet: it determines the item.
-    first = "utf8fpga.transfers(run(number, [65], {}), stream)[0]"
-    sent, received = (page(first, number=number, stream=stream) for stream in ("s_axis", "m_axis"))
-    assert 0 < received - sent <= latency
+    assert latency == build(parameters).latency
+    for text in (b"A", b"ABCD", "\u00e9".encode(), b"\xe1\x80ABCDEFGH"):
+        expression = "utf8fpga.firstLatency(run(number, text, {stalls}), walked(circuits[number], text))"
+        found = page(expression, number=number, text=list(text), stalls=stalls)
+        assert 0 <= found["valid"] - found["sent"] <= latency, text
+
+
+def test_the_cycles_of_a_byte_are_those_of_its_beat_and_of_its_word(page: Page) -> None:
+    # A cycle of reset; then a byte per cycle; a complete item is output a cycle after its last byte.
+    text, expression = "A\u20acB".encode(), "utf8fpga.cyclesOf(run(0, text, {}), utf8fpga.decode(table, text), offset)"
+    for offset, cycles in enumerate([[1, 2], [2, 5], [3, 5], [4, 5], [5, 6]]):
+        code = expression.replace("table", "utf8fpga.data.tables[0]")
+        assert page(code, text=list(text), offset=offset) == cycles

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
@@ -17,7 +15,7 @@ from hypothesis import strategies as st
 from support.javascript import FOLDER, Page, extension
 from support.oracle import BOUNDARY, Expected, items_of, plain
 
-from utf8fpga.model import CATALOGUE, DFA, TABLE_3_7, Practice, decode
+from utf8fpga.model import CATALOGUE, DFA, TABLE_3_7, decode
 from utf8fpga.model.table import starts
 
 TABLES = [table for table in CATALOGUE.values() if table.unit_width == 8]
@@ -81,16 +79,6 @@ def test_rows_of_a_prefix_are_those_with_a_sequence_that_starts_with_it(page: Pa
         assert page("utf8fpga.rowsFor(utf8fpga.data.tables[0], prefix)", prefix=prefix) == expected
 
 
-@given(damaged)
-def test_the_literal_is_the_string_that_python_decodes(page: Page, text: bytes) -> None:
-    literal = page("utf8fpga.literal(utf8fpga.textOf(all(0, [text])[0]))", text=list(text))
-    decoded = text.decode("utf-8", "replace")
-    assert ast.literal_eval(literal) == decoded
-    # Which characters are assigned depends on the version of Unicode.
-    if all(unicodedata.category(character) != "Cn" for character in decoded):
-        assert literal == repr(decoded)
-
-
 @given(st.text(CHARACTERS))
 def test_typed_text_is_encoded_as_by_cpython(page: Page, text: str) -> None:
     assert bytes(page("utf8fpga.encodeText(utf8fpga.data.tables[0], text)", text=text)) == text.encode()
@@ -127,37 +115,29 @@ def test_a_link_has_all_fields(page: Page, fields: dict[str, str]) -> None:
     assert page("utf8fpga.fieldsOf('#a=%E1&b&=c&d=1=2')") == {"b": "", "d": "1"}, "what is no link is ignored"
 
 
-# Practices and names.
+# Bits, names of states, the data and the files.
 
 
-@pytest.mark.parametrize("practice", list(Practice))
-@given(damaged)
-def test_practices_have_the_items_of_the_model(page: Page, practice: Practice, text: bytes) -> None:
-    number = list(extension("try_data").PRACTICES).index(practice)
-    expression = "utf8fpga.practised(utf8fpga.data.practices[number], all(0, [text])[0], text)"
-    found = page(expression, number=number, text=list(text))
-    items = [(item["offset"], item["length"], item["codePoint"], item["error"]) for item in found]
-    assert items == plain(decode(text, practice=practice))
+@pytest.mark.parametrize("text", ["A", "\u00e9", "\u20ac", "\U0001f600"])
+def test_bits_of_the_payload_are_those_of_table_3_6(page: Page, text: str) -> None:
+    expected = {1: [7], 2: [5, 6], 3: [4, 6, 6], 4: [3, 6, 6, 6]}[len(text.encode())]
+    assert page("utf8fpga.bitsOf(utf8fpga.data.tables[0], text)", text=list(text.encode())) == expected
+    assert page("utf8fpga.bitsOf(utf8fpga.data.tables[0], [225, 128])") == [4, 6]
+    assert page("utf8fpga.bitsOf(utf8fpga.data.tables[0], [128])") == [0]
 
 
-@pytest.mark.parametrize(
-    ("character", "name"),
-    [
-        # From UnicodeData.txt, chapter 4.8 and section 3.12.
-        ("A", "LATIN CAPITAL LETTER A"),
-        ("\u4e16", "CJK UNIFIED IDEOGRAPH-4E16"),
-        ("\ud4db", "HANGUL SYLLABLE PWILH"),
-        ("\U0001f600", "GRINNING FACE"),
-        ("\n", "control character"),
-        ("\ue000", "private use"),
-        ("\u1820", ""),
-    ],
-)
-def test_names_of_characters(page: Page, character: str, name: str) -> None:
-    assert page("utf8fpga.characterName(utf8fpga.data.names, point)", point=ord(character)) == name
+def test_names_of_states_differ_and_say_what_is_missing(page: Page) -> None:
+    for number, table in enumerate(TABLES):
+        names = page("utf8fpga.stateNames(utf8fpga.data.tables[number])", number=number)
+        assert len(set(names)) == len(names) == len(DFA.of(table).states), table.name
+    names = page("utf8fpga.stateNames(utf8fpga.data.tables[0])")
+    leads = ("2 more after E0", "2 more after ED", "3 more after F0", "3 more after F1..F3", "3 more after F4")
+    assert sorted(names) == sorted(["start", "1 more", "2 more", *leads])
 
 
-# The data and the files.
+def test_examples_have_titles_for_people() -> None:
+    assert len(extension("try_data").EXAMPLES) == 8
+    assert not [title for title in extension("try_data").EXAMPLES if "_" in title]
 
 
 def test_the_tables_are_those_of_bytes_with_utf_8_first(page: Page) -> None:
@@ -165,22 +145,8 @@ def test_the_tables_are_those_of_bytes_with_utf_8_first(page: Page) -> None:
     assert TABLES[0] == TABLE_3_7
 
 
-def test_examples_have_the_well_known_sequences_and_the_texts_of_the_demo() -> None:
-    examples = extension("try_data").examples()
-    found = {example["name"]: example["hex"].upper() for example in examples}
-    assert len(found) == len(examples)
-    assert {"E08080", "EDA080", "F4908080", "C0AFE080BFF0818241"} <= set(found.values())
-    assert {"torture.txt", "multilingual.txt"} <= set(found)
-    assert not [name for name in found if name.endswith("_z")]
-    # Those that a visitor sees first have titles for people.
-    titles = [example["name"] for example in examples if example["group"] == "start here"]
-    assert examples[0]["group"] == "start here"
-    assert len(titles) == 8
-    assert not [title for title in titles if "_" in title]
-
-
 def test_the_data_are_no_larger_than_a_picture() -> None:
-    assert len(extension("try_data").script([])) < 300_000
+    assert len(extension("try_data").script([])) < 60_000
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.js")), ids=lambda path: path.name)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The LiteX modules: widths of the endpoints, the Verilog file, and the output of designs around them in simulation."""
+"""The LiteX module: widths of the endpoints, the Verilog file, and the output of designs around them in simulation."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +11,14 @@ import pytest
 from support.icarus import requires_icarus, run_icarus
 from support.tiers import tiered
 
-from utf8fpga.hdl import CoreParameters, EncoderParameters, RemoverParameters, TranscoderParameters, ValidatorParameters
+from utf8fpga.hdl import (
+    CoreParameters,
+    DecoderParameters,
+    EncoderParameters,
+    RemoverParameters,
+    TranscoderParameters,
+    ValidatorParameters,
+)
 from utf8fpga.model import InvalidArgumentError
 
 pytest.importorskip("litex", reason="requires the extra 'litex'")
@@ -21,7 +27,7 @@ from litex.gen import LiteXModule
 from litex.gen.fhdl.verilog import convert
 from migen import Cat, ClockDomain, Signal
 
-from utf8fpga.litex import Utf8Core, Utf8Decoder, Utf8StreamDecoder
+from utf8fpga.litex import Utf8Core
 
 
 @pytest.fixture
@@ -32,7 +38,7 @@ def platform() -> Any:
 
 @pytest.mark.parametrize("lanes", [1, 2])
 def test_widths_of_the_endpoints(lanes: int, platform: Any, tmp_path: Path) -> None:
-    decoder = Utf8Decoder(platform, lanes=lanes, directory=tmp_path / "made")
+    decoder = Utf8Core(platform, DecoderParameters(lanes=lanes), directory=tmp_path / "made")
     assert (len(decoder.sink.data), len(decoder.sink.keep)) == (8 * lanes, lanes)
     assert (len(decoder.source.data), len(decoder.source.keep), len(decoder.source.user)) == (
         32 * lanes,
@@ -46,77 +52,15 @@ def test_widths_of_the_endpoints(lanes: int, platform: Any, tmp_path: Path) -> N
 
 def test_fields_of_items_are_user_bits(platform: Any, tmp_path: Path) -> None:
     # The error flag, and three bits for the cause.
-    decoder = Utf8Decoder(platform, lanes=2, kind=True, directory=tmp_path)
+    decoder = Utf8Core(platform, DecoderParameters(lanes=2, kind=True), directory=tmp_path)
     assert len(decoder.source.user) == 2 * (1 + 3)
 
 
 def test_wrong_arguments_write_nothing(platform: Any, tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="lanes 0 is not in"):
-        Utf8Decoder(platform, lanes=0, directory=tmp_path / "made")
     with pytest.raises(InvalidArgumentError, match="'4' is not a Verilog identifier"):
-        Utf8Decoder(platform, name="4", directory=tmp_path / "made")
+        Utf8Core(platform, DecoderParameters(), name="4", directory=tmp_path / "made")
     assert not (tmp_path / "made").exists()
     assert not platform.sources
-
-
-class Around(LiteXModule):
-    """A plain stream decoder whose endpoints are ports."""
-
-    def __init__(self, platform: Any, directory: Path, domain: str) -> None:
-        clocks = self.cd_chosen = ClockDomain(domain)
-        self.decoder = decoder = Utf8StreamDecoder(platform, directory=directory, optimize="speed", clock_domain=domain)
-        sink, source = decoder.sink, decoder.source
-        self.ios = {
-            *(clocks.clk, clocks.rst),
-            *(sink.valid, sink.ready, sink.last, sink.data),
-            *(source.valid, source.ready, source.first, source.last, source.data, source.error),
-        }
-
-
-BENCH = """
-module bench;
-  reg sys_clk = 0, sys_rst = 1, valid = 0, last = 0; reg [7:0] data; wire ready, first, end_, error, is_valid;
-  wire [20:0] word; integer sent = 0, cycle = 0; reg taken; reg [8:0] text [0:%(most)d];
-  always #5 sys_clk = ~sys_clk;
-  around dut (.sys_clk(sys_clk), .sys_rst(sys_rst), .sink_valid(valid), .sink_ready(ready), .sink_last(last),
-    .sink_payload_data(data), .source_valid(is_valid), .source_ready(cycle %% 3 != 0), .source_first(first),
-    .source_last(end_), .source_payload_data(word), .source_payload_error(error));
-  initial begin
-    %(text)s
-    repeat (3) @(posedge sys_clk); #1 sys_rst = 0;
-    for (cycle = 0; cycle < 200; cycle = cycle + 1) begin
-      valid = sent <= %(most)d; {last, data} = text[sent];
-      #2 if (is_valid && cycle %% 3 != 0) $display("%%b %%b %%h %%b", first, end_, word, error);
-      taken = valid && ready;
-      @(posedge sys_clk); #1 if (taken) sent = sent + 1;
-    end
-    $finish;
-  end
-endmodule
-"""
-
-
-@requires_icarus
-@pytest.mark.parametrize("domain", ["sys", "fast"])
-def test_plain_endpoints_have_first_last_and_error(domain: str, platform: Any, tmp_path: Path) -> None:
-    around = Around(platform, tmp_path, domain)
-    verilog = str(convert(around, ios=around.ios, name="around")).replace(f"{domain}_", "sys_")
-    names = dict(re.findall(r"(?:input|output)\s+(?:wire|reg)\s+(?:\[[^]]*\]\s+)?(\w*?((?:sink|source)_\w+))", verilog))
-    for name, plain in names.items():
-        verilog = re.sub(rf"\b{name}\b", plain, verilog)
-    (tmp_path / "around.v").write_text(verilog, encoding="utf-8")
-    packets = ["é!".encode(), b"\xff", "汉\xf0".encode()[:3] + b"\xf0\x9f"]
-    units = [(unit, number == len(each) - 1) for each in packets for number, unit in enumerate(each)]
-    text = " ".join(f"text[{at}] = 9'h{last << 8 | unit:x};" for at, (unit, last) in enumerate(units))
-    (tmp_path / "bench.v").write_text(BENCH % {"most": len(units) - 1, "text": text}, encoding="utf-8")
-    files = ["around.v", "bench.v", *platform.sources]
-    printed = run_icarus(tmp_path, files).stdout
-    words = [each.decode("utf-8", "replace") for each in packets]
-    assert printed.splitlines() == [
-        f"{number == 0:d} {number == len(each) - 1:d} {ord(word):06x} {word == chr(0xFFFD):d}"
-        for each in words
-        for number, word in enumerate(each)
-    ]
 
 
 class Copied(LiteXModule):

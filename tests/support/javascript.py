@@ -14,7 +14,7 @@ import pytest
 
 CHECKOUT = Path(__file__).parents[2]
 FOLDER = CHECKOUT / "docs" / "_static" / "try"
-LOGIC = ("decoder.js", "practices.js", "text.js", "circuit.js", "stream.js", "waveform.js")
+LOGIC = ("decoder.js", "text.js", "circuit.js", "stream.js", "waveform.js")
 """The scripts that need no document, in the order in which the page loads them."""
 
 

@@ -111,9 +111,9 @@ globalThis.utf8fpga ??= {};
   // The walk through the DFA. A step looks at one byte: {offset, byte, from, to, begin, item}, where `begin` is the
   // offset of the open sequence and `item` the one that the step completes, or null. A byte that does not continue the
   // open sequence has two steps: one to null, which completes the ill-formed item, and another one from the start. At
-  // the end of the text an open sequence has a step with byte null. It is a generator: of a long text the page takes
-  // some steps at a time.
-  function* stepsOf(table, bytes) {
+  // the end of the text an open sequence has a step with byte null.
+  function walk(table, bytes) {
+    const steps = [];
     let state = START;
     let begin = 0;
     const wellFormed = (end) => ({
@@ -132,22 +132,48 @@ globalThis.utf8fpga ??= {};
       const taken = { offset, byte, from: state, to, begin, item };
       state = to ?? START;
       if (item) begin = item.offset + item.length;
-      return taken;
+      steps.push(taken);
     };
     for (let offset = 0; offset < bytes.length; offset += 1) {
       const byte = bytes[offset];
-      if (state !== START && next(table, state, byte) === null) yield step(offset, byte, null, illFormed(offset, byte));
+      if (state !== START && next(table, state, byte) === null) step(offset, byte, null, illFormed(offset, byte));
       const to = next(table, state, byte);
-      if (to === null) yield step(offset, byte, null, illFormed(offset + 1, null));
-      else yield step(offset, byte, to, to === START ? wellFormed(offset + 1) : null);
+      if (to === null) step(offset, byte, null, illFormed(offset + 1, null));
+      else step(offset, byte, to, to === START ? wellFormed(offset + 1) : null);
     }
-    if (state !== START) yield step(bytes.length, null, null, illFormed(bytes.length, null));
+    if (state !== START) step(bytes.length, null, null, illFormed(bytes.length, null));
+    return steps;
   }
-
-  const walk = (table, bytes) => [...stepsOf(table, bytes)];
 
   // The items of a text: {offset, length, codePoint, error}, where `error` is null or the name of the cause.
   const decode = (table, bytes) => walk(table, bytes).flatMap(({ item }) => item ?? []);
 
-  Object.assign(utf8fpga, { START, REPLACEMENT_CHARACTER, within, rowsFor, encode, cause, stepsOf, walk, decode });
+  // For each byte of an item the number of its payload bits, 0 where its place in a sequence is unknown.
+  function bitsOf(table, bytes) {
+    const pattern = table.patterns.find(({ blocks }) => within(blocks[0], bytes[0]));
+    const isInPlace = (byte, at) => pattern && at < pattern.blocks.length && within(pattern.blocks[at], byte);
+    return bytes.map((byte, at) => (isInPlace(byte, at) ? Math.log2(count(pattern.blocks[at])) : 0));
+  }
+
+  // A name for each state: the bytes after which it is, if only the start leads to it, or how many bytes are missing.
+  const stateNames = derived((table) => {
+    const missing = table.states.map(() => 0);
+    const missingIn = (number) => {
+      const followers = table.states[number].transitions.filter((to) => to !== null);
+      return 1 + (followers.includes(START) ? 0 : missingIn(followers[0]));
+    };
+    return table.states.map(({ transitions }, number) => {
+      if (number === START) return "start";
+      missing[number] = missingIn(number);
+      const leads = table.classes.filter((_, at) => table.states[START].transitions[at] === number).flat();
+      const isOfOthers = table.states.some((each, from) => from !== START && each.transitions.includes(number));
+      const written = ([first, last]) => [first, last].filter((byte, at, all) => all.indexOf(byte) === at);
+      const ranges = leads.map((range) => written(range).map((byte) => utf8fpga.hex(byte)).join(".."));
+      const more = `${missing[number]} more`;
+      return isOfOthers || ranges.length > 1 ? more : `${more} after ${ranges.join(" ")}`;
+    });
+  });
+
+  Object.assign(utf8fpga, { bitsOf, stateNames });
+  Object.assign(utf8fpga, { START, REPLACEMENT_CHARACTER, within, rowsFor, encode, cause, walk, decode });
 })();

@@ -32,9 +32,8 @@ globalThis.utf8fpga ??= {};
 
   // The cycles of one packet, from a reset to the beat with m_axis_tlast: objects with the value of each port.
   // `pauses` and `stalls` are the shares of cycles, 0 to 1, in which a source with a beat does not start to send it and
-  // in which m_axis_tready is deasserted. Where the input is undefined it has arbitrary values. It is a generator with a
-  // step for each cycle, which returns the trace.
-  function* simulation(circuit, bytes, { pauses = 0, stalls = 0, seed = 1, limit = 5000 } = {}) {
+  // in which m_axis_tready is deasserted. Where the input is undefined it has arbitrary values.
+  function simulate(circuit, bytes, { pauses = 0, stalls = 0, seed = 1, limit = 5000 } = {}) {
     const draw = chance(seed);
     const arbitrary = (bits) => BigInt(Math.floor(draw() * 2 ** 32)) & ones(bits);
     const { lanes } = circuit;
@@ -76,13 +75,10 @@ globalThis.utf8fpga ??= {};
       }
       isDone = !rst && cycle.m_axis_tvalid && cycle.m_axis_tready && cycle.m_axis_tlast;
       circuit.clock();
-      yield;
     }
     const size = circuit.output_bits.m_axis_tkeep.length / lanes;
     return { lanes, size, cycles, isDone, accepted: sent };
   }
-
-  const simulate = (circuit, bytes, options) => utf8fpga.resultOf(simulation(circuit, bytes, options));
 
   // The numbers of the cycles in which a stream, "s_axis" or "m_axis", transfers a beat.
   function transfers({ cycles }, stream) {
@@ -100,21 +96,34 @@ globalThis.utf8fpga ??= {};
     });
   }
 
-  // The cycles in which the first output beat is transferred, `received`, and the last input beat that it needs, `sent`:
-  // that with the last byte of its last item, or, if this one ends inside a sequence, the next. `steps`: see stepsOf.
+  // The cycles in which the first output beat is valid, and in which the last input beat that it needs was sent: that
+  // with the last byte of its last item, or, if this one ends inside a sequence, the next. `steps`: see walk.
   // Undefined if there is no output.
   function firstLatency(trace, steps) {
     const { lanes, cycles } = trace;
-    const [received] = transfers(trace, "m_axis");
-    if (received === undefined) return undefined;
+    const valid = cycles.findIndex(({ rst, m_axis_tvalid: isValid }) => !rst && isValid);
+    if (valid < 0) return undefined;
     const sent = transfers(trace, "s_axis");
-    const count = wordsOf(trace, cycles[received]).filter(Boolean).length;
+    const count = wordsOf(trace, cycles[valid]).filter(Boolean).length;
     const item = steps.flatMap((step) => step.item ?? [])[count - 1];
-    if (!item) return { sent: sent[0], received };
+    if (!item) return { sent: sent[0], valid };
     const beat = Math.floor((item.offset + item.length - 1) / lanes);
     const end = lanes * (beat + 1) - 1;
     const isOpen = steps.some(({ offset, to }) => offset === end && to !== null && to !== utf8fpga.START);
-    return { sent: sent[Math.min(beat + isOpen, sent.length - 1)], received };
+    // A beat that waits at the input may already determine the word.
+    return { sent: Math.min(sent[Math.min(beat + isOpen, sent.length - 1)], valid), valid };
+  }
+
+  // The cycles in which the beat with a byte is transferred, and in which the word of its item is.
+  function cyclesOf(trace, items, offset) {
+    const sent = transfers(trace, "s_axis")[Math.floor(offset / trace.lanes)];
+    const number = items.findIndex((item) => item.offset <= offset && offset < item.offset + item.length);
+    let before = 0;
+    const received = transfers(trace, "m_axis").find((cycle) => {
+      before += wordsOf(trace, trace.cycles[cycle]).filter(Boolean).length;
+      return before > number;
+    });
+    return [sent, received].filter((cycle) => cycle !== undefined);
   }
 
   // What was transferred, compared with the items: {cycles, beats, words, difference}; null where all is equal.
@@ -144,5 +153,5 @@ globalThis.utf8fpga ??= {};
     return { cycles: cycles.length, beats: accepted, words: words.length, difference };
   }
 
-  Object.assign(utf8fpga, { simulation, simulate, transfers, firstLatency, wordsOf, compare });
+  Object.assign(utf8fpga, { simulate, transfers, firstLatency, cyclesOf, wordsOf, compare });
 })();

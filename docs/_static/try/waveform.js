@@ -34,18 +34,26 @@ globalThis.utf8fpga ??= {};
         return found && name(found.codePoint);
       });
     const range = (lane) => (lanes > 1 ? `[${8 * size * (lane + 1) - 1}:${8 * size * lane}]` : "");
+    const radix = (row, kind) => ({ ...row, radix: kind });
+    const keepOf = ({ m_axis_tkeep: keep }) => (lanes === 1 ? binary(keep, size) : hex(keep, size * lanes / 4));
     return [
       { label: "clk", isClock: true },
       wire("rst"),
       wire("s_axis_tvalid"),
       wire("s_axis_tready"),
-      bus(
-        "s_axis_tdata",
-        given((_, { units }) => units.map((unit) => hex(unit)).join(" ")),
+      radix(
+        bus(
+          "s_axis_tdata",
+          given((_, { units }) => units.map((unit) => hex(unit)).join(" ")),
+        ),
+        "hex, first byte left",
       ),
-      bus(
-        "s_axis_tkeep",
-        given(({ s_axis_tkeep: keep }) => binary(keep, lanes)),
+      radix(
+        bus(
+          "s_axis_tkeep",
+          given(({ s_axis_tkeep: keep }) => binary(keep, lanes)),
+        ),
+        "binary",
       ),
       bus(
         "s_axis_tlast",
@@ -53,14 +61,16 @@ globalThis.utf8fpga ??= {};
       ),
       wire("m_axis_tvalid"),
       wire("m_axis_tready"),
-      ...Array.from({ length: lanes }, (_, lane) => bus(`m_axis_tdata${range(lane)}`, word(lane))),
-      bus(
-        "m_axis_tkeep",
-        made(({ m_axis_tkeep: keep }) => hex(keep, Math.ceil((size * lanes) / 4))),
+      ...Array.from({ length: lanes }, (_, lane) =>
+        radix(bus(`m_axis_tdata${range(lane)}`, word(lane)), "code point"),
       ),
-      bus(
-        "m_axis_tuser",
-        made(({ m_axis_tuser: user }) => binary(user, lanes)),
+      radix(bus("m_axis_tkeep", made(keepOf)), lanes === 1 ? "binary" : "hex"),
+      radix(
+        bus(
+          "m_axis_tuser",
+          made(({ m_axis_tuser: user }) => binary(user, lanes)),
+        ),
+        "binary: error",
       ),
       bus(
         "m_axis_tlast",
@@ -139,18 +149,21 @@ globalThis.utf8fpga ??= {};
   const lastOf = (column) => column.last ?? column;
 
   // The diagram of some columns. The labels are a group of their own, which can be moved when the diagram is scrolled.
-  function waveform(trace, columns) {
+  // Without `isShort` they name the radix.
+  function waveform(trace, columns, isShort = false) {
     const cycles = columns.map((column) => trace.cycles[firstOf(column)]);
     const rows = rowsOf(trace);
     const longest = Math.max(4, ...rows.map(({ width = 0 }) => width));
     const step = Math.ceil(longest * CHARACTER + 2 * SLANT + 4);
-    const left = Math.ceil(Math.max(...rows.map(({ label }) => label.length)) * CHARACTER) + 8;
+    const titles = rows.map(({ label, radix }) => (radix && !isShort ? `${label} (${radix})` : label));
+    const left = Math.ceil(Math.max(...titles.map((title) => title.length)) * CHARACTER) + 8;
     const xs = [left];
     for (const column of columns) xs.push(xs.at(-1) + (isCycle(column) ? step : GAP));
     const [width, height] = [xs.at(-1) + 8, (rows.length + 1) * ROW + 4];
     const baseline = (number) => (number + 2) * ROW - 6;
     const ticks = cycles.map((_, at) => {
-      const line = `<path class="tick" d="M${xs[at]} ${ROW - 4}V${height}"/>`;
+      const area = `<rect data-column="${columns[at]}" x="${xs[at]}" y="0" width="${xs[at + 1] - xs[at]}" height="${height}"/>`;
+      const line = `${area}<path class="tick" d="M${xs[at]} ${ROW - 4}V${height}"/>`;
       if (!isCycle(columns[at])) return line;
       return `${line}<text class="tick" data-cycle="${columns[at]}" x="${xs[at] + 3}" y="16">${columns[at]}</text>`;
     });
@@ -170,12 +183,27 @@ globalThis.utf8fpga ??= {};
       else drawn = busOf(cycles.map(text), cycles.map(waits), columns, xs);
       return `<g transform="translate(0 ${baseline(number)})">${drawn}</g>`;
     });
-    const labels = rows.map(({ label }, number) => `<text x="0" y="${baseline(number) - 4}">${label}</text>`);
+    const labels = titles.map((title, number) => `<text x="0" y="${baseline(number) - 4}">${title}</text>`);
     const cover = `<rect width="${left - 4}" height="${height}"/>`;
     const size = `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"`;
     const label = `aria-label="${summary(trace, firstOf(columns[0]), lastOf(columns.at(-1)))}"`;
     return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" ${label}>${[...ticks, ...lines, ...folds].join("")}<g class="labels">${cover}${labels.join("")}</g></svg>`;
   }
 
-  Object.assign(utf8fpga, { columnsOf, waveform });
+  // Scroll a diagram so far that a column is visible beside the labels.
+  function reveal(frame, column) {
+    const covered = frame.querySelector(".labels rect").width.baseVal.value;
+    const [x, width] = [column.x.baseVal.value, column.width.baseVal.value];
+    if (x - covered < frame.scrollLeft) frame.scrollLeft = x - covered - SLANT;
+    if (x + width > frame.scrollLeft + frame.clientWidth) frame.scrollLeft = x + width - frame.clientWidth + SLANT;
+  }
+
+  // The labels stay where they are while a diagram is scrolled.
+  globalThis.document?.addEventListener(
+    "scroll",
+    ({ target }) => target.querySelector?.(".labels")?.setAttribute("transform", `translate(${target.scrollLeft} 0)`),
+    true,
+  );
+
+  Object.assign(utf8fpga, { columnsOf, waveform, reveal });
 })();
