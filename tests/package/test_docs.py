@@ -65,6 +65,8 @@ DASK = "tcp://scheduler:8786"
 
 MARKERS = {
     "utf8fpga build": "build",
+    "utf8fpga build icebreakr": "",
+    "utf8fpga build icebreaker --baud": "",
     "utf8fpga bench": "build",
     "utf8fpga prove": "proof",
     "utf8fpga prove --list": "",
@@ -273,7 +275,12 @@ def test_command_lines_in_the_text_run(line: str, shell: Shell) -> None:
 
 @requires_graph
 @pytest.mark.parametrize(
-    "block", [block for block in blocks_in("text") if block.text.startswith("$ ")], ids=lambda block: block.name
+    "block",
+    [
+        pytest.param(block, id=block.name, marks=marks([line for line, _ in commands_of(block)]))
+        for block in blocks_in("text")
+        if block.text.startswith("$ ")
+    ],
 )
 def test_commands_fail_as_the_pages_show(block: Block, shell: Shell) -> None:
     ((line, shown),) = commands_of(block)
@@ -346,8 +353,15 @@ def test_extras_in_the_pages_exist() -> None:
 # Blocks in other languages.
 
 
-@pytest.mark.smoke
-@pytest.mark.parametrize("block", blocks_in("python"), ids=lambda block: block.name)
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(
+            block, id=block.name, marks=pytest.mark.build if "build_board" in block.text else pytest.mark.smoke
+        )
+        for block in blocks_in("python")
+    ],
+)
 def test_python_blocks_run(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     if "import cocotb" in block.text:
@@ -388,8 +402,8 @@ def test_ports_of_the_page_describe_a_core(tmp_path: Path) -> None:
     (tmp_path / "ports.toml").write_text(block.text, encoding="utf-8")
     design: Design = foreign_core([tmp_path / "theirs.v"], "theirs", read_description(tmp_path / "ports.toml"))
     assert (design.clock, design.reset, design.reset_low, design.bytes_per_clock) == ("clk", "rst_n", True, 0.5)
-    assert (design.inputs, design.constants) == ((("data", 8), ("valid", 1)), (("enable", 1, 1),))
-    assert design.outputs == (("code_point", 21), ("ready", 1))
+    assert (dict(design.inputs), design.constants) == ({"data": 8, "valid": 1}, (("enable", 1, 1),))
+    assert dict(design.outputs) == {"code_point": 21, "ready": 1}
 
 
 @pytest.mark.parametrize(
