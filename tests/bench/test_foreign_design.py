@@ -16,7 +16,7 @@ from support.tiers import tiered
 from utf8fpga.bench.design import CoreError, foreign_core
 from utf8fpga.bench.measure import DEVICES, Cache, Figure, Point, measure
 from utf8fpga.hdl.toolchain import run_tool
-from utf8fpga.sim.foreign_module import read_module, read_script
+from utf8fpga.sim.foreign_module import read_script
 from utf8fpga.sim.foreign_ports import read_description
 
 FOREIGN = """
@@ -42,27 +42,6 @@ def foreign(tmp_path: Path) -> Path:
 def described(tmp_path: Path, text: str, name: str = "ports.toml") -> Any:
     (tmp_path / name).write_text(text, encoding="utf-8")
     return read_description(tmp_path / name)
-
-
-INSIDE = """
-package bytes_pkg;
-  typedef struct packed { logic valid; logic [7:0] data; } byte_t;
-endpackage
-module core import bytes_pkg::*; (input logic clk, input byte_t given, output logic continues);
-  always_ff @(posedge clk) continues <= given.valid && (given.data inside {[8'h80:8'hBF]});
-endmodule
-"""
-"""SystemVerilog that Yosys's own reader rejects."""
-
-
-def test_systemverilog_that_yosys_rejects_is_read_by_slang(tmp_path: Path) -> None:
-    path = tmp_path / "inside.sv"
-    path.write_text(INSIDE, encoding="utf-8")
-    module = read_module([path])
-    assert (module.inputs, module.outputs) == ({"clk": 1, "given": 9}, {"continues": 1})
-    assert read_script(module.sources) == "read_slang -j 1 slang_core.sv; "
-    path.write_text(INSIDE.replace("given.valid", "given.ready"), encoding="utf-8")
-    assert "inside.sv:5: ERROR: syntax error" in refusal(CoreError, read_module, [path])
 
 
 def test_ports_are_read_from_the_verilog(foreign: Path) -> None:
@@ -109,15 +88,6 @@ def test_wrapper_drives_the_reset_with_its_polarity(active: str, foreign: Path, 
     always, sometimes = (held, free) if active == "low" else (free, held)
     assert "SAT proof finished - no model found: SUCCESS" in always
     assert "model found: FAIL" in sometimes
-
-
-def test_escaped_names(tmp_path: Path) -> None:
-    path = tmp_path / "x.v"
-    path.write_text(r"module \my-core (input clk, input \a.b , output \c+d ); assign \c+d = \a.b ; endmodule")
-    core = foreign_core([path])
-    assert (core.top, core.inputs, core.outputs) == ("my-core", (("a.b", 1),), (("c+d", 1),))
-    sources, top = core.between_registers()
-    proved(sources, top, tmp_path, "check -assert")
 
 
 INVALID_PORTS = {

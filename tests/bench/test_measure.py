@@ -6,22 +6,19 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from support.command import COMMAND, utf8fpga
-from support.oracle import refusal
-from support.processes import LIMIT_SECONDS, is_running, run, started, wait_until
+from support.command import utf8fpga
+from support.processes import run
 from support.programs import write_program
 from support.tiers import tiered
 
@@ -33,14 +30,10 @@ from utf8fpga.bench.measure import (
     Cache,
     Figure,
     Point,
-    Routing,
-    Synthesis,
     measure,
-    tool_versions,
 )
 from utf8fpga.bench.plot import drawn_digest, lanes_plot, plotted_lines
 from utf8fpga.hdl import DecoderParameters, axi_rtlil, build
-from utf8fpga.hdl.toolchain import ToolError, ToolFailedError
 
 HX8K, UP5K, ECP5, ECP5_8 = DEVICES.values()
 
@@ -152,12 +145,6 @@ def test_figure_has_the_smaller_and_the_faster_netlist_with_or_without_carry_cha
     assert tools.calls() == {"yosys": 4, "pack": 2, "route": 6}
 
 
-def test_equal_points_share_their_jobs(tools: FakeTools, cache: Cache) -> None:
-    figures = measured([POINT, replace(POINT, device=UP5K), POINT], cache)
-    assert figures[0] == figures[2]
-    assert tools.calls() == {name: 2 * calls for name, calls in EVERYTHING.items()}
-
-
 # The cache
 
 
@@ -215,32 +202,6 @@ def test_a_cache_that_cannot_be_written(tools: FakeTools, monkeypatch: pytest.Mo
 # Failures
 
 
-class Immediate(Executor):
-    """An executor that runs each job at once, after `before`."""
-
-    def __init__(self, before: Callable[[Any], None]) -> None:
-        self._before = before
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        self._before(args[0])
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
-        return future
-
-
-def test_worker_with_other_versions_is_rejected(tools: FakeTools, cache: Cache) -> None:
-    def before(job: object) -> None:
-        tools.install(nextpnr="1.9" if isinstance(job, Routing) and job.seed == 2 else "2.0")
-
-    [error] = measure([POINT], Immediate(before), cache)
-    amaranth = tool_versions(HX8K).partition(",")[0]
-    there, here = (f"{amaranth}, yosys 1.0, nextpnr-ice40 {version}" for version in ("1.9", "2.0"))
-    assert error == f"place and route, seed 2: the tools are {there} where this job runs, but must be {here}"
-
-
 FULL = "print('ERROR: Unable to place cell, no BELs remaining'); sys.exit(1)"
 NO_ROOM = "nextpnr-ice40 failed with status 1: ERROR: Unable to place cell, no BELs remaining"
 
@@ -255,18 +216,6 @@ def test_failed_job_is_reported_and_the_others_continue(tools: FakeTools, cache:
     # Failures are not cached.
     tools.install()
     assert isinstance(measured([failing], cache)[0], Figure)
-
-
-def test_error_in_the_log_of_yosys_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = write_program(
-        tmp_path / "yosys",
-        "import sys\nlog = open(sys.argv[sys.argv.index('-L') + 1], 'w')\n"
-        "log.write('ABC9.\\nERROR: Assert `a == b\\' failed.\\n')\n"
-        "sys.exit(1)\n",
-    )
-    monkeypatch.setenv("YOSYS", str(program))
-    job = Synthesis((("core.v", "module a; endmodule"),), "a", ECP5, "")
-    assert refusal(ToolFailedError, job.run) == "yosys failed with status 1: ERROR: Assert `a == b' failed."
 
 
 # Figures, tables and the plot
@@ -357,11 +306,6 @@ def test_plot_file_has_the_digest_and_is_reproducible() -> None:
     assert re.sub(number, "0", first) == re.sub(number, "0", second)
 
 
-def test_missing_matplotlib_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert refusal(ToolError, lanes_plot, PLOTTED) == "matplotlib is not installed: pip install 'utf8fpga[plots]'"
-
-
 # The command
 
 
@@ -406,30 +350,3 @@ def test_failed_points_have_exit_status_1(tools: FakeTools) -> None:
     failed = f"the first serial, 1 lane, area on up5k: place and route, seed 1: {NO_ROOM}"
     assert done.stderr == f"utf8fpga: 1 of 2 points failed, {failed}\n"
     assert "| iCE40 HX8K | 17 |" in done.stdout
-
-
-@pytest.mark.usefixtures("tools")
-@pytest.mark.filterwarnings("default")  # warnings of the cluster itself
-def test_the_command_with_a_cluster(cluster: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    words = ["--device", "hx8k", "--seeds", "1", "--json"]
-    there = bench(*words, "--dask", cluster)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    here = bench(*words)
-    assert (there.stdout, there.stderr, there.returncode) == (here.stdout, "", 0)
-
-
-def test_interrupt_ends_the_tools_and_keeps_the_results(tools: FakeTools) -> None:
-    tools.install(body="import os, time; log(str(os.getpid())); time.sleep(1000)")
-    words = ["bench", "--device", "hx8k", "--seeds", "2", "--jobs", "2"]
-    with started([*COMMAND, *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as process:
-
-        def numbers() -> list[int]:
-            return [int(line) for line in tools.log.read_text().split() if line.isdecimal()]
-
-        wait_until(lambda: tools.log.exists() and len(numbers()) == 2, process, expected="place and route")
-        routers = numbers()
-        process.send_signal(signal.SIGINT)
-        printed, said = process.communicate(timeout=LIMIT_SECONDS)
-        wait_until(lambda: not any(map(is_running, routers)), expected="end of the tools")
-    assert (printed, said, process.returncode) == ("", "utf8fpga: interrupted\n", 130)
-    assert len(list((tools.folder / "cache" / "utf8fpga" / "bench").iterdir())) == 5, "the netlists and the area"

@@ -274,15 +274,6 @@ def test_a_clock_that_is_too_fast_for_the_family_is_divided(tmp_path: Path, fake
     )
 
 
-def test_the_clock_frequency_reaches_a_tool_without_constraints(
-    tmp_path: Path, fake_tool: FakeTool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("utf8fpga.boards.build.require_tools", lambda _: None)
-    fake_tool("yosys", "exit 1")
-    assert "yosys failed with status 1" in refusal(BuildError, build_board, "tang-nano-9k", tmp_path)
-    assert " --freq 27.000000 " in (tmp_path / "tang-nano-9k" / "build_top.sh").read_text(encoding="utf-8")
-
-
 class SimulatedPlatform:
     """The part of a platform that the top module uses, with some LEDs or one of three colours."""
 
@@ -395,13 +386,6 @@ def test_failures_are_reported(tool: str, script: str, message: str, tmp_path: P
     found = fails(tmp_path).replace(str(work), "FOLDER")
     assert (work / "top.asc").exists() == (tool != "yosys"), "no file of the earlier build is left"
     assert found == f"icebreaker: {message}" or (message is NO_REPORT and found.startswith(f"icebreaker: {message}"))
-
-
-@pytest.mark.usefixtures("fake_tool")
-def test_directory_that_is_a_file(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    message = f"icebreaker: cannot write '{tmp_path}/file/icebreaker': Not a directory"
-    assert refusal(BuildError, build_board, "icebreaker", tmp_path / "file") == message
 
 
 def test_programming_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from support.oracle import refusal
 from utf8fpga.boards.forms import FORMS, WordFlag
 from utf8fpga.boards.uart_core import UartCore, escaped
 from utf8fpga.hdl import build
-from utf8fpga.hdl.uart import UartReceiver, UartTransmitter, uart_divisor
+from utf8fpga.hdl.uart import UartReceiver, uart_divisor
 from utf8fpga.model import Decoder
 
 Segment = tuple[int, float]
@@ -138,24 +138,6 @@ def test_break_of_any_length_is_one_frame(bits: float) -> None:
 def test_a_low_stop_bit_is_a_damaged_frame(byte: int) -> None:
     found = receive(line([*frame(0x41), *frame(byte, stop=0), (0, 30), (1, 1), *frame(0x42)], 4), 4)
     assert contents(found) == [(0x41, 0, 0), (byte, 0, 1), (0x42, 0, 0)]
-
-
-def test_line_that_is_low_at_power_up_gives_no_frame() -> None:
-    levels = [0] * 200 + line(frame(0x41), 4)
-    assert contents(receive(levels, 4)) == [(0x41, 0, 0)]
-
-
-@pytest.mark.parametrize("component", [UartReceiver, UartTransmitter])
-def test_divisor_below_4_is_rejected(component: Any) -> None:
-    assert refusal(ValueError, component, 3) == "divisor 3 is less than 4 cycles per bit"
-
-
-@pytest.mark.parametrize(
-    ("clock_hz", "baud", "divisor"),
-    [(12e6, 115_200, 104), (12e6, 3e6, 4), (25e6, 921_600, 27), (48e6, 300, 160_000), (10.19e6, 1e6, 10)],
-)
-def test_divisor(clock_hz: float, baud: float, divisor: int) -> None:
-    assert uart_divisor(clock_hz, baud) == divisor
 
 
 @pytest.mark.parametrize(
@@ -325,8 +307,3 @@ def test_leds() -> None:
     assert changes[1] < first < changes[2]
     assert changes[3] < end < changes[4] < second < changes[5] < last
     assert not any(found.overflow)
-
-
-def test_a_speed_that_the_clock_cannot_make_is_rejected() -> None:
-    message = "baud rate 2000 is not in 1..1000: a bit has at least 4 cycles of 0.004 MHz"
-    assert refusal(ValueError, UartCore, CLOCK, 2000) == message

@@ -9,7 +9,6 @@ import re
 import shlex
 import stat
 import subprocess
-import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,9 +19,7 @@ from support.builds import stand_in_tools
 from support.codecs_oracle import encoded_by_cpython
 from support.command import utf8fpga
 from support.engines import requires_graph
-from support.processes import run
 
-from utf8fpga.cli.soak import soak_limit
 from utf8fpga.hdl import SerialSpeedDecoder
 from utf8fpga.hdl.decoder.serial import SERIAL
 from utf8fpga.model import TABLE_3_7, EncodingTable
@@ -53,19 +50,6 @@ def test_decode_writes_the_text_that_cpython_decodes(damaged: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_decode_from_a_pipe() -> None:
-    assert utf8fpga("decode", data=DAMAGED).stdout.decode() == DAMAGED.decode("utf-8", "replace")
-    assert utf8fpga("decode", "-", data=b"").stdout == b""
-
-
-@pytest.mark.smoke
-def test_decode_json_lines(damaged: Path) -> None:
-    items = [json.loads(line) for line in utf8fpga("decode", "--json", damaged).stdout.splitlines()]
-    assert "".join(chr(item["code_point"]) for item in items) == DAMAGED.decode("utf-8", "replace")
-    assert items[1] == {"offset": 1, "length": 2, "code_point": 0xE9, "error": None}
-    assert items[-1] == {"offset": 18, "length": 2, "code_point": 0xFFFD, "error": "INCOMPLETE"}
-
-
 @pytest.mark.smoke
 def test_decode_json_summary_has_the_ill_formed_items_and_the_counts(damaged: Path) -> None:
     *items, counts = [
@@ -89,13 +73,6 @@ def test_decode_strict(damaged: Path, tmp_path: Path) -> None:
     assert utf8fpga("decode", "--strict", "-o", tmp_path / "out.txt", data="é".encode()).returncode == 0
 
 
-@pytest.mark.smoke
-def test_table_prints_rows_and_dfa() -> None:
-    text = utf8fpga("table").stdout.decode()
-    assert "U+D000..U+D7FF      ED      80..9F  80..BF" in text
-    assert "8 states that are not reject, 12 unit classes" in text
-
-
 @pytest.mark.parametrize("name", ["cesu-8", "modified-utf-8"])
 def test_decode_with_a_table(name: str, tmp_path: Path) -> None:
     # Longer than what is decoded at once, so that pairs of surrogates are split.
@@ -112,11 +89,16 @@ def test_decode_with_a_table(name: str, tmp_path: Path) -> None:
     assert_rejected(done, f"--practice each-unit is for tables only, and {title} is a composition: leave it out")
 
 
-FILES = {f"vectors --format {form}": b"overlong_3_highest" for form in ("json", "readmemh")}
-
-
 @pytest.mark.smoke
-@pytest.mark.parametrize(("command", "part"), {"generate --lanes 1": b"\nmodule utf8_decoder (", **FILES}.items())
+@pytest.mark.parametrize(
+    ("command", "part"),
+    [
+        ("table", b"U+D000..U+D7FF      ED      80..9F  80..BF"),
+        ("generate", b"\nmodule utf8_decoder ("),
+        ("vectors --format json", b"overlong_3_highest"),
+        ("vectors --format readmemh", b"overlong_3_highest"),
+    ],
+)
 def test_standard_output_and_a_file_are_equal(command: str, part: bytes, tmp_path: Path) -> None:
     printed = utf8fpga(*command.split()).stdout
     assert part in printed
@@ -144,11 +126,20 @@ def test_simulate_prints_the_items_of_decode(damaged: Path) -> None:
     assert given.stdout == utf8fpga("decode", "--json", damaged).stdout
 
 
-def test_simulate_standard_input(tmp_path: Path) -> None:
-    out = tmp_path / "out.txt"
-    done = utf8fpga("simulate", "--lanes", "2", "-", "-o", out, data=DAMAGED)
-    assert done.stdout.decode().splitlines()[0] == "20 bytes, 15 items, 5 ill-formed"
-    assert out.read_text("utf-8") == DAMAGED.decode("utf-8", "replace")
+def test_output_of_wide_symbols_is_little_endian() -> None:
+    done = utf8fpga("simulate", "remover", "--width", "20", "--hex", "41 00 00 42 00 00", "-o", "-")
+    assert done.stdout == b"A\0\0B\0\0"
+
+
+def test_simulation_of_a_validator_prints_and_writes_reports(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_bytes("aé😀".encode() + b"\xe2\x82")
+    numbers = {"errors": 1, "units": 9, "code_points": 4}
+    report = {"well_formed": False, "offset": 7, "kind": 7, **numbers}
+    done = utf8fpga("simulate", "validator", "--lanes", "2", "--json", text)
+    assert json.loads(done.stdout) == {"length": 9, "value": report}
+    done = utf8fpga("simulate", "validator", "-o", "-", text)
+    assert json.loads(done.stdout) == report
 
 
 @requires_graph
@@ -181,25 +172,6 @@ def test_soak_prints_what_was_sent() -> None:
     assert last == "the simulated decoder gave exactly the model's code points"
 
 
-def test_a_soak_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("utf8fpga.sim.simulation.HAS_GRAPH", False)
-    done = utf8fpga("simulate", "--soak", "1s")
-    # If pip is that of another Python, the command names this one.
-    message = r"utf8fpga: the engine graph requires Numba: (\S+ -m )?pip install 'utf8fpga\[fast\]'\n"
-    assert (done.returncode, bool(re.fullmatch(message, done.stderr.decode()))) == (1, True)
-
-
-def test_limits_of_a_soak() -> None:
-    assert [soak_limit(text)[0] for text in ("90s", "1.5m", "2h")] == [90, 90, 7200]
-    assert [soak_limit(text)[1] for text in ("1.5kB", "2MB", "1GB")] == [1500, 2_000_000, 1_000_000_000]
-
-
-def test_an_empty_file(tmp_path: Path) -> None:
-    (tmp_path / "empty").touch()
-    assert utf8fpga("decode", "--summary", tmp_path / "empty").stdout == b"0 bytes, 0 items, 0 ill-formed\n"
-    assert utf8fpga("simulate", tmp_path / "empty").stdout.startswith(b"0 bytes, 0 items, 0 ill-formed\n")
-
-
 @pytest.mark.smoke
 def test_boards_that_can_be_built_here_and_the_others() -> None:
     lines = utf8fpga("boards", "--all").stdout.decode().splitlines()
@@ -213,16 +185,6 @@ def test_boards_that_can_be_built_here_and_the_others() -> None:
     assert here == [name for name, each in known.items() if not each["obstacle"]]
     last = utf8fpga("boards").stdout.decode().splitlines()[-1]
     assert last == f"{len(known) - len(here)} more cannot be built here: --all lists them, and why"
-
-
-@pytest.mark.smoke
-def test_script_and_module_are_equivalent() -> None:
-    version = utf8fpga("--version").stdout
-    assert re.fullmatch(rb"utf8fpga \d+\.\d+\.\d+\n", version)
-    script = Path(sys.executable).with_name("utf8fpga")
-    if not script.exists():
-        pytest.skip("the script utf8fpga is not in the folder of this Python")
-    assert run([script, "--version"], capture_output=True, check=True).stdout == version
 
 
 # Incorrect use.
@@ -262,15 +224,6 @@ def test_no_permission(tmp_path: Path, damaged: Path) -> None:
     assert_rejected(utf8fpga("generate", "-o", out), f"cannot write {str(out)!r}: Permission denied")
 
 
-def test_failure_does_not_change_an_existing_file(tmp_path: Path) -> None:
-    out = tmp_path / "out.txt"
-    out.write_text("older")
-    done = utf8fpga("decode", "-o", out, "/nonexistent")
-    assert done.returncode == 2
-    assert out.read_text() == "older"
-    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
-
-
 def test_replaced_file_keeps_its_mode_and_links(tmp_path: Path) -> None:
     out, link = tmp_path / "out.txt", tmp_path / "link"
     out.touch(mode=0o640)
@@ -280,11 +233,6 @@ def test_replaced_file_keeps_its_mode_and_links(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert out.read_text() == "new"
     assert stat.S_IMODE(out.stat().st_mode) == 0o640
-
-
-def test_input_file_as_output_file(damaged: Path) -> None:
-    assert utf8fpga("decode", "-o", damaged, damaged).returncode == 0
-    assert damaged.read_text("utf-8") == DAMAGED.decode("utf-8", "replace")
 
 
 # A decoder with a fault.

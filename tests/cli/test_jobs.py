@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import subprocess
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.calls import call_or_use_tool, fail, meet, say, where
+from support.calls import call_or_use_tool, fail, where
 from support.processes import LIMIT_SECONDS, is_running, started, wait_until
 from support.tiers import tiered
 
@@ -65,17 +64,8 @@ def outcomes(function: Any, *calls: tuple[Any, ...], jobs: int = 1) -> list[Futu
         return found
 
 
-def results(function: Any, *calls: tuple[Any, ...], jobs: int = 1) -> list[Any]:
-    return [outcome.result() for outcome in outcomes(function, *calls, jobs=jobs)]
-
-
-def test_as_many_calls_as_jobs_run_at_the_same_time(tmp_path: Path) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
-    assert results(meet, (one, two), (two, one), jobs=2) == ["two", "one"]
-
-
 def test_a_worker_runs_several_calls_in_its_main_thread() -> None:
-    ((process, is_main),) = set(results(where, *[(n,) for n in range(4)]))
+    ((process, is_main),) = {outcome.result() for outcome in outcomes(where, *[(n,) for n in range(4)])}
     assert process != os.getpid()
     # Amaranth is not thread-safe.
     assert is_main
@@ -87,12 +77,6 @@ def test_an_exception_is_the_outcome_of_its_call() -> None:
     assert found[0] is not None
     assert "in fail\n" in str(found[0].__cause__)
     assert isinstance(found[2], BrokenExecutor)
-
-
-def test_messages_of_workers_are_printed(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
-    with caplog.at_level(logging.INFO, "utf8fpga"):
-        results(say, ("a tool compiles itself",))
-    assert capfd.readouterr().err == "utf8fpga: a tool compiles itself\n"
 
 
 # Ends.

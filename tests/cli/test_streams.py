@@ -55,12 +55,6 @@ def test_a_closed_standard_input(command: str, folder: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("", message, 2)
 
 
-@pytest.mark.parametrize("line", ["decode text <&-", "decode text -o out >&- && cat out"])
-def test_a_closed_standard_stream_that_is_not_used(line: str, folder: Path) -> None:
-    done = bash(f"utf8fpga {line}", folder)
-    assert (done.stdout, done.stderr, done.returncode) == ("né\n", "", 0)
-
-
 @pytest.mark.parametrize("stream", ["2>&-", pytest.param("2>/dev/full", marks=needs_full)])
 def test_standard_error_that_cannot_be_written(stream: str, folder: Path) -> None:
     done = bash(f"utf8fpga decode nothing {stream}; echo $?; utf8fpga decode text {stream}; echo $?", folder)
@@ -89,23 +83,11 @@ def test_process_substitution(command: str, folder: Path) -> None:
     assert (folder / "out").read_text("utf-8").startswith("UTF-16: " if "table" in command else "né\n")
 
 
-@needs_descriptors
-def test_output_process_that_stops_reading(folder: Path) -> None:
-    done = bash("utf8fpga decode long -o >(head -c 2 >/dev/null)", folder)
-    assert (done.stderr.split("'")[2], done.returncode) == (" was closed by its reader\n", 141)
-
-
 @needs_full
 def test_full_disk_has_exit_status_1(folder: Path) -> None:
     done = bash("utf8fpga decode text -o /dev/full", folder)
     message = "utf8fpga: cannot write '/dev/full': No space left on device\n"
     assert (done.stdout, done.stderr, done.returncode) == ("", message, 1)
-
-
-def test_waveform_does_not_replace_a_device(folder: Path) -> None:
-    done = bash("utf8fpga simulate text --vcd /dev/null", folder)
-    assert (done.stderr, done.returncode) == ("", 0)
-    assert Path("/dev/null").is_char_device()
 
 
 # Signals.
@@ -149,47 +131,6 @@ def test_signal_leaves_no_incomplete_file(command: str, number: signal.Signals, 
         assert process.communicate() == ("", f"utf8fpga: {'interrupted' if is_ctrl_c else 'terminated'}\n")
     assert process.returncode == 128 + number
     assert [path.name for path in tmp_path.iterdir()] == ["fifo"]
-
-
-def test_ignored_signal_remains_ignored(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "fifo")
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with running("decode", "fifo", "-o", "out", folder=tmp_path, inherits_signals=True) as process:
-            signal.signal(signal.SIGHUP, before)
-            with (tmp_path / "fifo").open("wb") as fifo:
-                wait_until(lambda: len(list(tmp_path.iterdir())) == 2, process, expected="its file")
-                process.send_signal(signal.SIGHUP)
-                fifo.write(b"text")
-            assert process.communicate() == ("", "")
-    finally:
-        signal.signal(signal.SIGHUP, before)
-    assert (process.returncode, (tmp_path / "out").read_text()) == (0, "text")
-
-
-CLEANING = """
-import os, sys, time
-from utf8fpga.cli.process import run
-
-def command():
-    try:
-        os.write(1, b"begun\\n")
-        time.sleep(999)
-    finally:
-        os.write(1, b"cleaning\\n")
-        time.sleep(999)
-
-sys.exit(run(command))
-"""
-
-
-def test_a_second_signal_ends_the_process_at_once() -> None:
-    with started([sys.executable, "-c", CLEANING], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        for line in (b"begun\n", b"cleaning\n"):
-            assert process.stdout.readline() == line
-            process.send_signal(signal.SIGTERM)
-        assert process.communicate() == (b"", b"")
-    assert process.returncode == -signal.SIGTERM
 
 
 TOOL = """#!{python}

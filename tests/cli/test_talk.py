@@ -140,15 +140,3 @@ def test_a_board_does_not_command_a_terminal(tmp_path: Path) -> None:
         assert process.wait() == 0
     assert "A\\x1b]0;title\\x07 \\x9b2J\\x7f\tB\n\N{EURO SIGN}Z" in shown
     assert talk(tmp_path / "text").stdout == text.encode(), "data for other programs are as they are"
-
-
-def test_files_that_cannot_be_used(file: Path, tmp_path: Path) -> None:
-    cases: list[tuple[list[str | Path], str, int]] = [
-        ([tmp_path], f"cannot read '{tmp_path}': Is a directory", 2),
-        ([file, "-o", tmp_path], f"cannot write '{tmp_path}': Is a directory", 2),
-    ]
-    if Path("/dev/full").exists():
-        cases.append(([file, "-o", "/dev/full"], "cannot write '/dev/full': No space left on device", 1))
-    for words, message, status in cases:
-        done = talk(*words)
-        assert (done.stderr.decode(), done.returncode) == (f"utf8fpga: {message}\n", status)

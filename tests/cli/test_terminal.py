@@ -80,21 +80,7 @@ def test_output_symbols_of_other_cores_are_a_table(words: str, row: str) -> None
     assert lines[0].startswith("offset  ")
 
 
-def test_numbers_agree_with_their_nouns() -> None:
-    assert in_pipe("decode", "--strict", "--hex", "FF").stderr == b"utf8fpga: 'FF' is ill-formed: 1 of 1 item\n"
-    assert b"\n1 symbol in, 1 symbol out\n" in in_pipe("simulate", "remover", "--hex", "07").stdout
-
-
 # One spelling of encodings.
-
-
-def test_names_of_tables_and_encodings_have_one_spelling() -> None:
-    for name in ("UTF-8 of RFC 2279", "utf-8-of-rfc-2279", "UTF-8-of-RFC-2279"):
-        assert in_pipe("table", "--table", name).stdout.startswith(b"UTF-8 of RFC 2279: ")
-    text = in_pipe("generate", "--table", "UTF-8 of RFC 2279").stdout.decode()
-    assert "// Command: utf8fpga generate --table utf-8-of-rfc-2279\n" in text
-    text = in_pipe("generate", "encoder", "--to", "UTF-16-LE").stdout.decode()
-    assert "// Command: utf8fpga generate encoder --to utf-16-le\n" in text
 
 
 # Files that were written.
@@ -160,13 +146,3 @@ def test_hint_names_the_pip_of_this_python(tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setenv("PATH", path)
         expected = f"pyserial is not installed: '{own / 'python'}' -m pip install 'utf8fpga[serial]'"
         assert pip_install(message) == expected
-
-
-def test_every_hint_names_an_extra() -> None:
-    """In a virtual environment pip adds it to the installed utf8fpga, which no index needs to have."""
-    checkout = Path(__file__).parents[2]
-    project = (checkout / "pyproject.toml").read_text(encoding="utf-8")
-    extras = set(re.findall(r"^(\w+) = \[$", project.split("optional-dependencies")[1], re.MULTILINE))
-    for path in checkout.glob("*/**/*.py"):
-        if path.relative_to(checkout).parts[0] in ("model", "hdl", "sim", "formal", "bench", "boards", "cli"):
-            assert set(re.findall(r"pip install 'utf8fpga\[(\w+)\]'", path.read_text(encoding="utf-8"))) <= extras

@@ -8,17 +8,12 @@ import errno
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.command import utf8fpga
-from support.oracle import refusal
 from support.processes import run
 
-from utf8fpga import hdl, model
 from utf8fpga.cli import process
-from utf8fpga.model import CESU_8, DFA
-from utf8fpga.model.render import render
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -91,22 +86,3 @@ def test_errors_of_arguments_are_user_errors(folder: str) -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
                 assert node.exc.func.id not in ("ValueError", "RuntimeError", "OSError"), f"{path}:{node.lineno}"
-
-
-COMPOSED = "an EncodingTable is required, not the composition CESU-8, whose tables are UTF-16 and CESU-8 code units"
-
-TABLES_ONLY = {
-    "DFA.of": DFA.of,
-    "validate": lambda table: model.validate(b"A", table),
-    "render": render,
-    "serial": lambda table: hdl.decoder_core(table, optimize="speed"),
-    "parallel": lambda table: hdl.decoder_core(table, lanes=4, packed=False),
-    "any lanes": hdl.decoder_core,
-}
-
-
-@pytest.mark.parametrize("use", TABLES_ONLY.values(), ids=TABLES_ONLY)
-def test_functions_of_tables_reject_compositions(use: Callable[[Any], object]) -> None:
-    assert refusal(TypeError, use, CESU_8) == COMPOSED
-    assert refusal(TypeError, use, "cesu-8") == COMPOSED
-    assert refusal(TypeError, use, None) == "an EncodingTable or its name is required, not NoneType"

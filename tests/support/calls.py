@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
-import time
 from pathlib import Path
 
-from support.processes import LIMIT_SECONDS
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 
@@ -18,28 +15,10 @@ def where(_call: int) -> tuple[int, bool]:
     return os.getpid(), threading.current_thread() is threading.main_thread()
 
 
-def wait_for(path: Path) -> str:
-    end = time.monotonic() + LIMIT_SECONDS
-    while not path.exists():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    return path.name
-
-
-def meet(mine: Path, other: Path) -> str:
-    """Wait for the file of another call, which exists only if both calls run at the same time."""
-    mine.touch()
-    return wait_for(other)
-
-
 def fail(how: str) -> None:
     if how == "plain":
         raise ToolError("yosys is not at home")
     os._exit(3)
-
-
-def say(message: str) -> None:
-    logging.getLogger("utf8fpga.test").info("%s", message)
 
 
 def use_tool(folder: Path) -> str:
