@@ -17,13 +17,17 @@ from utf8fpga.model.golden import Golden
 from utf8fpga.model.render import counted
 
 
-class Stage(Protocol):
-    """A circuit with one input and one output stream: a core, or a part of a `Chain`.
+class Core(Protocol):
+    """A core. Code that takes any core uses these attributes only.
 
-    A stage that needs more than one cycle for some beat has the attribute `beat_cycles`: an upper bound on these. One
-    that cannot accept a beat per cycle on average has `is_narrow`, which is true.
+    Ports:
+        input: stream of `beat_layout`.
+        output: stream of `beat_layout`, without null beats. If symbols have the flag `error`, it is 0 in lanes in
+            which `keep` is 0.
     """
 
+    parameters: CoreParameters
+    signature: Signature
     input: stream.Interface
     output: stream.Interface
 
@@ -50,19 +54,6 @@ class Stage(Protocol):
 
         The cycles are those in which no input beat is accepted and no output beat waits.
         """
-
-
-class Core(Stage, Protocol):
-    """Code that takes any core uses these attributes and those of `Stage` only.
-
-    Ports:
-        input: stream of `beat_layout`.
-        output: stream of `beat_layout`, without null beats. If symbols have the flag `error`, it is 0 in lanes in
-            which `keep` is 0.
-    """
-
-    parameters: CoreParameters
-    signature: Signature
 
     @property
     def lanes(self) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Registers that exist several times, each near its loads."""
+"""Registers: delayed values, duplicates near their loads, and loads by logic."""
 
 from __future__ import annotations
 
@@ -36,3 +36,12 @@ def delayed(m: Module, value: ValueLike, name: str, *, reset_less: bool = True) 
     register = Signal(shape, name=name, reset_less=reset_less)
     m.d.sync += register.eq(value)
     return register
+
+
+def loaded(register: Value, value: Value, enable: Value) -> Any:
+    """The assignment of `value` to a register in the cycles in which `enable` is asserted, by a multiplexer in logic.
+
+    On iCE40 the path to a clock enable is longer than that to a look-up table, and the flip-flops of a tile share it.
+    """
+    wide = enable.replicate(len(register))
+    return register.eq((value & wide) | (register & ~wide))

@@ -12,7 +12,7 @@ from utf8fpga.hdl.beats import is_effective, stage_ports
 from utf8fpga.hdl.commented import commented, named, register
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.payloads import Kind, item_layout
-from utf8fpga.hdl.pipeline import loaded
+from utf8fpga.hdl.registers import loaded
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 from utf8fpga.model.ranges import runs
 
