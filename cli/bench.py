@@ -77,7 +77,8 @@ def bench(
         rows = _record(checkout, jobs, dask)
         echo(tables.figures_table(rows), rows, as_json=as_json)
         return
-    cores = [measured_core(parameters), *_foreign(against, top, ports)]
+    with progress("building the core"):
+        cores = [measured_core(parameters), *_foreign(against, top, ports)]
     points = [Point(core, device, seeds or tables.SEEDS) for core in cores for device in chosen]
     figures = _measured(points, jobs, dask)
     rows = [tables.row_of(figure) for figure in figures if isinstance(figure, Figure)]
@@ -111,7 +112,8 @@ def _record(checkout: str, jobs: int | None, dask: str | None) -> list[tables.Ro
     """Measure the recorded points whose figures are not current, and write all figures; the rows of all."""
     file = Path(checkout) / FIGURES_FILE
     known = tables.read_csv(file.read_text(encoding="utf-8")) if file.exists() else []
-    cores = {parameters: measured_core(parameters) for _, parameters in tables.RECORDED}
+    with progress("building the cores"):
+        cores = {parameters: measured_core(parameters) for _, parameters in tables.RECORDED}
     points = tables.recorded_points(cores)
     figures: dict[Point, Figure | str] = {}
     for point in points:

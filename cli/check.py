@@ -40,12 +40,13 @@ def check(files: tuple[str, ...], top: str | None, ports: str | None, practice: 
     It requires the extra fast. The exit status is 1 if the core differs from the model.
     """
     described = read_checked_ports(Path(ports)) if ports else OWN_PORTS
-    core = ForeignCore([Path(file) for file in files], top, described, Practice(practice))
     with progress("checking", STEPS) as done:
+        core = ForeignCore([Path(file) for file in files], top, described, Practice(practice))
         report = check_foreign_core(core, Practice(practice), done)
     print(json.dumps(_report_dict(report, core.ports), indent=1) if as_json else "\n".join(_lines(report)))
-    if wrong := [row.cause for row in report.failed]:
-        raise CommandError(f"{core.name} differs from the model: {', '.join(wrong)}", status=1)
+    if report.defects:  # What the verdict and the JSON name.
+        wrong = ", ".join(row.cause for row in report.failed)
+        raise CommandError(f"{core.name} differs from the model: {wrong}", status=1)
     if not as_json:
         print(coloured(f"{core.name} gave exactly the model's output in {counted(report.runs, 'run')}", "green"))
 

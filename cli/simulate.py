@@ -114,11 +114,11 @@ def _simulate(
     is_long = len(data) > _LONG and not vcd
     if is_long and not HAS_GRAPH:
         say("utf8fpga: Numba makes long simulations twenty times faster: pip install 'utf8fpga[fast]'")
-    core = build(parameters)
-    engine = "graph" if netlist or (is_long and HAS_GRAPH) else "python"
-    simulation = Simulation(core, engine=engine, netlist=netlist)
-    units = symbols_from(iter([data]), symbol_width(core))
-    with progress("simulating", len(data), rate=True) as done:
+    with progress("simulating", len(data), rate=True) as done:  # Also while the core is built, which may take a while.
+        core = build(parameters)
+        engine = "graph" if netlist or (is_long and HAS_GRAPH) else "python"
+        simulation = Simulation(core, engine=engine, netlist=netlist)
+        units = symbols_from(iter([data]), symbol_width(core))
         if mismatch := _compared(simulation, units, vcd, on_item=shown.take, on_unit=done, **pauses):
             raise CommandError(str(mismatch), status=1)
     return shown

@@ -40,7 +40,8 @@ def soak_core(parameters: CoreParameters, limit: str, *, seed: int, dask: str | 
         dask: the scheduler of the cluster that runs the rounds; None: this process.
     """
     seconds, symbols = soak_limit(limit)
-    simulation = Simulation(build(parameters), engine="graph")
+    with progress("building the core"):
+        simulation = Simulation(build(parameters), engine="graph")
     # Numba is optional: the line before reports that it is not installed.
     from utf8fpga.sim.soak import soak
 

@@ -74,7 +74,8 @@ def talk(port: str, file: str, output: str, baud: int | None, check: bool, form:
 def _connected(stack: ExitStack, port: str, baud: float, form: Form) -> Conversation:
     """A conversation with a board, or with a virtual one."""
     if port.startswith(VIRTUAL):
-        return Conversation(VirtualBoard(port.removeprefix(VIRTUAL), form, baud=baud), form)
+        with progress("building the virtual board"):
+            return Conversation(VirtualBoard(port.removeprefix(VIRTUAL), form, baud=baud), form)
     if port in BOARDS:
         raise CommandError(f"{port!r} is a board and no port: {VIRTUAL}{port} is this board in simulation")
     serial = SerialPort(find_port() if port == AUTO else port, baud)
