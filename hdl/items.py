@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import groupby
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import data, wiring
@@ -117,7 +118,7 @@ class Items(wiring.Component):
             "errors": items & ~w.completed,
             "words": Cat(self._word(lane) for lane in lanes),
             "third_of_4": self._third_of_4(),
-            "payloads": Cat(Cat(self._payload(lane)) for lane in lanes),
+            "payloads": Cat(self._payload(lane) for lane in lanes),
             "backs": Cat(self._back(lane) for lane in lanes),
             "is_open": w.is_open,
             "trail": w.keep & Cat(serial.is_trail(each) for each in unit),
@@ -171,22 +172,33 @@ class Items(wiring.Component):
         return w.number_3 & w.needed_0 & ~w.needed_1
 
     def _word(self, lane: int) -> Value:
-        """The code point of a complete sequence, or U+FFFD."""
-        completed, bits = self.window.completed[lane], []
-        for bit, value in enumerate(self._payload(lane)):
-            bits.append(value | ~completed if REPLACEMENT_CHARACTER >> bit & 1 else value & completed)
-        return Cat(bits)
+        """The code point of a complete sequence, or U+FFFD.
 
-    def _payload(self, lane: int) -> list[Value]:
-        """The payload bits of a sequence, as of a complete one with the units up to here; bit 0 first."""
+        It is no multiplexer: synthesis would make a reset of the constant, and the net of a reset is long.
+        """
+        completed = self.window.completed[lane].replicate(self.bits)
+        return (self._payload(lane) & completed) | (Const(REPLACEMENT_CHARACTER, self.bits) & ~completed)
+
+    def _payload(self, lane: int) -> Value:
+        """The payload of a sequence, as of a complete one with the units up to here."""
         sources = self.window.control.sources
-        return [any_of(self._part(source, lane) for source in sources(bit)) for bit in range(self.bits)]
 
-    def _part(self, source: Source, lane: int) -> Value:
-        """A bit of a unit, if the sequence has as many units as the source is for."""
+        def origin(bit: int) -> list[tuple[object, ...]]:
+            """The same for neighbouring bits that come from neighbouring bits of the same units."""
+            return [(each.back, each.place - bit, each.above, each.up_to, each.sum and bit) for each in sources(bit)]
+
+        parts = []
+        for _, group in groupby(range(self.bits), origin):
+            bits = list(group)
+            parts.append(any_of(self._part(source, lane, len(bits)) for source in sources(bits[0])))
+        return Cat(parts)
+
+    def _part(self, source: Source, lane: int, count: int) -> Value:
+        """Neighbouring bits of a unit, if the sequence has as many units as the source is for."""
         w, width = self.window, self.table.unit_width
         units = Cat(w.units_before, w.units)
-        part = source.value(units.word_select(lane + w.reach - source.back, width))
+        unit = units.word_select(lane + w.reach - source.back, width)
+        part = unit[source.place : source.place + count] if source.sum is None else source.sum(unit)
         for bound, more in ((source.above, True), (source.up_to, False)):
             if 0 < bound < self.table.longest:
                 longer = (
@@ -194,5 +206,5 @@ class Items(wiring.Component):
                     if bound == 1
                     else getattr(w, f"longer_{bound}")[lane]
                 )
-                part &= longer if more else ~longer
+                part &= (longer if more else ~longer).replicate(count)
         return part

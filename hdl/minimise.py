@@ -30,8 +30,11 @@ class Function:
     cubes: tuple[Cube, ...]
     inverted: bool = False
 
-    def __call__(self, bits: Value) -> Value:
-        """The value of the function, one bit, for the input `bits`, with input bit 0 first."""
+    def __call__(self, bits: Value | Sequence[Value]) -> Value:
+        """The value of the function for the input `bits`, with input bit 0 first.
+
+        It is one bit; of vectors, whose number k has input bit k of each of several inputs, it is a vector.
+        """
         value = _factored(self.cubes, bits)
         return ~value if self.inverted else value
 
@@ -147,13 +150,13 @@ def _isop(lower: int, upper: int, width: int) -> tuple[list[Cube], int]:
     return cubes, table0 | table1 << top
 
 
-def _factored(cubes: Sequence[Cube], bits: Value) -> Value:
+def _factored(cubes: Sequence[Cube], bits: Value | Sequence[Value]) -> Value:
     """The sum of `cubes`, factored: the literal that most of them share first, then recursively."""
     if not cubes:
-        return Const(0, 1)
+        return Const(0, len(bits[0]))
     shared = Counter((i, value >> i & 1) for care, value in cubes for i in range(len(bits)) if care >> i & 1)
     if not shared or any(not care for care, _ in cubes):
-        return Const(1, 1)
+        return ~Const(0, len(bits[0]))
     (bit, polarity), _ = max(shared.items(), key=lambda entry: (entry[1], entry[0]))
     with_it = [c for c in cubes if c[0] >> bit & 1 and c[1] >> bit & 1 == polarity]
     without = [c for c in cubes if c not in with_it]

@@ -7,7 +7,7 @@ most as many as the longest sequence has. So the window never pauses, and has th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from functools import reduce
 from operator import or_
 
@@ -15,8 +15,9 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.commented import commented
+from utf8fpga.hdl.commented import commented, named
 from utf8fpga.hdl.decoder.window_logic import WindowControl
+from utf8fpga.hdl.minimise import Function
 from utf8fpga.model import EncodingTable
 
 STEPS = ("features", "pairs", "thirds", "ends")
@@ -37,7 +38,8 @@ def window_cuts(lanes: int, optimize: str) -> tuple[str, ...]:
 
 def any_of(values: Iterable[Value]) -> Value:
     """The OR of vectors, bit by bit; 0 of none."""
-    return reduce(or_, values, Const(0, 1))
+    several = list(values)
+    return reduce(or_, several) if several else Const(0, 1)
 
 
 class _Lanes:
@@ -53,6 +55,9 @@ class _Lanes:
     def __init__(self, m: Module, cuts: Collection[str], beat: dict[str, Value]) -> None:
         self.m, self.cuts, self.values = m, cuts, beat
         self._comments: dict[str, str] = {}
+        self._new: set[str] = set()
+        self._step = "in"
+        self._unit_bits: dict[int, Value] = {}
 
     def __getitem__(self, name: str) -> Value:
         return self.values[name]
@@ -60,18 +65,34 @@ class _Lanes:
     def add(self, name: str, value: Value, comment: str = "") -> None:
         """A new value, and the comment for its registers."""
         self.values[name], self._comments[name] = value, comment
+        self._new.add(name)
 
     def pop(self, name: str) -> Value:
         """A value that no later step needs."""
         return self.values.pop(name)
 
     def cut(self, step: str) -> None:
-        """The end of a step: registers for all values, if there is a stage behind it. Only `valid` has a reset."""
+        """The end of a step: registers for all values, if there is a stage behind it. Only `valid` has a reset.
+
+        Without them the new values are signals, whose names and comments the Verilog has.
+        """
         if step in self.cuts:
+            self._step, self._unit_bits = step, {}
             for name, value in self.values.items():
                 register = Signal(len(value), name=f"{step}_{name}", reset_less=name != "valid")
                 self.m.d.sync += register.eq(value)
                 self.values[name] = commented(register, self._comments.get(name, ""))
+        else:
+            for name in self._new & self.values.keys():
+                self.values[name] = named(self.m, name, self.values[name], self._comments[name])
+        self._new = set()
+
+    def unit_bit(self, bit: int) -> Value:
+        """A bit of the unit in each lane."""
+        if bit not in self._unit_bits:
+            width = len(self["units"]) // len(self["keep"])
+            self._unit_bits[bit] = named(self.m, f"{self._step}_bit_{bit}", self["units"][bit::width])
+        return self._unit_bits[bit]
 
     def before(self, name: str, value: Value) -> Value:
         """The value of the unit before, in each lane; 0 for the first unit of a packet."""
@@ -145,7 +166,8 @@ class Window(wiring.Component):
         self._find_thirds(lanes)
         lanes.cut("thirds")
         self._find_ends(lanes)
-        lanes.cut("ends")
+        if "ends" in self.cuts:
+            lanes.cut("ends")
         m.d.comb += [getattr(self, name).eq(lanes[name]) for name in self._outputs]
         kept = Signal(len(self.units_before), name="units_before_beat", reset_less=True)
         with m.If(self.valid):
@@ -153,10 +175,10 @@ class Window(wiring.Component):
         m.d.comb += self.units_before.eq(kept)
         return m
 
-    def _each(self, lanes: _Lanes, function: Callable[[Value], Value]) -> Value:
-        """A function of the unit in each lane."""
-        units, width = lanes["units"], self.table.unit_width
-        return Cat(function(units.word_select(lane, width)) for lane in range(self.lanes))
+    def _each(self, lanes: _Lanes, function: Function) -> Value:
+        """A function of the unit in each lane, as one of vectors over the lanes."""
+        bits = range(self.table.unit_width)
+        return function([lanes.unit_bit(bit) if function.support >> bit & 1 else Const(0, self.lanes) for bit in bits])
 
     def _classify(self, lanes: _Lanes) -> None:
         """The classes of a unit by itself: how leads begin, which units each of them allows, and trailing units."""

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 
 from utf8fpga.hdl.beats import is_effective, stage_ports
+from utf8fpga.hdl.commented import named
 from utf8fpga.hdl.fifo import CreditFifo
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.payloads import item_layout
@@ -80,14 +81,15 @@ class ParallelDecoder(wiring.Component):
             fifo.accepted.eq(accepted),
         ]
         # With as many lanes as the longest sequence has units, each beat holds the end of an item.
-        is_empty = Signal()
+        stored, dropped = items.leaves, Const(0, 1)
         if self.has_empty_beats:
-            m.d.comb += is_empty.eq(~items.items.any() & ~items.ends)
+            is_empty = named(m, "is_empty", ~items.items.any() & ~items.ends)
+            stored, dropped = items.leaves & ~is_empty, items.leaves & is_empty
         slots = [Cat(symbol_of(items, lane, self.item), items.items[lane]) for lane in range(self.lanes)]
         m.d.comb += [
             fifo.entry.eq(Cat(*slots, items.ends)),
-            fifo.stored.eq(items.leaves & ~is_empty),
-            fifo.dropped.eq(items.leaves & is_empty),
+            fifo.stored.eq(stored),
+            fifo.dropped.eq(dropped),
         ]
         self._output(m)
         return m

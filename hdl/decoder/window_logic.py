@@ -44,10 +44,6 @@ class Source:
     up_to: int
     sum: Function | None = None
 
-    def value(self, unit: Value) -> Value:
-        """The bit for a unit."""
-        return unit[self.place] if self.sum is None else self.sum(unit)
-
 
 @dataclass(frozen=True)
 class WindowControl:

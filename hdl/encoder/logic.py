@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
-from itertools import pairwise
+from functools import cache, cached_property, lru_cache, reduce
+from itertools import groupby
 from math import inf
+from operator import and_, or_
 
 from amaranth.hdl import Cat, Const, Mux, Value
 
 from utf8fpga.hdl.minimise import Function, minimised
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, InvalidArgumentError, Range
 from utf8fpga.model.ranges import joined, outside
+from utf8fpga.model.render import counted
 
 WORD_BITS = 32
 """The bits of a word."""
@@ -22,6 +24,13 @@ _LAST_WORD = (1 << WORD_BITS) - 1
 
 REPLACED = 0
 """The class of a code point that has no sequence: it is encoded as U+FFFD."""
+
+
+def class_name(units: int) -> tuple[str, str]:
+    """The name of the signal of a class, and a comment."""
+    if units == REPLACED:
+        return "is_replaced", "U+FFFD is in the place of the code point."
+    return f"has_{units}_units", f"The code point has {counted(units, 'unit')}."
 
 
 @dataclass(frozen=True)
@@ -149,9 +158,9 @@ class EncoderLogic:
         found: dict[int, list[Value]] = {}
         bounds = [_at_least(code_point, first) for first, _ in regions[1:]]
         # Whether the code point is in the region before and, complemented, in an earlier one.
-        above = [Const(1, 1), *bounds, Const(0, 1)]
-        for (reached, passed), (_, each) in zip(pairwise(above), regions, strict=True):
-            found.setdefault(each, []).append(reached & ~passed)
+        for number, (_, each) in enumerate(regions):
+            terms = [*bounds[number - 1 : number], *(~bound for bound in bounds[number : number + 1])]
+            found.setdefault(each, []).append(reduce(and_, terms) if terms else Const(1, 1))
         return {each: _any(terms) for each, terms in found.items()}
 
     def slots(self, code_point: Value, classes: Mapping[int, Value]) -> list[UnitSlot]:
@@ -193,7 +202,9 @@ class EncoderLogic:
         at = len(sizes) - 1 - place
         if bit >= sizes[at]:
             return "constant", pattern.blocks[at].first >> bit & 1, 0
-        return "payload", sum(sizes[at + 1 :]) + bit, pattern.base
+        number = sum(sizes[at + 1 :]) + bit
+        # The base has no effect on the bits below its lowest one.
+        return "payload", number, pattern.base if pattern.base & (2 << number) - 1 else 0
 
     def _value(self, code_point: Value, kind: str, number: int, base: int) -> Value:
         if kind == "constant":
@@ -232,17 +243,20 @@ def chosen(which: Value, one: Value, other: Value) -> Value:
 
 
 def _any(values: Iterable[Value]) -> Value:
-    several = list(values)
-    return several[0] if len(several) == 1 else Cat(*several).any()
+    return reduce(or_, values)
 
 
 def _at_least(number: Value, bound: int) -> Value:
     """Whether a number is a constant or greater, without a carry chain."""
     lowest = (bound & -bound).bit_length() - 1
-    result = number[lowest]
-    for bit in range(lowest + 1, len(number)):
-        result = number[bit] & result if bound >> bit & 1 else number[bit] | result
-    return result
+    found: list[Value] = []
+    # Neighbouring bits that are the same in the bound; the lowest one is alone sufficient, or necessary, like its next.
+    for is_one, group in groupby(range(lowest, len(number)), key=lambda bit: bound >> max(bit, lowest + 1) & 1):
+        places = list(group)
+        bits = number[places[0] : places[-1] + 1]
+        found.append(reduce(and_ if is_one else or_, found, bits.all() if is_one else bits.any()))
+        del found[:-1]
+    return found[0]
 
 
 def _intersection(some: Iterable[Range], others: Iterable[Range]) -> tuple[Range, ...]:

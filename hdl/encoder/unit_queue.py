@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
 
 from utf8fpga.hdl.beats import stage_ports
-from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic
+from utf8fpga.hdl.commented import named
+from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic, class_name
 from utf8fpga.hdl.payloads import unit_layout
 
 
@@ -27,7 +30,9 @@ def symbol_fields(symbol: Any) -> tuple[Value, Value]:
 def symbol_classes(logic: EncoderLogic, code_point: Value, error: Value) -> tuple[Value, dict[int, Value]]:
     """Whether a symbol stands for something ill-formed, and its classes."""
     classes = logic.classes(code_point, error)
-    return error | classes[REPLACED] if REPLACED in classes else error, classes
+    if REPLACED not in classes:
+        return error, classes
+    return classes[REPLACED] if isinstance(error, Const) else error | classes[REPLACED], classes
 
 
 class UnitQueue(wiring.Component):
@@ -67,35 +72,40 @@ class UnitQueue(wiring.Component):
         valid = Signal(room)
         # After the unit at the output has been transferred.
         left = Signal(room)
-        # Bit n: more than n entries are needed.
-        needed: list[Value] = []
         code_point, error = symbol_fields(source.symbols[0])
         error, classes = symbol_classes(self.logic, code_point, error)
+        error = named(m, "is_error", error & source.keep, "The unit is one of a U+FFFD for something ill-formed.")
+        for units, value in classes.items():
+            name, comment = class_name(units)
+            classes[units] = named(m, name, value, comment)
         slots: list[Any] = []
+        # By number n: more than n entries are needed. One is needed always.
+        needed: list[Value] = [Const(1, 1)]
         for place, slot in enumerate(self.logic.slots(code_point, classes)):
             slots.append(Signal(self._entry, name=f"slot_{place}"))
             # Of a packet that ends without a code point there is one entry, without a unit.
             m.d.comb += [
                 slots[-1].unit.eq(slot.unit),
-                slots[-1].error.eq(error & source.keep),
+                slots[-1].error.eq(error),
                 slots[-1].keep.eq(source.keep),
                 slots[-1].last.eq(Const(0, 1) if place else source.last),
             ]
-            needed.append(source.keep & slot.keep if place else Const(1, 1))
+            if place:
+                comment = f"Number of entries that the code point needs: more than {place}."
+                needed.append(named(m, f"needs_more_than_{place}", source.keep & slot.keep, comment))
         moves = output.ready | ~valid[0]
         m.d.comb += left.eq(Mux(moves, valid >> 1, valid))
-        # With `left` entries in use and `needed` ones, bit n: more than n are in use afterwards.
-        fits = Cat(~(needed[n] & left[room - 1 - n]) for n in range(room)).all()
-        sums = Signal(room)
-        m.d.comb += sums.eq(
-            Cat(
-                left[n] | Cat((left[n - 1 - k] if k < n else Const(1, 1)) & needed[k] for k in range(n + 1)).any()
-                for n in range(room)
-            )
-        )
+        overflows = [left[room - 1], *(needed[n] & left[room - 1 - n] for n in range(1, room))]
+        fits = ~reduce(or_, overflows)
+        # By number n: with the new ones more than n entries are in use.
+        sums: list[Value] = [Const(1, 1)]
+        for n in range(1, room):
+            terms = [left[n], left[n - 1], needed[n], *(needed[k] & left[n - 1 - k] for k in range(1, n))]
+            comment = f"Number of entries in use with the new ones: more than {n}."
+            sums.append(named(m, f"sum_exceeds_{n}", reduce(or_, terms), comment))
         accepts = self.input.valid & fits
         m.d.comb += self.input.ready.eq(fits)
-        m.d.sync += valid.eq(Mux(accepts, sums, left))
+        m.d.sync += valid.eq(Mux(accepts, Cat(sums), left))
         for n, entry in enumerate(entries):
             # The unit that ends `place` entries before the last one in use.
             new = Value.cast(slots[0])

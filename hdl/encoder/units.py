@@ -7,7 +7,8 @@ from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.encoder.logic import EncoderLogic
+from utf8fpga.hdl.commented import commented, named
+from utf8fpga.hdl.encoder.logic import EncoderLogic, class_name
 from utf8fpga.hdl.encoder.unit_queue import symbol_classes
 from utf8fpga.hdl.registers import delayed
 
@@ -55,24 +56,55 @@ class Units(wiring.Component):
         for cycle in ("classified", "coded"):
             last, valid = delayed(m, last, f"{cycle}_last"), delayed(m, valid, f"{cycle}_valid", reset_less=False)
         m.d.comb += [self.out_last.eq(last), self.out_valid.eq(valid)]
-        code_points = delayed(m, self.code_points, "code_points_classified")
-        keep = delayed(m, self.keep, "keep_classified")
         for lane in range(self.lanes):
-            error, classes = self._classify(m, lane)
-            slots = self.logic.slots(code_points[lane], classes)
-            for place, slot in enumerate(slots):
-                at = (lane + 1) * self.slots - 1 - place
-                unit = self._unit(m, slot.bits, f"unit_{at}")
-                slot_keep = delayed(m, keep[lane] & slot.keep, f"keep_{at}")
-                slot_error = delayed(m, error & keep[lane] & slot.keep, f"error_{at}")
-                m.d.comb += [self.out_words[at].eq(Cat(unit, slot_error)), self.out_keep[at].eq(slot_keep)]
+            m.submodules[f"units_{lane}"] = units = UnitsOfOne(self.logic, self.code_points.shape().elem_shape)
+            slots = slice(lane * self.slots, (lane + 1) * self.slots)
+            m.d.comb += [
+                units.code_point.eq(self.code_points[lane]),
+                units.keep.eq(self.keep[lane]),
+                units.error.eq(self.errors[lane]),
+                Value.cast(self.out_words).word_select(lane, len(units.out_words.as_value())).eq(units.out_words),
+                self.out_keep[slots].eq(units.out_keep),
+            ]
         return m
 
-    def _classify(self, m: Module, lane: int) -> tuple[Value, dict[int, Value]]:
-        """Whether the code point of a lane stands for something ill-formed, and its class, in registers."""
-        error, classes = symbol_classes(self.logic, self.code_points[lane], self.errors[lane])
-        found = {units: delayed(m, value, f"class_{units}_{lane}") for units, value in classes.items()}
-        return delayed(m, error, f"error_classified_{lane}"), found
+
+class UnitsOfOne(wiring.Component):
+    """The code units of one code point, the last one in the last lane.
+
+    Latency: 2 cycles, for the class of the code point and for its units.
+
+    Ports:
+        code_point, keep, error: whether there is one, and whether it stands for something ill-formed.
+        out_words, out_keep: units and flags of `unit_layout`.
+    """
+
+    def __init__(self, logic: EncoderLogic, bits: int) -> None:
+        self.logic, self.slots = logic, logic.longest
+        words = data.ArrayLayout(logic.table.unit_width + 1, self.slots)
+        ports = {"code_point": In(bits), "keep": In(1), "error": In(1)}
+        super().__init__(ports | {"out_words": Out(words), "out_keep": Out(self.slots)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        error, classes = symbol_classes(self.logic, self.code_point, self.error)
+        for units, value in classes.items():
+            name, comment = class_name(units)
+            classes[units] = commented(delayed(m, value, name), comment)
+        code_point, keep = (
+            delayed(m, self.code_point, "code_point_classified"),
+            delayed(m, self.keep, "keep_classified"),
+        )
+        error = delayed(m, error, "is_error")
+        for place, slot in enumerate(self.logic.slots(code_point, classes)):
+            at = self.slots - 1 - place
+            is_there = named(m, f"has_unit_{at}", keep & slot.keep)
+            unit = self._unit(m, slot.bits, f"unit_{at}")
+            m.d.comb += [
+                self.out_words[at].eq(Cat(unit, delayed(m, error & is_there, f"error_{at}"))),
+                self.out_keep[at].eq(delayed(m, is_there, f"keep_{at}")),
+            ]
+        return m
 
     @staticmethod
     def _unit(m: Module, bits: list[Value], name: str) -> Value:

@@ -212,7 +212,7 @@ class PackedCore(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.packer = packer = self.packer
-        accepted, last = Signal(), Signal()
+        accepted, last = Signal(name="accepted"), Signal(name="last")
         beat = self.pipeline(m, accepted)
         pauses = packer.ready & ~accepted
         for cycle in range(self.cycles):

@@ -7,6 +7,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl.commented import named
 from utf8fpga.hdl.registers import delayed, duplicate
 
 GROUP = 4
@@ -117,7 +118,7 @@ class OpenRow(wiring.Component):
         with m.If(closes):
             m.d.sync += fill.eq(0)
         with m.Else():
-            m.d.sync += fill.eq(self._filled(fill, total)[0])
+            m.d.sync += fill.eq(self._filled(m, "next_fill", fill, total)[0])
         # Where the words of each group begin.
         starts = [fill]
         if is_wide(lanes):
@@ -136,7 +137,7 @@ class OpenRow(wiring.Component):
         for lane in range(lanes):
             m.d.sync += places[lane].eq(starts[lane // GROUP] + ranks[lane])
         m.d.comb += [self.places.eq(places), self.out_keep.eq(delayed(m, keep, "is_placed", reset_less=False))]
-        rest, full = self._filled(starts[0], total)
+        rest, full = self._filled(m, "next_rest", starts[0], total)
         self._close(
             m,
             size=delayed(m, rest, "rest"),
@@ -148,11 +149,11 @@ class OpenRow(wiring.Component):
         )
         return m
 
-    def _filled(self, fill: Value, count: Value) -> tuple[Value, Value]:
+    def _filled(self, m: Module, name: str, fill: Value, count: Value) -> tuple[Value, Value]:
         """The words in the last row when a beat has followed, and whether the row before that is full."""
-        total = fill + count
+        total, bits = fill + count, len(self.size)
         full = total >= self.lanes
-        return Mux(full, total - self.lanes, total)[: len(self.size)], full
+        return named(m, name, Mux(full, (total - self.lanes)[:bits], total[:bits])), full
 
     def _close(
         self, m: Module, size: Value, full: Value, was_open: Value, last: Value, closes: Value, valid: Value
