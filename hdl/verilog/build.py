@@ -9,35 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NoReturn
 
-from utf8fpga.hdl.verilog.circuit import (
-    Circuit,
-    assigned,
-    is_anonymous,
-    memory_of,
-    moved,
-    moved_statements,
-    of_wire,
-)
-from utf8fpga.hdl.verilog.rtlil import (
-    Assign,
-    Cell,
-    Constant,
-    Module,
-    Part,
-    Slice,
-    Statement,
-    Switch,
-    Value,
-    Wire,
-    joined,
-    sliced,
-    width_of,
-)
+from utf8fpga.hdl.verilog.circuit import Circuit, assigned, is_anonymous, memory_of, of_wire, wires_of
+from utf8fpga.hdl.verilog.rtlil import Assign, Bit, Cell, Module, Statement, Switch, Value, Wire, bits_of, slices_of
 from utf8fpga.model.exceptions import InvalidArgumentError
+
+_FIELD = re.compile(r"[.[]")
 
 _RESULTS = ("Y", "Q", "DATA")
 
-_FIELD = re.compile(r"[.[]")
+_MEMORY_PORTS = ("signature", "out")
+"""What the names of the signals at ports of memories begin with, with two underscores behind it."""
 
 SHIFTS = ("$shl", "$shr", "$sshr", "$shift")
 OPERATORS = (
@@ -65,245 +46,227 @@ class _Builder:
     def __init__(self, module: Module, modules: Mapping[str, Circuit], doc: str) -> None:
         self._module, self._modules = module, modules
         self._circuit = Circuit(module.name, doc, memories=module.memories)
-        self._places: dict[str, Value] = {}
+        self._places: dict[Bit, Bit] = {}
+        """The bits that others stand for."""
+        self._named: dict[Value, Value] = {}
+        """The bits of signals by what they are connected to."""
         self._next: dict[str, list[Statement]] = {}
         """By flip-flop the process that makes its next value."""
-        self._results: dict[object, str] = {}
-        """By what an operator does and reads the wire of its result."""
-        self._outputs: list[Assign] = []
-        """Connections of output ports with signals that are the same."""
+        self._inside = {cell.name: modules[cell.kind] for cell in module.cells if cell.kind in modules}
+        self._inside |= dict.fromkeys(_MEMORY_PORTS, Circuit(""))
 
     def circuit(self) -> Circuit:
         made = self._circuit
         self._split_fields()
-        made.fields = dict(self._places)
-        self._name_registers()
-        self._choose_names()
-        for cell in self._module.cells:
-            self._add_cell(replace(cell, ports={port: self._moved(value) for port, value in cell.ports.items()}))
-        for each in self._module.connections:
-            if self._moved(each.target) != self._moved(each.value) and all(
-                isinstance(part, Slice) and not _FIELD.search(part.wire) for part in each.target
-            ):
-                self._add_connection(self._moved(each.target), self._moved(each.value))
-        for each in self._outputs:
-            self._add_connection(each.target, self._moved(each.value))
+        processes: dict[str, list[Statement]] = {}
         for process in self._module.processes:
-            if not any(process is each for each in self._next.values()):
-                statements = self._moved_statements(process)
-                for wire in assigned(statements):
-                    self._add_process(wire, of_wire(statements, wire))
+            wires = assigned(process)
+            if wires and any(isinstance(each, Switch) for each in process):
+                processes[wires[0]] = process
+            else:
+                self._connect_last(each for each in process if isinstance(each, Assign))
+        self._name_registers(processes)
+        self._choose_names()
+        self._find_results()
+        for connection in self._module.connections:
+            if not _is_field(connection):
+                self._connect(connection.target, connection.value)
+        for wire, bits in made.connections.items():
+            made.connections[wire] = {at: self._moved([bits[at]])[0] for at in sorted(bits)}
+            value = tuple(made.connections[wire].values())
+            if len(value) == made.wires[wire].width and sum(bool(each.wire) for each in slices_of(value)) > 1:
+                self._named.setdefault(value, bits_of(wire, len(value)))
+        for cell in self._module.cells:
+            self._add_cell(self._moved_cell(cell))
+        for process in processes.values():
+            statements = self._moved_statements(process)
+            for wire in assigned(statements):
+                self._add_process(wire, of_wire(statements, wire))
+        made.results = {wire: self._moved_cell(cell) for wire, cell in made.results.items()}
         return made
 
-    def _moved(self, value: Iterable[Part]) -> Value:
-        return moved(value, self._places)
+    def _moved_cell(self, cell: Cell) -> Cell:
+        return replace(cell, ports={port: self._read(value) for port, value in cell.ports.items()})
+
+    def _read(self, value: Iterable[Bit]) -> Value:
+        """A value in its place, as the signal that is connected to the whole of it, if there is one."""
+        found = self._moved(value)
+        return self._named.get(found, found)
+
+    def _moved(self, value: Iterable[Bit]) -> Value:
+        found: list[Bit] = []
+        for bit in value:
+            place = bit
+            while place in self._places:
+                place = self._places[place]
+            found.append(place)
+        return tuple(found)
 
     def _moved_statements(self, statements: Iterable[Statement]) -> list[Statement]:
-        return moved_statements(statements, self._places)
+        found: list[Statement] = []
+        for each in statements:
+            if isinstance(each, Assign):
+                found.append(Assign(self._moved(each.target), self._read(each.value)))
+            else:
+                cases = [(patterns, self._moved_statements(body)) for patterns, body in each.cases]
+                found.append(Switch(self._read(each.selector), cases))
+        return found
+
+    def _add_process(self, wire: str, statements: list[Statement]) -> None:
+        if any(isinstance(each, Switch) for each in statements):
+            self._circuit.processes[wire] = statements
+        else:
+            self._connect_last(each for each in statements if isinstance(each, Assign))
+
+    def _connect_last(self, process: Iterable[Assign]) -> None:
+        """Connect bits with what a process without conditions assigns last."""
+        bits: dict[Bit, Bit] = {}
+        for each in process:
+            bits |= zip(each.target, each.value, strict=True)
+        self._connect(tuple(bits), tuple(bits.values()))
+
+    def _connect(self, target: Value, value: Value) -> None:
+        """Connect bits; a target without a name, or at the port of an instance, is the same as its value."""
+        for (wire, at), bit in zip(self._moved(target), self._moved(value), strict=True):
+            if (wire, at) == bit:
+                continue
+            if is_anonymous(wire) or self._distance(wire):
+                self._places[wire, at] = bit
+            else:
+                self._circuit.connections.setdefault(wire, {})[at] = bit
+
+    def _distance(self, wire: str) -> int:
+        """How far a signal is from the component itself: 1 for that at an output of an instance, 2 at other ports."""
+        inside = self._inside.get(wire.partition("__")[0])
+        if inside is None or self._circuit.wires[wire].direction:
+            return 0
+        port = inside.wires.get(wire.partition("__")[2], Wire(0))
+        return 1 if port.direction == "output" else 2
 
     def _split_fields(self) -> None:
         """A signal with a structure is one signal for each field; the fields of an array of structures are vectors."""
         given, made = self._module.wires, self._circuit.wires
-        leaves: dict[str, list[str]] = {}
+        inside: dict[str, list[str]] = {}
         for name in given:
             base = _FIELD.split(name, maxsplit=1)[0]
             if base != name:
-                leaves.setdefault(base, []).append(name)
+                inside.setdefault(base, []).append(name)
         for name, wire in sorted(given.items(), key=lambda each: not each[1].direction):
             if _FIELD.search(name):
                 continue
-            fields = [
-                each for each in leaves.get(name, ()) if not any(_contains(each, other) for other in leaves[name])
-            ]
-            short = {each: _field_name(each) for each in fields}
-            is_whole = sum(given[each].width for each in fields) == wire.width
-            is_taken = any(each != name and (each in given or each in made) for each in short.values())
-            if not fields or not is_whole or is_taken:
+            names = inside.get(name, [])
+            leaves = [each for each in names if not any(other.startswith((f"{each}.", f"{each}[")) for other in names)]
+            fields = {each: _field_name(each) for each in leaves}
+            is_whole = sum(given[each].width for each in leaves) == wire.width
+            if not is_whole or any(each != name and each in given for each in fields.values()):
                 made[name] = wire
                 continue
-            at, bits = 0, list[Slice]()
-            for each in fields:
-                width = given[each].width
-                init = wire.init[wire.width - at - width : wire.width - at]
-                before = made.get(short[each]) or Wire(
-                    0, wire.direction, attributes=wire.attributes | given[each].attributes
-                )
-                bits.append(Slice(short[each], before.width, width))
-                made[short[each]] = replace(before, width=before.width + width, init=init + before.init)
-                at += width
-            if set(short.values()) != {name}:
-                self._places[name] = tuple(bits)
+            bits: list[Bit] = []
+            for leaf, field in fields.items():
+                width = given[leaf].width
+                attributes = wire.attributes | given[leaf].attributes
+                before = made.setdefault(field, Wire(0, wire.direction, attributes=attributes))
+                init = wire.init[len(bits) : len(bits) + width]
+                made[field] = replace(before, width=before.width + width, init=before.init + init)
+                bits += bits_of(field, width, before.width)
+            self._circuit.fields[name] = tuple(bits)
+            if set(fields.values()) != {name}:
+                self._places |= dict(zip(bits_of(name, wire.width), bits, strict=True))
 
-    def _name_registers(self) -> None:
-        """What a process assigns for a register alone is that register."""
+    def _name_registers(self, processes: dict[str, list[Statement]]) -> None:
+        """What a process, which is taken from them, assigns for a register alone is that register."""
         uses = Counter(
-            part.wire
+            wire
             for cell in self._module.cells
-            for port, value in cell.ports.items()
-            for part in value
-            if isinstance(part, Slice) and port not in _RESULTS
+            for wire in wires_of(value for port, value in cell.ports.items() if port not in _RESULTS)
         )
-        processes = {wire: each for each in self._module.processes for wire in assigned(each[:1])}
         for cell in self._module.cells:
-            if cell.kind == "$dff" and len(cell.ports["D"]) == 1 and isinstance(cell.ports["D"][0], Slice):
-                wire = cell.ports["D"][0].wire
-                if is_anonymous(wire) and wire in processes and uses[wire] == 1:
-                    self._places[wire] = cell.ports["Q"]
-                    self._next[cell.name] = processes[wire]
+            wire = next(wires_of([cell.ports["D"]]), "") if cell.kind == "$dff" else ""
+            if wire in processes and is_anonymous(wire) and uses[wire] == 1:
+                self._places |= dict(zip(cell.ports["D"], cell.ports["Q"], strict=True))
+                self._next[cell.name] = processes.pop(wire)
 
     def _choose_names(self) -> None:
-        """Of signals that are the same the component's own one is read, not a port or one that RTLIL made."""
-        instances = {cell.name for cell in self._module.cells}
-
-        def rank(name: str) -> int:
-            is_at_instance = name.partition("__")[0] in instances
-            return 3 if is_anonymous(name) else 2 if is_at_instance else bool(self._module.wires[name].direction)
-
+        """Of signals that are the same the component's own one is read, not that at the port of an instance."""
         for each in self._module.connections:
-            if len(each.target) != 1 or len(each.value) != 1 or width_of(each.target) == 0:
+            own, other = next(wires_of([each.target]), ""), next(wires_of([each.value]), "")
+            if own in self._circuit.wires and other in self._circuit.wires and not is_anonymous(other):
+                whole = bits_of(other, self._circuit.wires[other].width)
+                if each.value == whole and self._distance(other) > self._distance(own):
+                    self._places |= dict(zip(whole, each.target, strict=True))
+
+    def _find_results(self) -> None:
+        """The wires of results. Amaranth writes an operation again in each place where it is used."""
+        known: dict[object, str] = {}
+        for cell in self._module.cells:
+            is_read = cell.kind == "$memrd_v2"
+            value = self._moved(cell.ports.get("DATA" if is_read else "Y", ()))
+            if not value or not (is_read or cell.kind in OPERATORS):
                 continue
-            [own], [other] = each.target, each.value
-            if not isinstance(own, Slice) or not isinstance(other, Slice) or _FIELD.search(own.wire):
-                continue
-            wire = self._module.wires[other.wire]
-            is_better = rank(other.wire) > rank(own.wire) and other.wire not in self._places
-            if is_better and wire.direction != "input" and other.width == wire.width:
-                if wire.direction:
-                    self._outputs.append(Assign(self._moved(each.value), self._moved(each.target)))
-                    self._circuit.wires.update(self._bare(other.wire))
-                self._places[other.wire] = each.target
-
-    def _bare(self, port: str) -> dict[str, Wire]:
-        """The wires of a port, whose comment is that of the signal that it is connected to."""
-        names = [
-            part.wire
-            for part in self._moved([Slice(port, 0, self._module.wires[port].width)])
-            if isinstance(part, Slice)
-        ]
-        return {name: replace(self._circuit.wires[name], init="", attributes={}) for name in names}
-
-    def _add_connection(self, target: Value, value: Value) -> None:
-        at = 0
-        for part in target:
-            assert isinstance(part, Slice)
-            inner = sliced(value, at, part.width)
-            at += part.width
-            parts = self._circuit.connections.setdefault(part.wire, [])
-            parts.append((part.start, inner))
-            parts.sort(key=lambda each: each[0])
-
-    def _add_process(self, wire: str, statements: list[Statement]) -> None:
-        """A process without conditions connects bits."""
-        if any(isinstance(each, Switch) for each in statements):
-            self._circuit.processes[wire] = statements
-            return
-        for each in statements:
-            if isinstance(each, Assign):
-                self._add_connection(each.target, each.value)
+            operands = tuple((port, self._moved(each)) for port, each in cell.ports.items() if port not in _RESULTS)
+            key = cell.kind, *cell.parameters.values(), *operands
+            width, before = _width_inside(cell), known.get(key, "")
+            wire = value[0][0]
+            if value != bits_of(wire, width) or width != self._circuit.wires[wire].width:
+                wire = f"${cell.name}"
+            if not before or (is_anonymous(before) and not is_anonymous(wire)):
+                known[key], self._circuit.results[wire] = wire, cell
+                self._circuit.wires.setdefault(wire, Wire(width))
+            if before:
+                self._circuit.results.pop(before if before != known[key] else "", None)
+                self._connect(bits_of(before, width), bits_of(known[key], width))
+            self._connect(value, bits_of(known[key], len(value)))
 
     def _add_cell(self, cell: Cell) -> None:
         made, kind = self._circuit, cell.kind
-        if kind in self._modules:
-            self._add_instance(cell)
-        elif kind in ("$dff", "$memwr_v2") and not cell.number("CLK_POLARITY"):
+        if kind in ("$dff", "$memwr_v2", "$memrd_v2") and not cell.number("CLK_POLARITY"):
             self._reject(f"{kind} with a falling edge")
+        elif kind == "$memrd_v2" and cell.number("CLK_ENABLE"):
+            self._reject(f"{kind} with a clock")
+        elif kind in self._modules:
+            self._add_instance(cell)
         elif kind == "$dff":
             self._add_register(cell)
-        elif kind == "$memrd_v2":
-            self._add_read(cell)
         elif kind == "$memwr_v2":
             made.writes.append(cell)
         elif kind == "$meminit_v2":
-            bits = "".join(part.bits for part in reversed(cell.ports["DATA"]) if isinstance(part, Constant))
-            if "1" in bits:
-                made.initial[memory_of(cell)] = bits
-        elif kind in OPERATORS:
-            self._add_operator(cell)
-        else:
+            if ("", 1) in cell.ports["DATA"]:
+                made.initial[memory_of(cell)] = cell.ports["DATA"]
+        elif kind not in OPERATORS and kind != "$memrd_v2":
             self._reject(kind)
-
-    def _add_operator(self, cell: Cell) -> None:
-        """Amaranth writes an operation again in each place where it is used."""
-        if not cell.ports["Y"]:
-            return
-        operands = tuple(each for each in cell.ports.items() if each[0] != "Y")
-        wire = self._results.get((cell.kind, *cell.parameters.values(), *operands))
-        if wire is None or self._circuit.wires[wire].width != _width_inside(cell):
-            wire = self._result(cell, "Y", _width_inside(cell))
-            self._circuit.operators[wire] = cell
-            self._results[cell.kind, *cell.parameters.values(), *operands] = wire
-            return
-        value = (Slice(wire, 0, width_of(cell.ports["Y"])),)
-        [part, *_] = cell.ports["Y"]
-        if isinstance(part, Slice) and is_anonymous(part.wire):
-            self._places[part.wire] = value
-        else:
-            self._add_connection(cell.ports["Y"], value)
 
     def _reject(self, cell: str) -> NoReturn:
         raise InvalidArgumentError(f"module {self._module.name}: the Verilog writer does not know the cell {cell}")
-
-    def _result(self, cell: Cell, port: str, width: int) -> str:
-        """The wire for the result of a cell, which is connected to the port as far as it goes."""
-        value = cell.ports[port]
-        if len(value) == 1 and isinstance(value[0], Slice) and is_anonymous(value[0].wire):
-            wire = value[0].wire
-            if self._circuit.wires[wire].width == width and not self._circuit.wires[wire].direction:
-                return wire
-        wire = f"${cell.name}"
-        self._circuit.wires[wire] = Wire(width)
-        self._add_connection(value, (Slice(wire, 0, width_of(value)),))
-        return wire
 
     def _add_register(self, cell: Cell) -> None:
         statements: list[Statement] = [Assign(cell.ports["Q"], cell.ports["D"])]
         if cell.name in self._next:
             statements = self._moved_statements(self._next[cell.name])
-        if cell.kind == "$memrd_v2":
-            statements = [Switch(cell.ports["EN"], [(("1",), statements)])]
         for wire in assigned(statements):
             own = of_wire(statements, wire)
             # The first statement of a process keeps the value.
             keeps = isinstance(own[0], Assign) and own[0].target == own[0].value
             self._circuit.registers[wire], self._circuit.clocks[wire] = own[keeps:], cell.ports["CLK"]
 
-    def _add_read(self, cell: Cell) -> None:
-        """A port that is read with the clock is one that is read without it, and a register behind it."""
-        if cell.number("CLK_ENABLE"):
-            if not cell.number("CLK_POLARITY") or cell.number("TRANSPARENCY_MASK"):
-                self._reject("$memrd_v2 with a falling edge, or transparent")
-            row = Slice(f"${cell.name}_row", 0, width_of(cell.ports["DATA"]))
-            self._circuit.wires[row.wire] = Wire(row.width)
-            ports = {"Q": cell.ports["DATA"], "D": (row,), "CLK": cell.ports["CLK"], "EN": cell.ports["EN"]}
-            self._add_register(replace(cell, ports=ports))
-            cell = replace(cell, ports={"ADDR": cell.ports["ADDR"], "DATA": (row,)})
-        self._circuit.reads[self._result(cell, "DATA", width_of(cell.ports["DATA"]))] = cell
-
     def _add_instance(self, cell: Cell) -> None:
         """Ports with a structure are connected field by field."""
         inner = self._modules[cell.kind]
-        ports: dict[str, Value] = {}
+        ports: dict[str, dict[int, Bit]] = {}
         for port, value in cell.ports.items():
-            [first, *_] = value
-            if isinstance(first, Slice) and is_anonymous(first.wire) and first.wire not in self._circuit.operators:
+            if is_anonymous(value[0][0]) and value[0][0] not in self._circuit.results:
                 # Nothing reads this output, so no signal has its name.
                 wire = f"{cell.name}__{port}"
-                self._circuit.wires[wire] = Wire(width_of(value))
-                value = (Slice(wire, 0, width_of(value)),)
-            at = 0
-            for part in inner.fields.get(port, (Slice(port, 0, width_of(value)),)):
-                assert isinstance(part, Slice)
-                bits = sliced(value, at, part.width)
-                if len(bits) > 1 and f"{cell.name}__{port}" in self._module.wires:
-                    # The signal at the port says more than what it consists of.
-                    bits = self._moved([Slice(f"{cell.name}__{port}", at, part.width)])
-                ports[part.wire] = joined([*ports.get(part.wire, ()), *bits])
-                at += part.width
-        self._circuit.instances.append(replace(cell, ports=ports))
+                self._circuit.wires[wire] = Wire(len(value))
+                value = bits_of(wire, len(value))
+            for (field, at), bit in zip(inner.fields.get(port, bits_of(port, len(value))), value, strict=True):
+                ports.setdefault(field, {})[at] = bit
+        connected = {port: tuple(bits[at] for at in sorted(bits)) for port, bits in ports.items()}
+        self._circuit.instances.append(replace(cell, ports=connected))
 
 
-def _contains(name: str, other: str) -> bool:
-    return other.startswith((f"{name}.", f"{name}["))
+def _is_field(connection: Assign) -> bool:
+    """Whether only a field is connected, or nothing."""
+    return not connection.target or bool(_FIELD.search(connection.target[0][0]))
 
 
 def _field_name(name: str) -> str:
@@ -320,5 +283,5 @@ def _field_name(name: str) -> str:
 
 def _width_inside(cell: Cell) -> int:
     """The width of an operation in Verilog, of which the result may be the low bits."""
-    width = cell.number("Y_WIDTH") if "Y_WIDTH" in cell.parameters else cell.number("WIDTH")
+    width = cell.number("Y_WIDTH") or cell.number("WIDTH")
     return max(width, cell.number("A_WIDTH")) if cell.kind in SHIFTS else width

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from utf8fpga.hdl.verilog.rtlil import Assign, Cell, Part, Slice, Statement, Switch, Value, Wire, joined, sliced
+from utf8fpga.hdl.verilog.rtlil import Assign, Bit, Cell, Statement, Switch, Value, Wire
 
 
 @dataclass
@@ -17,16 +17,15 @@ class Circuit:
 
     Attributes:
         doc: what the component does.
-        fields: for each signal with a structure the wires of its fields.
-        operators: by wire the operator whose result it is.
-        reads: by wire the port of a memory that is read.
-        connections: by wire the parts that it consists of, with the places where they begin.
+        fields: for each signal with a structure the bits of its fields.
+        results: by wire the operator or the port of a memory whose result it is.
+        connections: by wire what each of its bits is connected to.
         processes: by wire the statements that assign it.
         registers: by wire the statements that assign it at each edge of its clock.
         clocks: by register its clock.
         writes: the ports of memories that are written.
         instances: the instances of other modules.
-        initial: by memory the rows in the beginning, if they are not all 0.
+        initial: by memory its bits in the beginning, if they are not all 0.
     """
 
     name: str
@@ -34,15 +33,14 @@ class Circuit:
     wires: dict[str, Wire] = field(default_factory=dict)
     fields: dict[str, Value] = field(default_factory=dict)
     memories: dict[str, tuple[int, int]] = field(default_factory=dict)
-    operators: dict[str, Cell] = field(default_factory=dict)
-    reads: dict[str, Cell] = field(default_factory=dict)
-    connections: dict[str, list[tuple[int, Value]]] = field(default_factory=dict)
+    results: dict[str, Cell] = field(default_factory=dict)
+    connections: dict[str, dict[int, Bit]] = field(default_factory=dict)
     processes: dict[str, list[Statement]] = field(default_factory=dict)
     registers: dict[str, list[Statement]] = field(default_factory=dict)
     clocks: dict[str, Value] = field(default_factory=dict)
     writes: list[Cell] = field(default_factory=list)
     instances: list[Cell] = field(default_factory=list)
-    initial: dict[str, str] = field(default_factory=dict)
+    initial: dict[str, Value] = field(default_factory=dict)
 
     def ports(self, direction: str) -> Iterator[str]:
         """The ports in a direction."""
@@ -53,20 +51,38 @@ class Circuit:
         return self.registers.get(wire) or self.processes.get(wire, [])
 
     def values_of(self, wire: str) -> Iterator[Value]:
-        """What the driver of a wire reads, once for each place; that of an instance is not one of them."""
-        if wire in self.operators:
-            yield from (value for port, value in self.operators[wire].ports.items() if port != "Y")
-        elif wire in self.reads:
-            yield self.reads[wire].ports["ADDR"]
-        elif wire in self.clocks:
-            yield self.clocks[wire]
-        yield from (value for _, value in self.connections.get(wire, ()))
-        for each in walk(self.statements_of(wire)):
-            yield each.value if isinstance(each, Assign) else each.selector
+        """What the driver of a wire reads, but for the conditions; that of an instance is not one of them."""
+        if wire in self.results:
+            yield from operands_of(self.results[wire]).values()
+        if wire in self.connections:
+            yield tuple(self.connections[wire].values())
+        yield self.clocks.get(wire, ())
+        yield from (each.value for each in walk(self.statements_of(wire)) if isinstance(each, Assign))
 
-    def writes_of(self, memory: str) -> Iterator[Cell]:
-        """The ports at which a memory is written."""
-        return (cell for cell in self.writes if memory_of(cell) == memory)
+    def conditions_of(self, wire: str) -> list[Value]:
+        """The conditions of the statements that assign a wire."""
+        return [each.selector for each in walk(self.statements_of(wire)) if isinstance(each, Switch)]
+
+    def sources_of(self, wire: str) -> Iterator[str]:
+        """The wires that the driver of a wire reads."""
+        return wires_of([*self.values_of(wire), *self.conditions_of(wire)])
+
+
+def is_read(cell: Cell) -> bool:
+    """Whether a result is that of the port of a memory."""
+    return cell.kind == "$memrd_v2"
+
+
+def operands_of(cell: Cell) -> dict[str, Value]:
+    """What an operator or the port of a memory that is read depends on."""
+    if is_read(cell):
+        return {"ADDR": cell.ports["ADDR"]}
+    return {port: value for port, value in cell.ports.items() if port != "Y"}
+
+
+def wires_of(values: Iterable[Value]) -> Iterator[str]:
+    """The wires that values have bits of."""
+    return iter(dict.fromkeys(wire for value in values for wire, _ in value if wire))
 
 
 def memory_of(cell: Cell) -> str:
@@ -88,24 +104,16 @@ def walk(statements: Iterable[Statement]) -> Iterator[Statement]:
                 yield from walk(body)
 
 
-def selectors_of(statements: Iterable[Statement]) -> list[Value]:
-    """The conditions of statements."""
-    return [each.selector for each in walk(statements) if isinstance(each, Switch)]
-
-
-def assigned(statements: Iterable[Statement]) -> dict[str, None]:
+def assigned(statements: Iterable[Statement]) -> list[str]:
     """The wires that statements assign, in their order."""
-    return {
-        part.wire: None
-        for each in walk(statements)
-        if isinstance(each, Assign)
-        for part in each.target
-        if isinstance(part, Slice)
-    }
+    return list(wires_of(each.target for each in walk(statements) if isinstance(each, Assign)))
 
 
 def of_wire(statements: Iterable[Statement], wire: str) -> list[Statement]:
-    """The statements that assign a wire; none is an assignment to bits that a later one beside it assigns again."""
+    """The statements that assign a wire.
+
+    No bit is assigned again beside an earlier assignment: Yosys takes an assignment behind a switch for one in front.
+    """
     found: list[Statement] = []
     for each in statements:
         if isinstance(each, Switch):
@@ -113,50 +121,27 @@ def of_wire(statements: Iterable[Statement], wire: str) -> list[Statement]:
             if any(body for _, body in cases):
                 found.append(Switch(each.selector, cases))
             continue
-        at = 0
-        for part in each.target:
-            assert isinstance(part, Slice)
-            if part.wire == wire:
-                value = sliced(each.value, at, part.width)
-                # Yosys takes an assignment behind a switch for one in front of it.
-                found = [*_without(found, part), Assign((part,), value)]
-            at += part.width
+        bits = {target: value for target, value in zip(each.target, each.value, strict=True) if target[0] == wire}
+        if bits:
+            found = _without(found, bits)
+            if found and isinstance(found[-1], Assign):
+                before = found.pop()
+                bits |= dict(zip(before.target, before.value, strict=True))
+            ordered = sorted(bits)
+            found.append(Assign(tuple(ordered), tuple(bits[bit] for bit in ordered)))
     return found
 
 
-def _without(statements: Iterable[Statement], bits: Slice) -> Iterator[Statement]:
+def _without(statements: Iterable[Statement], bits: Iterable[Bit]) -> list[Statement]:
     """Statements that do not assign some bits."""
-    for each in statements:
-        if isinstance(each, Switch):
-            yield Switch(each.selector, [(patterns, [*_without(body, bits)]) for patterns, body in each.cases])
-            continue
-        [part] = each.target
-        assert isinstance(part, Slice)
-        below = max(0, min(bits.start - part.start, part.width))
-        above = min(part.width, max(0, bits.start + bits.width - part.start))
-        for low, high in (0, below), (max(above, below), part.width):
-            if low < high:
-                yield Assign((Slice(part.wire, part.start + low, high - low),), sliced(each.value, low, high - low))
-
-
-def moved(value: Iterable[Part], places: Mapping[str, Value]) -> Value:
-    """A value in which the bits of some wires are those at other places."""
-    found: list[Part] = []
-    for part in value:
-        if isinstance(part, Slice) and part.wire in places:
-            found += moved(sliced(places[part.wire], part.start, part.width), places)
-        else:
-            found.append(part)
-    return joined(found)
-
-
-def moved_statements(statements: Iterable[Statement], places: Mapping[str, Value]) -> list[Statement]:
-    """Statements in which the bits of some wires are those at other places."""
     found: list[Statement] = []
     for each in statements:
-        if isinstance(each, Assign):
-            found.append(Assign(moved(each.target, places), moved(each.value, places)))
-        else:
-            cases = [(patterns, moved_statements(body, places)) for patterns, body in each.cases]
-            found.append(Switch(moved(each.selector, places), cases))
+        if isinstance(each, Switch):
+            cases = [(patterns, _without(body, bits)) for patterns, body in each.cases]
+            if any(body for _, body in cases):
+                found.append(Switch(each.selector, cases))
+            continue
+        others = {target: value for target, value in zip(each.target, each.value, strict=True) if target not in bits}
+        if others:
+            found.append(Assign(tuple(others), tuple(others.values())))
     return found

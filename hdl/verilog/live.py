@@ -4,17 +4,104 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from itertools import pairwise
+from typing import TypeAlias
 
-from utf8fpga.hdl.verilog.circuit import Circuit, memory_of, selectors_of
-from utf8fpga.hdl.verilog.rtlil import Slice, Value, sliced
+from utf8fpga.hdl.verilog.circuit import Circuit, memory_of, wires_of
+from utf8fpga.hdl.verilog.rtlil import Bit, Cell, Value
+
+Place: TypeAlias = tuple[tuple[str, ...], str]
+"""A wire, behind the names of the instances that it is in."""
 
 
-def wires_of(values: Iterable[Value]) -> Iterator[str]:
-    """The wires that values have bits of."""
-    return (part.wire for value in values for part in value if isinstance(part, Slice))
+class Hierarchy:
+    """The instances of a design."""
+
+    def __init__(self, circuits: Mapping[str, Circuit], top: str) -> None:
+        self._top = circuits[top]
+        self.circuits: dict[tuple[str, ...], Circuit] = {}
+        """The circuits by the names of the instances that lead to them."""
+        self._outside: dict[Place, list[Place]] = {}
+        """What drives input ports, and wires at outputs of instances."""
+        waiting: list[tuple[tuple[str, ...], Circuit]] = [((), self._top)]
+        while waiting:
+            path, circuit = waiting.pop()
+            self.circuits[path] = circuit
+            for cell in circuit.instances:
+                inner = circuits[cell.kind]
+                self._connect(path, cell, inner)
+                waiting.append(((*path, cell.name), inner))
+
+    def _connect(self, path: tuple[str, ...], cell: Cell, inner: Circuit) -> None:
+        for port, value in cell.ports.items():
+            inside = (*path, cell.name), port
+            outside = [(path, wire) for wire in wires_of([value])]
+            if inner.wires[port].direction == "input":
+                self._outside[inside] = outside
+                continue
+            for wire in outside:
+                self._outside.setdefault(wire, []).append(inside)
+
+    def reached(self, outputs: Iterable[str], *, registers: bool) -> set[Place]:
+        """The wires that outputs of the top depend on.
+
+        Args:
+            registers: also through registers and memories.
+        """
+        found: set[Place] = set()
+        waiting: list[Place] = [((), wire) for wire in outputs]
+        while waiting:
+            path, wire = place = waiting.pop()
+            if place in found:
+                continue
+            found.add(place)
+            circuit = self.circuits[path]
+            waiting += self._outside.get(place, ())
+            if registers or wire not in circuit.registers:
+                waiting += [(path, each) for each in circuit.sources_of(wire)]
+            if registers and wire in circuit.results and "MEMID" in circuit.results[wire].parameters:
+                memory = memory_of(circuit.results[wire])
+                writes = [cell.ports.values() for cell in circuit.writes if memory_of(cell) == memory]
+                waiting += [(path, each) for ports in writes for each in wires_of(ports)]
+        return found
+
+    def live_wires(self) -> dict[str, set[str]]:
+        """By module the wires that an output of the top depends on."""
+        found: dict[str, set[str]] = {}
+        for path, wire in self.reached(self._top.ports("output"), registers=True):
+            found.setdefault(self.circuits[path].name, set()).add(wire)
+        return found
+
+    def combinational_paths(self) -> dict[str, Collection[str]]:
+        """For each output port of the top the input ports from which a path without registers leads."""
+        inputs = [((), port) for port in self._top.ports("input")]
+        found: dict[str, Collection[str]] = {}
+        for output in self._top.ports("output"):
+            reached = self.reached([output], registers=False)
+            found[output] = [port for path, port in inputs if (path, port) in reached]
+        return found
+
+
+def uses_of(circuit: Circuit, live: AbstractSet[str], inputs: Iterable[Value]) -> Counter[str]:
+    """How often the bit of each wire that is read most often is read; a condition of several assignments counts once.
+
+    Args:
+        inputs: what instances read.
+    """
+    values = list(inputs)
+    conditions: dict[Value, None] = {}
+    for wire in circuit.wires:
+        if wire in live:
+            values += circuit.values_of(wire)
+            conditions |= dict.fromkeys(circuit.conditions_of(wire))
+    for cell in circuit.writes:
+        values += [cell.ports["ADDR"], cell.ports["DATA"], cell.ports["EN"][:1]]
+    bits: Counter[Bit] = Counter(bit for value in (*values, *conditions) for bit in value)
+    found: Counter[str] = Counter()
+    for (wire, _), number in bits.items():
+        found[wire] = max(found[wire], number)
+    return found
 
 
 def ordered(names: Iterable[str], sources: Callable[[str], Iterable[str]]) -> list[str]:
@@ -34,95 +121,3 @@ def ordered(names: Iterable[str], sources: Callable[[str], Iterable[str]]) -> li
                 entered.add(inner)
                 path.append((inner, iter(sources(inner))))
     return list(found)
-
-
-def live_wires(circuits: Mapping[str, Circuit], top: str) -> dict[str, set[str]]:
-    """By module the wires that an output of the top depends on, through any number of registers."""
-    found: dict[str, set[str]] = {name: set() for name in circuits}
-    outside = _outside(circuits)
-    waiting = [(top, wire) for wire in circuits[top].ports("output")]
-    while waiting:
-        name, wire = waiting.pop()
-        if wire not in found[name]:
-            found[name].add(wire)
-            circuit = circuits[name]
-            waiting += [(name, each) for each in wires_of(circuit.values_of(wire))]
-            waiting += outside.get((name, wire), ())
-            if wire in circuit.reads:
-                writes = circuit.writes_of(memory_of(circuit.reads[wire]))
-                waiting += [(name, each) for cell in writes for each in wires_of(cell.ports.values())]
-    return found
-
-
-def _outside(circuits: Mapping[str, Circuit]) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """For input ports, and for wires at outputs of instances, the wires in other modules that drive them."""
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for name, circuit in circuits.items():
-        for cell in circuit.instances:
-            for port, value in cell.ports.items():
-                for wire in wires_of([value]):
-                    ends = [(cell.kind, port), (name, wire)]
-                    if circuits[cell.kind].wires[port].direction == "output":
-                        ends.reverse()
-                    found.setdefault(ends[0], []).append(ends[1])
-    return found
-
-
-def uses_of(circuit: Circuit, live: AbstractSet[str], inputs: Iterable[Value]) -> Counter[str]:
-    """How often wires are read by what is live; several bits, or a condition of several assignments, count once.
-
-    Args:
-        inputs: what instances read.
-    """
-    values = list(inputs)
-    conditions: dict[Value, None] = {}
-    for wire in circuit.wires:
-        if wire in live:
-            selectors = dict.fromkeys(selectors_of(circuit.statements_of(wire)))
-            conditions |= selectors
-            values += [value for value in circuit.values_of(wire) if value not in selectors]
-    for cell in circuit.writes:
-        if not live.isdisjoint(wires_of([cell.ports["CLK"]])):
-            values += [cell.ports["ADDR"], cell.ports["DATA"], sliced(cell.ports["EN"], 0, 1)]
-    reads: dict[str, list[Slice]] = {}
-    for part in (part for value in [*values, *conditions] for part in value):
-        if isinstance(part, Slice):
-            reads.setdefault(part.wire, []).append(part)
-    return Counter({wire: 1 if _are_apart(slices) else len(slices) for wire, slices in reads.items()})
-
-
-def _are_apart(slices: Sequence[Slice]) -> bool:
-    """Whether no bit is in two slices of a wire."""
-    ordered_slices = sorted(slices)
-    return all(low.start + low.width <= high.start for low, high in pairwise(ordered_slices))
-
-
-def combinational_paths(circuits: Mapping[str, Circuit], top: str) -> dict[str, Collection[str]]:
-    """For each output port of the top the input ports from which a path without registers leads."""
-    found: dict[str, dict[str, Collection[str]]] = {}
-    for name, circuit in circuits.items():
-        found[name] = _paths(circuit, circuits, found)
-    return found[top]
-
-
-def _paths(
-    circuit: Circuit, circuits: Mapping[str, Circuit], inner: Mapping[str, Mapping[str, Collection[str]]]
-) -> dict[str, Collection[str]]:
-    through: dict[str, list[str]] = {}
-    for cell in circuit.instances:
-        for port in circuits[cell.kind].ports("output"):
-            origins = [wire for each in inner[cell.kind][port] for wire in wires_of([cell.ports[each]])]
-            for wire in wires_of([cell.ports[port]]):
-                through.setdefault(wire, []).extend(origins)
-    found: dict[str, Collection[str]] = {}
-    for port in circuit.ports("output"):
-        visited, waiting = set[str](), [port]
-        while waiting:
-            wire = waiting.pop()
-            if wire not in visited:
-                visited.add(wire)
-                if wire not in circuit.registers:
-                    waiting += wires_of(circuit.values_of(wire))
-                waiting += through.get(wire, ())
-        found[port] = [each for each in circuit.ports("input") if each in visited]
-    return found

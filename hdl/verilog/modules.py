@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.back import rtlil
@@ -15,10 +15,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.verilog.build import circuit_of
-from utf8fpga.hdl.verilog.circuit import Circuit
+from utf8fpga.hdl.verilog.circuit import Circuit, wires_of
 from utf8fpga.hdl.verilog.identifiers import SEPARATOR, Names
-from utf8fpga.hdl.verilog.names import own_results
-from utf8fpga.hdl.verilog.rtlil import Slice, read_rtlil
+from utf8fpga.hdl.verilog.rtlil import read_rtlil
 from utf8fpga.model.exceptions import InvalidArgumentError
 
 
@@ -35,7 +34,7 @@ def circuits_of(component: wiring.Component, name: str) -> dict[str, Circuit]:
             something that the writer does not know.
     """
     fragment = Fragment.get(component, None)
-    converter = _Converter(name, _Shared(fragment))
+    converter = _Converter(name)
     converter.convert(fragment, component, name, list(fragment.domains) or ["sync"])
     converter.check()
     return converter.circuits
@@ -48,9 +47,9 @@ class _Converter:
         circuits: those that were converted, by name.
     """
 
-    def __init__(self, top: str, shared: _Shared) -> None:
+    def __init__(self, top: str) -> None:
         self.circuits: dict[str, Circuit] = {}
-        self._top, self._names, self._shared = top, Names(), shared
+        self._top, self._names = top, Names()
         self._texts: dict[str, str] = {}
         self._drivers: dict[int, str] = {}
         """The components by the signals that they assign."""
@@ -75,8 +74,8 @@ class _Converter:
             made.clk, made.rst = Signal(name=f"{prefix}clk"), Signal(name=f"{prefix}rst")
             fragment.add_domains(made)
             ports |= {signal.name: (signal, PortDirection.Input) for signal in (made.clk, made.rst)}
-        for flow, port, value in self._ports(fragment, component):
-            ports[port] = value, _WAYS[flow]
+        for port, member, value in members(component):
+            ports[port] = value, _WAYS[member.flow]
         visible: list[Signal] = [value for value, _ in ports.values()]
         names = [(signal, signal.name) for signal in visible]
         for at, (inner, instance, place) in enumerate(fragment.subfragments):
@@ -126,21 +125,9 @@ class _Converter:
             if domain not in inner.domains:
                 ports.append(("i", f"{prefix}clk", ClockSignal(domain)))
                 ports.append(("i", f"{prefix}rst", ResetSignal(domain)))
-        ports += [("i" if flow is In else "o", port, value) for flow, port, value in self._ports(inner, component)]
+        ports += [("i" if member.flow is In else "o", port, value) for port, member, value in members(component)]
         module = self.convert(inner, component, f"{self._top}{SEPARATOR}{_words(type(component).__name__)}", domains)
         return Instance(module, *ports)
-
-    def _ports(self, fragment: Fragment, component: wiring.Component) -> list[tuple[wiring.Flow, str, Signal]]:
-        """The directions and names of the ports: the members, and other signals that are used at both sides."""
-        found = [(member.flow, port, value) for port, member, value in members(component)]
-        known = {id(value) for _, _, value in found}
-        names = Names()
-        for _, port, _ in found:
-            names.take(port)
-        for flow, signal in self._shared.of(fragment):
-            if id(signal) not in known:
-                found.append((flow, names.take(signal.name), signal))
-        return found
 
     def _module(self, text: str, component: wiring.Component, name: str) -> str:
         if text not in self._texts:
@@ -149,52 +136,14 @@ class _Converter:
             if others:
                 raise InvalidArgumentError(f"module {module.name}: {others[0].name} is not a component")
             circuit = circuit_of(module, self.circuits, documentation(component))
-            own_results(circuit)
             _order_ports(circuit, [port for port, _, _ in members(component)])
             self.circuits[module.name] = circuit
         return self._texts[text]
 
 
-class _Shared:
-    """The signals that are assigned inside a component and read outside of it, or the other way round."""
-
-    def __init__(self, top: Fragment) -> None:
-        self._signals: dict[int, Signal] = {}
-        self._drivers: dict[int, tuple[int, ...]] = {}
-        self._readers: dict[int, list[tuple[int, ...]]] = {}
-        self._visit(top, ())
-
-    def _visit(self, fragment: Fragment, path: tuple[int, ...]) -> None:
-        path = (*path, id(fragment))
-        for each in (statement for part in fragment.statements.values() for statement in part):
-            try:
-                sides = each._lhs_signals(), each._rhs_signals()
-            except NotImplementedError:
-                continue  # It has the clock or the reset of a domain, whatever that is.
-            for signal in (*sides[0], *sides[1]):
-                self._signals[id(signal)] = signal
-            self._drivers |= dict.fromkeys(map(id, sides[0]), path)
-            for signal in sides[1]:
-                self._readers.setdefault(id(signal), []).append(path)
-        for inner, _, _ in fragment.subfragments:
-            self._visit(inner, path)
-
-    def of(self, fragment: Fragment) -> Iterator[tuple[wiring.Flow, Signal]]:
-        """Those of a component, with their direction."""
-        for signal, driver in self._drivers.items():
-            is_inside = id(fragment) in driver
-            if any((id(fragment) in reader) != is_inside for reader in self._readers.get(signal, ())):
-                yield Out if is_inside else In, self._signals[signal]
-
-
 def _order_ports(circuit: Circuit, names: Sequence[str]) -> None:
     """Put the ports in the order of the members, behind clock and reset."""
-    ports = [
-        part.wire
-        for name in names
-        for part in circuit.fields.get(name, (Slice(name, 0, 1),))
-        if isinstance(part, Slice)
-    ]
+    ports = [wire for name in names for wire in wires_of([circuit.fields.get(name, ((name, 0),))])]
     others = [name for name, wire in circuit.wires.items() if wire.direction and name not in ports]
     circuit.wires = {name: circuit.wires[name] for name in dict.fromkeys([*others, *ports, *circuit.wires])}
 

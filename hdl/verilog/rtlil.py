@@ -4,88 +4,60 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from utf8fpga.model.exceptions import InvalidArgumentError
 
+Bit: TypeAlias = tuple[str, int]
+"""A wire and the place of the bit in it; without a name it is a constant, 0 or 1."""
+
+Value: TypeAlias = tuple[Bit, ...]
+"""Bits side by side, the lowest first."""
+
 
 class Slice(NamedTuple):
-    """Adjacent bits of a wire."""
+    """Adjacent bits of a wire; of a constant, whose name is empty, `start` is the value."""
 
     wire: str
     start: int
     width: int
 
 
-class Constant(NamedTuple):
-    """Bits ``0``, ``1`` or ``x``, the highest one first."""
-
-    bits: str
-
-    @property
-    def width(self) -> int:
-        return len(self.bits)
+def bits_of(wire: str, width: int, start: int = 0) -> Value:
+    """Adjacent bits of a wire."""
+    return tuple((wire, at) for at in range(start, start + width))
 
 
-Part: TypeAlias = Slice | Constant
-Value: TypeAlias = tuple[Part, ...]
-"""Bits side by side, the lowest part first."""
-
-
-def width_of(value: Iterable[Part]) -> int:
-    """The number of bits of a value."""
-    return sum(part.width for part in value)
-
-
-def joined(parts: Iterable[Part]) -> Value:
-    """Parts side by side, in which adjacent bits of one wire are one part.
-
-    >>> joined([Slice("a", 0, 2), Slice("a", 2, 1), Constant("0"), Constant("1")])
-    (Slice(wire='a', start=0, width=3), Constant(bits='10'))
-    """
-    found: list[Part] = []
-    for part in parts:
-        last = found[-1] if found else None
-        if isinstance(part, Constant) and isinstance(last, Constant):
-            found[-1] = Constant(part.bits + last.bits)
-        elif (
-            isinstance(part, Slice)
-            and isinstance(last, Slice)
-            and (last.wire, last.start + last.width) == (part.wire, part.start)
-        ):
-            found[-1] = Slice(last.wire, last.start, last.width + part.width)
-        elif part.width:
-            found.append(part)
-    return tuple(found)
-
-
-def sliced(value: Value, start: int, width: int) -> Value:
-    """Adjacent bits of a value.
-
-    >>> sliced((Slice("a", 4, 2), Constant("01")), 1, 2)
-    (Slice(wire='a', start=5, width=1), Constant(bits='1'))
-    """
-    found: list[Part] = []
-    at = 0
-    for part in value:
-        low, high = max(start - at, 0), min(start + width - at, part.width)
-        if low < high and isinstance(part, Slice):
-            found.append(Slice(part.wire, part.start + low, high - low))
-        elif low < high and isinstance(part, Constant):
-            found.append(Constant(part.bits[part.width - high : part.width - low]))
-        at += part.width
-    return tuple(found)
+def constant_bits(digits: str) -> Value:
+    """A constant, written with the highest bit first; a bit that does not matter is 0."""
+    return tuple(("", int(digit == "1")) for digit in reversed(digits))
 
 
 def extended(value: Value, width: int, *, signed: bool = False) -> Value:
     """A value with zeros, or copies of its sign, above it up to a width, or without the bits above the width."""
-    missing = width - width_of(value)
-    if missing <= 0:
-        return sliced(value, 0, width)
-    sign = sliced(value, width_of(value) - 1, 1) if signed and value else (Constant("0"),)
-    return joined([*value, *(sign * missing)])
+    above = value[-1] if signed and value else ("", 0)
+    return (value + (above,) * (width - len(value)))[:width]
+
+
+def slices_of(value: Value) -> list[Slice]:
+    """A value in as few parts as possible, the lowest first.
+
+    >>> slices_of((("a", 2), ("a", 3), ("", 0), ("", 1)))
+    [Slice(wire='a', start=2, width=2), Slice(wire='', start=2, width=2)]
+    """
+    found: list[Slice] = []
+    for wire, at in value:
+        last = found[-1] if found else Slice("", -1, 0)
+        if found and wire == last.wire == "":
+            found[-1] = Slice("", last.start | at << last.width, last.width + 1)
+        elif found and wire == last.wire and at == last.start + last.width:
+            found[-1] = Slice(wire, last.start, last.width + 1)
+        else:
+            found.append(Slice(wire, at, 1))
+    return found
 
 
 @dataclass
@@ -94,13 +66,13 @@ class Wire:
 
     Attributes:
         direction: ``input`` or ``output``; empty: it is no port.
-        init: its initial value, the highest bit first; empty: none.
+        init: its initial value; empty: none.
         attributes: the other attributes; ``doc`` is a comment from the source.
     """
 
     width: int
     direction: str = ""
-    init: str = ""
+    init: Value = ()
     attributes: dict[str, str] = field(default_factory=dict)
 
 
@@ -115,9 +87,8 @@ class Cell:
 
     def number(self, parameter: str) -> int:
         """The value of a parameter."""
-        text = self.parameters[parameter]
-        width, _, bits = text.partition("'")
-        return int(bits or "0", 2) if _ else int(width)
+        width, _, digits = self.parameters.get(parameter, "0").partition("'")
+        return int(digits or "0", 2) if _ else int(width)
 
 
 @dataclass
@@ -161,114 +132,108 @@ def read_rtlil(text: str) -> list[Module]:
     Raises:
         InvalidArgumentError: it has a statement that Amaranth did not write when this was written.
     """
-    lines = [line.split() for line in text.splitlines() if line and not line.isspace()]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     return list(_Reader(lines[::-1]).modules())
 
 
-class _Reader:
-    """Reads lines of words, of which the next is the last one of the list."""
+_OPERAND = re.compile(r"[{}]|\d+'(?P<digits>[01x-]*)|(?P<wire>[\\$]\S+)(?: \[(?P<high>\d+)(?::(?P<low>\d+))?\])?")
 
-    def __init__(self, lines: list[list[str]]) -> None:
+
+class _Reader:
+    """Reads lines, of which the next is the last one of the list."""
+
+    def __init__(self, lines: list[str]) -> None:
         self._lines = lines
         self._module = Module("")
 
     def modules(self) -> Iterator[Module]:
         while self._lines:
-            word, *words = self._lines.pop()
+            word, _, name = self._lines.pop().partition(" ")
             if word == "module":
-                self._module = Module(plain(words[0]))
+                self._module = Module(_plain(name))
                 self._read_module()
                 yield self._module
 
     def _read_module(self) -> None:
         module, attributes = self._module, dict[str, str]()
-        while (line := self._lines.pop()) != ["end"]:
-            word, *words = line
+        while (line := self._lines.pop()) != "end":
+            word, *words = line.split()
             if word == "attribute":
-                attributes[plain(words[0])] = " ".join(words[1:])
+                attributes[_plain(words[0])] = " ".join(words[1:])
                 continue
             if word == "wire":
-                module.wires[plain(words[-1])] = _wire(words, attributes)
+                module.wires[_plain(words[-1])] = _wire(words, attributes)
             elif word == "memory":
-                module.memories[plain(words[-1])] = int(words[1]), int(words[3])
+                module.memories[_plain(words[-1])] = int(words[1]), int(words[3])
             elif word == "cell":
                 module.cells.append(self._cell(*words))
             elif word == "process":
                 module.processes.append(self._statements())
                 self._lines.pop()
             elif word == "connect":
-                module.connections.append(Assign(*self._operands(words)))
+                module.connections.append(Assign(*self._operands(line)))
             else:
                 raise InvalidArgumentError(f"module {module.name}: the Verilog writer does not know {word!r} in RTLIL")
             attributes = {}
 
     def _cell(self, kind: str, name: str) -> Cell:
-        cell = Cell(plain(kind), plain(name))
-        while (line := self._lines.pop()) != ["end"]:
-            if line[0] == "connect":
-                cell.ports[plain(line[1])] = self._operands(line[2:])[0]
-            elif line[0] == "parameter":
-                cell.parameters[plain(line[-2])] = line[-1]
+        cell = Cell(_plain(kind), _plain(name))
+        while (line := self._lines.pop()) != "end":
+            word, *words = line.split()
+            if word == "connect":
+                (cell.ports[_plain(words[0])],) = self._operands(" ".join(words[1:]))
+            elif word == "parameter":
+                cell.parameters[_plain(words[-2])] = words[-1]
         return cell
 
     def _statements(self) -> list[Statement]:
         """The statements up to the next ``end`` or ``case``, which remains."""
         found: list[Statement] = []
-        while self._lines[-1][0] not in ("end", "case"):
-            word, *words = self._lines.pop()
+        while not self._lines[-1].startswith(("end", "case")):
+            word, _, rest = self._lines.pop().partition(" ")
             if word == "assign":
-                found.append(Assign(*self._operands(words)))
+                found.append(Assign(*self._operands(rest)))
             elif word == "switch":
-                switch = Switch(self._operands(words)[0])
-                while (line := self._lines.pop()) != ["end"]:
-                    if line[0] == "case":
-                        patterns = tuple(each.rstrip(",").partition("'")[2] for each in line[1:] if each != ",")
-                        switch.cases.append((patterns, self._statements()))
+                switch = Switch(*self._operands(rest))
+                while (line := self._lines.pop()) != "end":
+                    switch.cases.append((tuple(re.findall(r"'([01-]+)", line)), self._statements()))
                 # Without a selector it only keeps its assignments behind the switch before it.
                 found += [switch] if switch.selector else switch.cases[0][1]
         return found
 
-    def _operands(self, words: Sequence[str]) -> list[Value]:
+    def _operands(self, text: str) -> list[Value]:
         """The operands of a line; the parts of a concatenation are written from the highest one on."""
         found: list[Value] = []
-        parts: list[Part] | None = None
-        for at, word in enumerate(words):
-            if word == "{}":
-                found.append(())
-            elif word == "{":
+        parts: list[Value] | None = None
+        for match in _OPERAND.finditer(text):
+            if match[0] == "{":
                 parts = []
-            elif word == "}":
-                found.append(joined(reversed(parts or [])))
+            elif match[0] == "}":
+                found.append(tuple(bit for part in reversed(parts or []) for bit in part))
                 parts = None
-            elif word[0] != "[":
-                place = words[at + 1] if word[0] in "\\$" and at + 1 < len(words) else ""
-                part = self._part(word, place if place.startswith("[") else "")
-                if parts is None:
-                    found.append(joined([part]))
-                else:
-                    parts.append(part)
+            else:
+                (found if parts is None else parts).append(self._operand(match))
         return found
 
-    def _part(self, word: str, place: str) -> Part:
-        if word[0] not in "\\$":
-            return Constant(word.partition("'")[2])
-        wire = plain(word)
-        if not place:
-            return Slice(wire, 0, self._module.wires[wire].width)
-        high, _, low = place[1:-1].partition(":")
-        start = int(low or high)
-        return Slice(wire, start, int(high) - start + 1)
+    def _operand(self, match: re.Match[str]) -> Value:
+        if match["wire"] is None:
+            return constant_bits(match["digits"])
+        name = _plain(match["wire"])
+        if match["high"] is None:
+            return bits_of(name, self._module.wires[name].width)
+        high, low = int(match["high"]), int(match["low"] or match["high"])
+        return bits_of(name, high + 1 - low, low)
 
 
-def _wire(words: Sequence[str], attributes: dict[str, str]) -> Wire:
+def _wire(words: list[str], attributes: dict[str, str]) -> Wire:
     direction = next((each for each in words if each in ("input", "output")), "")
-    init = attributes.get("init", "").partition("'")[2]
+    init = constant_bits(attributes.get("init", "").partition("'")[2])
     texts = {name: ast.literal_eval(value) for name, value in attributes.items() if value.startswith('"')}
     if "keep" in attributes:
         texts["keep"] = "1"
     return Wire(int(words[1]), direction, init, texts)
 
 
-def plain(name: str) -> str:
-    """A public name without its backslash; a name that RTLIL made up keeps its dollar sign."""
-    return name.removeprefix("\\")
+def _plain(name: str) -> str:
+    """A public name without its backslash; only a name that RTLIL made up begins with a dollar sign."""
+    return name.lstrip("\\$") if name.startswith("\\") else name

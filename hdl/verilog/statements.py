@@ -3,36 +3,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from utf8fpga.hdl.verilog.rtlil import Assign, Constant, Statement, Switch, Value, width_of
-
-Key: TypeAlias = Callable[[Value], object]
-"""The same for conditions that are equal."""
+from utf8fpga.hdl.verilog.rtlil import Assign, Statement, Switch, Value
 
 
-def grouped(blocks: Iterable[Sequence[Statement]], key: Key) -> list[list[Statement]]:
+def grouped(blocks: Iterable[Sequence[Statement]]) -> list[list[Statement]]:
     """Blocks with the same conditions as one block each."""
     groups: dict[object, list[Sequence[Statement]]] = {}
     for block in blocks:
         if block:
-            groups.setdefault(shape_of(block, key), []).append(block)
-    return [merged(group, key) for group in groups.values()]
+            groups.setdefault(shape_of(block), []).append(block)
+    return [merged(group) for group in groups.values()]
 
 
-def shape_of(block: Sequence[Statement], key: Key) -> object:
+def shape_of(block: Sequence[Statement]) -> object:
     """The same for blocks with the same conditions in the same order."""
     shape: list[object] = []
     for each in block:
         if isinstance(each, Switch):
-            shape.append((key(each.selector), tuple(patterns for patterns, _ in each.cases)))
+            shape.append((each.selector, tuple(patterns for patterns, _ in each.cases)))
         elif not shape or shape[-1] is not None:
             shape.append(None)
     return tuple(shape)
 
 
-def merged(blocks: Sequence[Sequence[Statement]], key: Key) -> list[Statement]:
+def merged(blocks: Sequence[Sequence[Statement]]) -> list[Statement]:
     """Blocks with the same shape as one, whose switches have the statements of all."""
     found: list[Statement] = []
     waiting = [list(block) for block in blocks]
@@ -44,7 +41,7 @@ def merged(blocks: Sequence[Sequence[Statement]], key: Key) -> list[Statement]:
         if switches:
             cases = []
             for number, (patterns, _) in enumerate(switches[0].cases):
-                bodies = grouped((switch.cases[number][1] for switch in switches), key)
+                bodies = grouped(switch.cases[number][1] for switch in switches)
                 cases.append((patterns, [statement for body in bodies for statement in body]))
             found.append(Switch(switches[0].selector, cases))
     return found
@@ -61,9 +58,9 @@ class Reset(NamedTuple):
 def split_reset(width: int, block: Sequence[Statement]) -> Reset:
     """The statements of a register, of which the last one may be a reset: it sets the whole register."""
     *others, last = block
-    if others and isinstance(last, Switch) and len(last.cases) == 1 and last.cases[0][0] == ("1",):
-        body = last.cases[0][1]
-        is_whole = sum(width_of(each.target) for each in body if isinstance(each, Assign)) == width
-        if is_whole and all(isinstance(each, Assign) and isinstance(each.value[0], Constant) for each in body):
+    if others and isinstance(last, Switch) and [patterns for patterns, _ in last.cases] == [("1",)]:
+        [(_, body)] = last.cases
+        values = [bit for each in body if isinstance(each, Assign) for bit in each.value]
+        if len(values) == width and not any(wire for wire, _ in values):
             return Reset(last.selector, body, others)
     return Reset((), [], block)

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
 from utf8fpga.hdl.verilog import expressions
-from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, memory_of
+from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, is_read, memory_of, wires_of
 from utf8fpga.hdl.verilog.identifiers import plain_identifier
-from utf8fpga.hdl.verilog.live import live_wires, ordered, uses_of, wires_of
+from utf8fpga.hdl.verilog.live import Hierarchy, ordered, uses_of
 from utf8fpga.hdl.verilog.processes import Processes
-from utf8fpga.hdl.verilog.rtlil import Cell, Slice, Value
-from utf8fpga.hdl.verilog.statements import Reset, merged, shape_of, split_reset
+from utf8fpga.hdl.verilog.rtlil import Bit, Cell, Value, bits_of, slices_of
+from utf8fpga.hdl.verilog.statements import Reset, shape_of, split_reset
 from utf8fpga.hdl.verilog.values import Values
 
 LINE = 120
@@ -26,11 +26,11 @@ def modules_text(circuits: Mapping[str, Circuit], top: str) -> str:
     Args:
         circuits: by name, each behind those that it has instances of.
     """
-    live = live_wires(circuits, top)
+    live = Hierarchy(circuits, top).live_wires()
     made: dict[str, _ModuleText] = {}
     written: list[str] = []
     for name, circuit in circuits.items():
-        if name == top or not live[name].isdisjoint(circuit.ports("output")):
+        if name in live:
             made[name] = _ModuleText(circuit, made, live[name], is_top=name == top)
             written.append(f"{comment(circuit.doc)}module {name} {made[name].body()}endmodule\n")
     return "\n".join(reversed(written))
@@ -48,7 +48,7 @@ class _ModuleText:
     """The text of a module.
 
     Attributes:
-        ports: those that are used; of the top all.
+        ports: the directions of those that are used; of the top all.
         values: its names and expressions.
     """
 
@@ -56,47 +56,43 @@ class _ModuleText:
         self, circuit: Circuit, others: Mapping[str, _ModuleText], live: AbstractSet[str], *, is_top: bool
     ) -> None:
         self._circuit, self._live, self._others = circuit, live, others
-        self.ports = [name for name, wire in circuit.wires.items() if wire.direction and (is_top or name in live)]
-        self._instances = [cell for cell in circuit.instances if self._is_read_of(cell)]
-        uses = uses_of(
-            circuit,
-            live,
-            [
-                cell.ports[port]
-                for cell in self._instances
-                for port in others[cell.kind].ports
-                if others[cell.kind].direction(port) == "input"
-            ],
+        wires = circuit.wires.items()
+        self.ports = {name: wire.direction for name, wire in wires if wire.direction and (is_top or name in live)}
+        self._instances = [
+            cell
+            for cell in circuit.instances
+            if cell.kind in others and not live.isdisjoint(wires_of(self._connected(cell, "output")))
+        ]
+        self._reads = {memory_of(cell) for wire, cell in circuit.results.items() if wire in live and is_read(cell)}
+        inputs = [value for cell in self._instances for value in self._connected(cell, "input")]
+        self._at_outputs = list(
+            wires_of(value for cell in self._instances for value in self._connected(cell, "output"))
         )
-        self.values = Values(circuit, uses)
+        self.values = Values(circuit, uses_of(circuit, live, inputs))
         for name in (*self.ports, *circuit.wires):
             if (name in live or name in self.ports) and not is_anonymous(name):
                 self.values.named(name)
-        self._process_text = Processes(circuit, self.values)
+        self._processes = Processes(circuit, self.values)
 
-    def direction(self, port: str) -> str:
-        """The direction of a port."""
-        return self._circuit.wires[port].direction
+    def _connected(self, cell: Cell, direction: str) -> list[Value]:
+        """What is connected to the ports of an instance with a direction."""
+        return [cell.ports[port] for port, way in self._others[cell.kind].ports.items() if way == direction]
 
     def body(self) -> str:
         """The text from the ports on, without ``endmodule``."""
-        circuit = self._circuit
-        ports = []
-        for name in self.ports:
-            doc = comment(circuit.wires[name].attributes.get("doc", ""), "  ")
-            ports.append(f"{doc}  {self._kept(name)}{circuit.wires[name].direction} {self._declared(name)}")
-        clocked, unclocked = list(self._clocked()), list(self._unclocked())
+        ports = [
+            f"{self._doc(name)}  {self._kept(name)}{way} {self._declared(name)}" for name, way in self.ports.items()
+        ]
+        processes = [*self._unclocked(), *self._clocked()]
         instances, wires = list(self._instance_lines()), list(self._wires())
         lines = [
             *self._constants(),
             *self._registers(),
             *self._memories(),
-            *self._between(),
-            *(f"  {kind} {name};" for name, kind in self._process_text.variables.items()),
+            *(f"{self._doc(name)}  {self._declared(name)};" for name in self._at_outputs if name not in self.ports),
             *wires,
             *instances,
-            *unclocked,
-            *clocked,
+            *processes,
             *self._initial(),
             *self._unread(),
         ]
@@ -104,28 +100,15 @@ class _ModuleText:
         return f"(\n{header}\n);\n" + "".join(f"{part}\n" for line in lines for part in _wrapped(line))
 
     def _constants(self) -> Iterator[str]:
-        for name, bits in self.values.constants.items():
-            value = expressions.constant(bits).template
-            yield f"  localparam {_range(len(bits))}{self.values.named(name)} = {value};"
+        for name, value in self.values.constants.items():
+            yield f"  localparam {_range(len(value))}{self.values.named(name)} = {_constant(value)};"
 
-    def _memories(self) -> Iterator[str]:
-        for name, (width, size) in self._circuit.memories.items():
-            if self._is_read(name):
-                yield f"  reg {_range(width)}{self.values.named(name)} [0:{size - 1}];"
-
-    def _is_read_of(self, cell: Cell) -> bool:
-        """Whether anything reads an output of an instance."""
-        inner = self._others.get(cell.kind)
-        outputs = [port for port in inner.ports if inner.direction(port) == "output"] if inner else []
-        return not self._live.isdisjoint(wires_of(cell.ports[port] for port in outputs))
-
-    def _is_read(self, memory: str) -> bool:
-        return any(memory_of(cell) == memory and wire in self._live for wire, cell in self._circuit.reads.items())
+    def _doc(self, name: str) -> str:
+        return comment(self._circuit.wires[name].attributes.get("doc", ""), "  ")
 
     def _declared(self, name: str) -> str:
-        wire = self._circuit.wires[name]
         kind = "reg" if name in self._circuit.registers or name in self._circuit.processes else "wire"
-        return f"{kind} {_range(wire.width)}{self.values.named(name)}"
+        return f"{kind} {_range(self._circuit.wires[name].width)}{self.values.named(name)}"
 
     def _kept(self, name: str) -> str:
         """The attribute of a duplicate, which synthesis must not merge with others."""
@@ -134,61 +117,46 @@ class _ModuleText:
 
     def _registers(self) -> Iterator[str]:
         """Declarations of registers, and of what processes without a clock assign: those without a comment are last."""
-        names = [name for name in (*self._circuit.registers, *self._circuit.processes) if name in self._live]
-        found: dict[str, dict[str, list[str]]] = {}
-        for name in names:
-            if name not in self.ports:
+        groups: dict[tuple[str, str], list[str]] = {}
+        for name in (*self._circuit.registers, *self._circuit.processes):
+            if name in self._live and name not in self.ports:
                 kind, _, short = f"{self._kept(name)}{self._declared(name)}".rpartition(" ")
-                doc = self._circuit.wires[name].attributes.get("doc", "")
-                found.setdefault(doc, {}).setdefault(kind, []).append(short)
-        for doc, kinds in sorted(found.items(), key=lambda each: not each[0]):
-            yield from comment(doc, "  ").splitlines()
-            yield from (f"  {kind} {', '.join(short)};" for kind, short in kinds.items())
+                groups.setdefault((self._doc(name), kind), []).append(short)
+        for (doc, kind), names in sorted(groups.items(), key=lambda each: not each[0][0]):
+            yield from doc.splitlines()
+            yield f"  {kind} {', '.join(names)};"
+
+    def _memories(self) -> Iterator[str]:
+        for name, (width, size) in self._circuit.memories.items():
+            if name in self._reads:
+                yield f"  reg {_range(width)}{self.values.named(name)} [0:{size - 1}];"
 
     def _clocked(self) -> Iterator[str]:
         """A process for the registers with the same clock, reset and conditions."""
-        groups: dict[tuple[Value, Value, object], list[Reset]] = {}
+        groups: dict[object, list[Reset]] = {}
         for name, statements in self._circuit.registers.items():
             if name in self._live and statements:
                 reset = split_reset(self._circuit.wires[name].width, statements)
-                key = self._circuit.clocks[name], reset.condition, shape_of(reset.others, self.values.text)
+                key = self._circuit.clocks[name], reset.condition, shape_of(reset.others)
                 groups.setdefault(key, []).append(reset)
-        for (clock, condition, _), members in groups.items():
-            first = [each for one in members for each in one.first]
-            block = merged([one.others for one in members], self.values.text)
-            yield from self._process_text.clocked(clock, condition, first, block)
+        for (clock, *_), members in groups.items():
+            yield from self._processes.clocked(clock, members)
         for cell in self._circuit.writes:
-            if not self._live.isdisjoint(wires_of([cell.ports["CLK"]])):
-                yield from self._process_text.memory(cell)
+            if memory_of(cell) in self._reads:
+                yield from self._processes.memory(cell)
 
     def _unclocked(self) -> Iterator[str]:
         """A process without a clock for each signal that has several values by conditions."""
         for name, statements in self._circuit.processes.items():
             if name in self._live:
-                yield from self._process_text.unclocked(statements)
-
-    def _between(self) -> Iterator[str]:
-        """Declarations of the wires at outputs of instances."""
-        for name in self._at_outputs():
-            if name not in self.ports:
-                yield from comment(self._circuit.wires[name].attributes.get("doc", ""), "  ").splitlines()
-                yield f"  {self._declared(name)};"
-
-    def _at_outputs(self) -> dict[str, None]:
-        """The wires at outputs of instances."""
-        values = []
-        for cell in self._instances:
-            inner = self._others[cell.kind]
-            values += [cell.ports[port] for port in inner.ports if inner.direction(port) == "output"]
-        return dict.fromkeys(wires_of(values))
+                yield from self._processes.unclocked(statements)
 
     def _instance_lines(self) -> Iterator[str]:
         for cell in self._instances:
             inner, connected = self._others[cell.kind], list[str]()
-            for port in inner.ports:
+            for port, way in inner.ports.items():
                 text = self.values.text(cell.ports[port])
-                is_output = inner.direction(port) == "output"
-                outer = text.filled(self.values.bits) if is_output else self.values.written(text)
+                outer = text.text if way == "output" else self.values.noted(text)
                 connected.append(f"    .{inner.values.named(port)}({outer})")
             name = plain_identifier(cell.name)
             # A signal must not have the name of the instance that it is in.
@@ -200,74 +168,60 @@ class _ModuleText:
     def _wires(self) -> Iterator[str]:
         """Declarations and assignments of wires, each behind those that it depends on."""
         circuit = self._circuit
-        own = {
-            name: circuit.connections[name]
-            for name in circuit.connections
-            if name in self._live and not is_anonymous(name)
-        }
+        own = [name for name in (*circuit.connections, *circuit.results) if name in self._live]
+        own = [name for name in own if not is_anonymous(name)]
         texts: dict[str, list[str]] = {}
         while names := [name for name in (*own, *self.values.shared) if name not in texts]:
             for name in names:
                 declared = "" if name in self.ports else self._declared(name)
-                texts[name] = list(self._process_text.wire(declared, name, own.get(name, [])))
+                texts[name] = [*self._doc(name).splitlines(), *self._processes.wire(declared, name)]
         for name in ordered(texts, self._sources):
-            if name in texts:
-                yield from comment(circuit.wires[name].attributes.get("doc", ""), "  ").splitlines()
-                yield from texts[name]
+            yield from texts.get(name, ())
 
     def _sources(self, wire: str) -> Iterable[str]:
         """What a wire depends on without a register in between."""
-        return () if wire in self._circuit.registers else wires_of(self._circuit.values_of(wire))
+        return () if wire in self._circuit.registers else self._circuit.sources_of(wire)
 
     def _initial(self) -> Iterator[str]:
         """The initial values of registers and memories, with which an FPGA starts."""
-        circuit, values = self._circuit, self.values
-        lines = []
-        for name in circuit.registers:
-            if name in self._live and circuit.wires[name].init:
-                lines.append(f"    {values.named(name)} = {expressions.constant(circuit.wires[name].init).template};")
-        for name, bits in circuit.initial.items():
-            width, size = circuit.memories[name]
-            for row in range(size if self._is_read(name) else 0):
-                value = bits[len(bits) - (row + 1) * width : len(bits) - row * width]
-                lines.append(f"    {values.named(name)}[{row}] = {expressions.constant(value).template};")
-        if lines:
-            yield from ("  initial begin", *lines, "  end")
-        cleared = [name for name in circuit.memories if name not in circuit.initial and self._is_read(name)]
-        if cleared:
-            # Otherwise words that are not present are unknown in simulation.
-            yield from ("  initial begin : clear_memories", "    integer row;")
-            for size in sorted({circuit.memories[name][1] for name in cleared}):
-                yield f"    for (row = 0; row < {size}; row = row + 1) begin"
-                for name in cleared:
-                    width, rows = circuit.memories[name]
-                    if rows == size:
-                        yield f"      {values.named(name)}[row] = {width}'d0;"
-                yield "    end"
+        names = [name for name in self._circuit.registers if name in self._live and self._circuit.wires[name].init]
+        if names:
+            yield "  initial begin"
+            for name in names:
+                yield f"    {self.values.named(name)} = {_constant(self._circuit.wires[name].init)};"
             yield "  end"
+        memories = [name for name in self._circuit.memories if name in self._reads]
+        if memories:
+            # Otherwise words that are not present are unknown in simulation.
+            block, row = self.values.names.take("fill_memories"), self.values.names.take("row")
+            yield from (f"  initial begin : {block}", f"    integer {row};")
+            for name in memories:
+                yield from self._initial_rows(name, row)
+            yield "  end"
+
+    def _initial_rows(self, memory: str, row: str) -> Iterator[str]:
+        (width, size), name = self._circuit.memories[memory], self.values.named(memory)
+        bits = self._circuit.initial.get(memory, ())
+        if not bits:
+            yield f"    for ({row} = 0; {row} < {size}; {row} = {row} + 1) {name}[{row}] = {width}'d0;"
+        for number in range(size if bits else 0):
+            yield f"    {name}[{number}] = {_constant(bits[number * width : (number + 1) * width])};"
 
     def _unread(self) -> Iterator[str]:
         """A wire that reads all bits that nothing else reads, by which linters know that this is intended."""
-        unread: list[str] = []
-        used = self._live | self._at_outputs().keys()
+        unread: list[Bit] = []
         for name, wire in self._circuit.wires.items():
-            is_declared = name in used and (not is_anonymous(name) or name in self.values.shared)
-            if is_declared and wire.direction != "output":
-                unread += map(self.values.bits, _missing(name, wire.width, self.values.read.get(name, 0)))
+            is_declared = not is_anonymous(name) or name in self.values.shared or name in self._circuit.processes
+            if is_declared and (name in self._live or name in self._at_outputs) and wire.direction != "output":
+                unread += (bit for bit in bits_of(name, wire.width) if bit not in self.values.read)
         if unread:
-            yield f"  wire {self.values.names.take('unused')} = &{{1'b0, {', '.join(unread)}}};"
+            names = ", ".join(map(self.values.bits, slices_of(tuple(unread))))
+            yield f"  wire {self.values.names.take('unused')} = &{{1'b0, {names}}};"
 
 
-def _missing(name: str, width: int, mask: int) -> Iterator[Slice]:
-    """The bits of a wire that are not in a mask, in runs."""
-    start = 0
-    while start < width:
-        end = start
-        while end < width and not mask >> end & 1:
-            end += 1
-        if end > start:
-            yield Slice(name, start, end - start)
-        start = end + 1
+def _constant(value: Value) -> str:
+    [bits] = slices_of(value)
+    return expressions.constant(bits.start, bits.width).text
 
 
 def _range(width: int) -> str:

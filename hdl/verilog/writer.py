@@ -16,7 +16,7 @@ from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import command_words, parameters_of
 from utf8fpga.hdl.verilog.header import header
 from utf8fpga.hdl.verilog.identifiers import check_module_name
-from utf8fpga.hdl.verilog.live import combinational_paths
+from utf8fpga.hdl.verilog.live import Hierarchy
 from utf8fpga.hdl.verilog.modules import circuits_of
 from utf8fpga.hdl.verilog.text import modules_text
 
@@ -110,6 +110,6 @@ def axi_verilog(
     """
     module = WrittenModule.of(core, name, reset_low)
     circuits = circuits_of(axi_component(core, reset_low=reset_low), module.name)
-    paths = combinational_paths(circuits, module.name)
+    paths = Hierarchy(circuits, module.name).combinational_paths()
     comment = header(core, module.name, module.ports, paths, module.words, module.reset)
     return comment + _WAIVER + modules_text(circuits, module.name)
