@@ -115,10 +115,11 @@ class OpenRow(wiring.Component):
         keep, ranks, total = self.keep & self.valid.replicate(lanes), self.ranks, self.counts[-1]
         last, valid, closes = self.last, self.valid, self.closes
         fill = duplicate("fill", range(lanes))
+        next_fill, _ = self._filled(m, "next_fill", fill, total)
         with m.If(closes):
             m.d.sync += fill.eq(0)
         with m.Else():
-            m.d.sync += fill.eq(self._filled(m, "next_fill", fill, total)[0])
+            m.d.sync += fill.eq(next_fill)
         # Where the words of each group begin.
         starts = [fill]
         if is_wide(lanes):
@@ -159,14 +160,11 @@ class OpenRow(wiring.Component):
         self, m: Module, size: Value, full: Value, was_open: Value, last: Value, closes: Value, valid: Value
     ) -> None:
         """Which rows a beat closes and begins."""
-        has_rest, ends, begins = Signal(), Signal(), Signal()
-        m.d.comb += [
-            # Words behind a full row, or none at the end of a packet, are a row of their own.
-            has_rest.eq(size.any() | (last & ~full)),
-            ends.eq(has_rest & closes),
-            # Behind an open row only a second row of the beat is new.
-            begins.eq(Mux(was_open, full & has_rest, full | has_rest)),
-        ]
+        comment = "Words behind a full row, or none at the end of a packet, are a row of their own."
+        has_rest = named(m, "has_rest", size.any() | (last & ~full), comment)
+        ends = named(m, "closes_rest", has_rest & closes)
+        comment = "Behind an open row only a second row of the beat is new."
+        begins = named(m, "begins", Mux(was_open, full & has_rest, full | has_rest), comment)
         m.d.comb += [
             self.size.eq(delayed(m, size, "last_size")),
             self.full.eq(delayed(m, full, "has_filled", reset_less=False)),

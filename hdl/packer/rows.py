@@ -9,6 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl.commented import named
 from utf8fpga.hdl.fifo import Reader
 from utf8fpga.hdl.packer.places import GROUP
 from utf8fpga.hdl.registers import delayed, delayed_duplicate, duplicate
@@ -144,7 +145,7 @@ class Rows(wiring.Component):
         """
         lanes, full, ends = self.lanes, self.full[-1], self.ends[-1]
         two = full & ends
-        own = Cat(self.rest | full.replicate(lanes), self.last & ~two)
+        own = named(m, "own_marks", Cat(self.rest | full.replicate(lanes), self.last & ~two))
         waits = Signal()
         second = Signal(lanes + 1, reset_less=True)
         announces = delayed(m, full | ends | waits, "announces", reset_less=False)

@@ -11,20 +11,16 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from utf8fpga.hdl.verilog.rtlil import Slice
-
 
 class Text(NamedTuple):
     """An expression.
 
     Attributes:
-        reads: the bits that it reads.
         operator: the outermost operator, which parentheses may have to keep together; empty: there is none.
         size: how many operands it has that are not operations themselves.
     """
 
     text: str
-    reads: tuple[Slice, ...] = ()
     operator: str = ""
     size: int = 1
 
@@ -41,8 +37,7 @@ def constant(value: int, width: int) -> Text:
 
 def combined(text: str, operands: Sequence[Text], operator: str = "") -> Text:
     """An expression with operands."""
-    reads = tuple(bits for each in operands for bits in each.reads)
-    return Text(text, reads, operator, sum(each.size for each in operands))
+    return Text(text, operator, sum(each.size for each in operands))
 
 
 def unary(operator: str, operand: Text) -> Text:

@@ -26,11 +26,11 @@ class Processes:
     def clocked(self, clock: Value, registers: Sequence[Reset]) -> Iterator[str]:
         """A process of registers with the same clock, reset and conditions."""
         [block] = grouped(each.others for each in registers)
-        yield f"  always @(posedge {self._values.written(clock)}) begin"
+        yield f"  always @(posedge {self._values.text(clock).text}) begin"
         if not registers[0].condition:
             yield from self._block(block, "    ", "<=")
         else:
-            yield f"    if ({self._values.written(registers[0].condition)}) begin"
+            yield f"    if ({self._values.text(registers[0].condition).text}) begin"
             yield from self._block([each for one in registers for each in one.first], "      ", "<=")
             if len(block) == 1 and isinstance(block[0], Switch) and not _is_choice(block[0]):
                 yield from self._branches(block[0], "    ", "    end else ", "<=")
@@ -42,9 +42,9 @@ class Processes:
 
     def memory(self, cell: Cell) -> Iterator[str]:
         """A process that writes a row of a memory."""
-        clock, place, value = (self._values.written(cell.ports[port]) for port in ("CLK", "ADDR", "DATA"))
+        clock, place, value = (self._values.text(cell.ports[port]).text for port in ("CLK", "ADDR", "DATA"))
         enable = cell.ports["EN"][:1]
-        condition = "" if enable == (("", 1),) else f"if ({self._values.written(enable)}) "
+        condition = "" if enable == (("", 1),) else f"if ({self._values.text(enable).text}) "
         yield f"  always @(posedge {clock}) {condition}{self._values.named(memory_of(cell))}[{place}] <= {value};"
 
     def unclocked(self, block: Sequence[Statement]) -> Iterator[str]:
@@ -65,12 +65,12 @@ class Processes:
             bits = self._circuit.connections[name]
             pieces = list(self._pieces(tuple((name, at) for at in bits), tuple(bits.values())))
         if declared and pieces[0][0] == whole:
-            yield f"  {declared} = {self._values.noted(pieces[0][1])};"
+            yield f"  {declared} = {pieces[0][1].text};"
             return
         if declared:
             yield f"  {declared};"
         for target, text in pieces:
-            yield f"  assign {self._values.bits(target)} = {self._values.noted(text)};"
+            yield f"  assign {self._values.bits(target)} = {text.text};"
 
     def _pieces(self, target: Value, value: Value) -> Iterator[tuple[Slice, Text]]:
         """The assignments to bits: one for adjacent ones, or for their parts if these are long."""
@@ -92,7 +92,7 @@ class Processes:
         for each in statements:
             if isinstance(each, Assign):
                 for target, text in self._pieces(each.target, each.value):
-                    yield f"{indent}{self._values.bits(target)} {operator} {self._values.noted(text)};"
+                    yield f"{indent}{self._values.bits(target)} {operator} {text.text};"
             elif _is_choice(each):
                 yield from self._choice(each, indent, operator)
             else:
@@ -100,7 +100,7 @@ class Processes:
 
     def _choice(self, switch: Switch, indent: str, operator: str) -> Iterator[str]:
         names = self._values.enumeration(switch.selector)
-        yield f"{indent}case ({self._values.written(switch.selector)})"
+        yield f"{indent}case ({self._values.text(switch.selector).text})"
         for patterns, body in switch.cases:
             labels = [self._values.constant(int(each, 2), len(each), names).text for each in patterns]
             yield f"{indent}  {', '.join(labels) or 'default'}: begin"
@@ -140,7 +140,7 @@ class Processes:
         condition = found[0]
         for each in found[1:]:
             condition = expressions.binary("|", condition, each)
-        return self._values.noted(condition)
+        return condition.text
 
 
 def _is_choice(switch: Switch) -> bool:

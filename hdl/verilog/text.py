@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -12,7 +13,7 @@ from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, is_read, memory_
 from utf8fpga.hdl.verilog.identifiers import plain_identifier
 from utf8fpga.hdl.verilog.live import Hierarchy, ordered, uses_of
 from utf8fpga.hdl.verilog.processes import Processes
-from utf8fpga.hdl.verilog.rtlil import Bit, Cell, Value, bits_of, slices_of
+from utf8fpga.hdl.verilog.rtlil import Cell, Value, slices_of
 from utf8fpga.hdl.verilog.statements import Reset, shape_of, split_reset
 from utf8fpga.hdl.verilog.values import Values
 
@@ -86,7 +87,6 @@ class _ModuleText:
         processes = [*self._unclocked(), *self._clocked()]
         instances, wires = list(self._instance_lines()), list(self._wires())
         lines = [
-            *self._constants(),
             *self._registers(),
             *self._memories(),
             *(f"{self._doc(name)}  {self._declared(name)};" for name in self._at_outputs if name not in self.ports),
@@ -94,14 +94,16 @@ class _ModuleText:
             *instances,
             *processes,
             *self._initial(),
-            *self._unread(),
         ]
+        lines = [*self._constants("\n".join(lines)), *lines]
         header = ",\n".join(ports)
         return f"(\n{header}\n);\n" + "".join(f"{part}\n" for line in lines for part in _wrapped(line))
 
-    def _constants(self) -> Iterator[str]:
-        for name, value in self.values.constants.items():
-            yield f"  localparam {_range(len(value))}{self.values.named(name)} = {_constant(value)};"
+    def _constants(self, text: str) -> Iterator[str]:
+        """Declarations of the named constants that are in a text."""
+        for constant, value in self.values.constants.items():
+            if re.search(rf"\b{self.values.named(constant)}\b", text):
+                yield f"  localparam {_range(len(value))}{self.values.named(constant)} = {_constant(value)};"
 
     def _doc(self, name: str) -> str:
         return comment(self._circuit.wires[name].attributes.get("doc", ""), "  ")
@@ -154,10 +156,8 @@ class _ModuleText:
     def _instance_lines(self) -> Iterator[str]:
         for cell in self._instances:
             inner, connected = self._others[cell.kind], list[str]()
-            for port, way in inner.ports.items():
-                text = self.values.text(cell.ports[port])
-                outer = text.text if way == "output" else self.values.noted(text)
-                connected.append(f"    .{inner.values.named(port)}({outer})")
+            for port in inner.ports:
+                connected.append(f"    .{inner.values.named(port)}({self.values.text(cell.ports[port]).text})")
             name = plain_identifier(cell.name)
             # A signal must not have the name of the instance that it is in.
             name = f"{name}_instance" if name in inner.values.names else name
@@ -206,17 +206,6 @@ class _ModuleText:
             yield f"    for ({row} = 0; {row} < {size}; {row} = {row} + 1) {name}[{row}] = {width}'d0;"
         for number in range(size if bits else 0):
             yield f"    {name}[{number}] = {_constant(bits[number * width : (number + 1) * width])};"
-
-    def _unread(self) -> Iterator[str]:
-        """A wire that reads all bits that nothing else reads, by which linters know that this is intended."""
-        unread: list[Bit] = []
-        for name, wire in self._circuit.wires.items():
-            is_declared = not is_anonymous(name) or name in self.values.shared or name in self._circuit.processes
-            if is_declared and (name in self._live or name in self._at_outputs) and wire.direction != "output":
-                unread += (bit for bit in bits_of(name, wire.width) if bit not in self.values.read)
-        if unread:
-            names = ", ".join(map(self.values.bits, slices_of(tuple(unread))))
-            yield f"  wire {self.values.names.take('unused')} = &{{1'b0, {names}}};"
 
 
 def _constant(value: Value) -> str:

@@ -12,7 +12,7 @@ from utf8fpga.hdl.verilog.build import SHIFTS
 from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, memory_of, operands_of, wires_of
 from utf8fpga.hdl.verilog.expressions import Text
 from utf8fpga.hdl.verilog.identifiers import Names, plain_identifier
-from utf8fpga.hdl.verilog.rtlil import Bit, Cell, Slice, Value, bits_of, extended, slices_of
+from utf8fpga.hdl.verilog.rtlil import Cell, Slice, Value, bits_of, extended, slices_of
 from utf8fpga.model import REPLACEMENT_CHARACTER
 
 _BITWISE = {"$and": "&", "$or": "|", "$xor": "^"}
@@ -24,9 +24,6 @@ _ARITHMETIC = {"$add": "+", "$sub": "-", "$mul": "*"}
 _COMPARISONS = {"$eq": "==", "$ne": "!=", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
 
 _REDUCTIONS = {"$reduce_and": "&", "$reduce_or": "|", "$reduce_bool": "|", "$reduce_xor": "^"}
-
-_WORDS = {"$add": "plus", "$sub": "minus", "$mul": "times", "$eq": "is", "$mux": "selected", "$reduce_bool": "any"}
-"""The words for operators in the names of results; the others have their own."""
 
 _SMALL = 4
 """The size of an expression that is written again in each place where it is used."""
@@ -41,14 +38,12 @@ class Values:
     Attributes:
         shared: the results without a name in the source that are wires.
         constants: the named constants that were used, by name.
-        read: the bits that were read.
     """
 
     def __init__(self, circuit: Circuit, uses: Counter[str]) -> None:
         self.names = Names()
         self.shared: dict[str, None] = {}
         self.constants: dict[str, Value] = {}
-        self.read: set[Bit] = set()
         self._circuit, self._uses = circuit, uses
         self._chosen: dict[str, str] = {}
 
@@ -59,16 +54,6 @@ class Values:
             short = re.sub(r"\$\d+$", "", source).replace("__payload", "")
             self._chosen[wire] = self.names.take(plain_identifier(short))
         return self._chosen[wire]
-
-    def written(self, value: Value, names: Mapping[int, str] | None = None) -> str:
-        """The expression of a value, whose bits are read."""
-        return self.noted(self.text(value, names))
-
-    def noted(self, text: Text) -> str:
-        """An expression, whose bits are read."""
-        for bits in text.reads:
-            self.read.update(bits_of(bits.wire, bits.width, bits.start))
-        return text.text
 
     def bits(self, bits: Slice) -> str:
         """The text of bits of a signal."""
@@ -87,7 +72,8 @@ class Values:
 
     def definition(self, wire: str) -> Text:
         """The expression of the result of an operator or a memory."""
-        return self._operation(self._circuit.results[wire], Slice(wire, 0, self._circuit.wires[wire].width), {})
+        whole = Slice(wire, 0, self._circuit.wires[wire].width)
+        return self._operation(self._circuit.results[wire], whole, self.enumeration(bits_of(wire, whole.width)))
 
     def constant(self, value: int, width: int, names: Mapping[int, str]) -> Text:
         """A constant, by its name if it has one."""
@@ -105,7 +91,7 @@ class Values:
             if text and (text.size <= _SMALL or (self._uses[part.wire] < 2 and text.size <= _LARGE)):
                 return text
             self.shared[part.wire] = None
-        return Text(self.bits(part), (part,))
+        return Text(self.bits(part))
 
     def _can_insert(self, part: Slice) -> bool:
         """Whether an operation can be done for the bits of a result alone."""
@@ -168,23 +154,13 @@ class Values:
         }
 
     def _name_of_result(self, wire: str) -> str:
-        """A name for a result: those of its operands, and the operator between or behind them."""
-        cell = self._circuit.results.get(wire)
-        if cell is None:
-            return "choice"
-        if cell.kind == "$memrd_v2":
-            return f"{memory_of(cell)}_read"
-        word = _WORDS.get(cell.kind, re.sub(r"^\$(reduce_)?", "", cell.kind))
-        operands = [next(wires_of([value]), "") for port, value in operands_of(cell).items() if port in "AB"]
-        names = [self.named(self._first_named(each)) for each in dict.fromkeys(operands) if each]
-        names = list(dict.fromkeys(names))
-        return f"_{word}_".join(names) if len(names) > 1 else "_".join([*names, word])
-
-    def _first_named(self, wire: str) -> str:
-        """The first signal with a name that a result depends on."""
-        while is_anonymous(wire) and wire in self._circuit.results:
-            inner = next(wires_of(operands_of(self._circuit.results[wire]).values()), "")
-            if not inner:
-                break
-            wire = inner
-        return wire
+        """A name for a result: that of its first operand with a name, and the operator."""
+        kind = "choice"
+        while is_anonymous(wire):
+            cell = self._circuit.results.get(wire)
+            operands = [] if cell is None else list(wires_of(operands_of(cell).values()))
+            if cell is None or not operands:
+                return kind
+            kind = kind if kind != "choice" else cell.kind.strip("$").removeprefix("reduce_")
+            wire = operands[0]
+        return f"{wire}_{kind}"

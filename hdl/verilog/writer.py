@@ -21,8 +21,9 @@ from utf8fpga.hdl.verilog.modules import circuits_of
 from utf8fpga.hdl.verilog.text import modules_text
 
 _WAIVER = """
-// One file has all modules, so only the top can have the name of the file.
+// One file has all modules, so only the top can have the name of the file. Not all bits of all signals are needed.
 /* verilator lint_off DECLFILENAME */
+/* verilator lint_off UNUSEDSIGNAL */
 
 """
 
