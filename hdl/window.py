@@ -55,7 +55,7 @@ class _Lanes:
     def __init__(self, m: Module, cuts: Collection[str], beat: dict[str, Value]) -> None:
         self.m, self.cuts, self.values = m, cuts, beat
         self._comments: dict[str, str] = {}
-        self._new: set[str] = set()
+        self._new: dict[str, None] = {}
         self._step = "in"
         self._unit_bits: dict[int, Value] = {}
 
@@ -65,7 +65,7 @@ class _Lanes:
     def add(self, name: str, value: Value, comment: str = "") -> None:
         """A new value, and the comment for its registers."""
         self.values[name], self._comments[name] = value, comment
-        self._new.add(name)
+        self._new[name] = None
 
     def pop(self, name: str) -> Value:
         """A value that no later step needs."""
@@ -83,9 +83,9 @@ class _Lanes:
                 self.m.d.sync += register.eq(value)
                 self.values[name] = commented(register, self._comments.get(name, ""))
         else:
-            for name in self._new & self.values.keys():
+            for name in [each for each in self._new if each in self.values]:
                 self.values[name] = named(self.m, name, self.values[name], self._comments[name])
-        self._new = set()
+        self._new = {}
 
     def unit_bit(self, bit: int) -> Value:
         """A bit of the unit in each lane."""

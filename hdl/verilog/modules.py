@@ -6,13 +6,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, MemoryInstance, ResetSignal, Signal, Value
 from amaranth.hdl._ir import PortDirection  # Private, but `rtlil.convert` takes it.
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
 from utf8fpga.hdl.verilog.build import circuit_of
 from utf8fpga.hdl.verilog.circuit import Circuit, wires_of
@@ -34,8 +35,11 @@ def circuits_of(component: wiring.Component, name: str) -> dict[str, Circuit]:
             something that the writer does not know.
     """
     fragment = Fragment.get(component, None)
-    converter = _Converter(name)
-    converter.convert(fragment, component, name, list(fragment.domains) or ["sync"])
+    domain, *others = list(fragment.domains) or ["sync"]
+    if others:
+        raise InvalidArgumentError(f"the Verilog writer does not know the clock domain {others[0]} beside {domain}")
+    converter = _Converter(name, domain)
+    converter.convert(fragment, component, name)
     converter.check()
     return converter.circuits
 
@@ -43,50 +47,50 @@ def circuits_of(component: wiring.Component, name: str) -> dict[str, Circuit]:
 class _Converter:
     """Converts components, each after those inside it.
 
+    Args:
+        domain: the only clock domain. A component that does not define it has ports for its clock and its reset.
+
     Attributes:
         circuits: those that were converted, by name.
     """
 
-    def __init__(self, top: str) -> None:
+    def __init__(self, top: str, domain: str) -> None:
         self.circuits: dict[str, Circuit] = {}
-        self._top, self._names = top, Names()
+        self._top, self._domain, self._names = top, domain, Names()
         self._texts: dict[str, str] = {}
         self._drivers: dict[int, str] = {}
         """The components by the signals that they assign."""
         self._others: list[tuple[str, Signal]] = []
         """The signals of others that components read, with the names of these."""
 
-    def convert(self, fragment: Fragment, component: wiring.Component, name: str, domains: Sequence[str]) -> str:
+    def convert(self, fragment: Fragment, component: wiring.Component, name: str) -> str:
         """Convert a component.
 
         Args:
             name: the name of the module, unless there is an equal one already.
-            domains: the clock domains that it may use. Those that it does not define are ports.
 
         Returns:
             The name of the module.
         """
-        outer = {prefix: domain for prefix, domain in _prefixes(domains).items() if domain not in fragment.domains}
-        inner_domains = list(dict.fromkeys([*domains, *fragment.domains]))
         ports: dict[str, Any] = {}
-        for prefix, domain in outer.items():
-            made = ClockDomain(domain)
-            made.clk, made.rst = Signal(name=f"{prefix}clk"), Signal(name=f"{prefix}rst")
+        if self._domain not in fragment.domains:
+            made = ClockDomain(self._domain)
+            made.clk, made.rst = Signal(name="clk"), Signal(name="rst")
             fragment.add_domains(made)
             ports |= {signal.name: (signal, PortDirection.Input) for signal in (made.clk, made.rst)}
         for port, member, value in members(component):
-            ports[port] = value, _WAYS[member.flow]
-        visible: list[Signal] = [value for value, _ in ports.values()]
+            ports[port] = value, PortDirection.Input if member.flow is In else PortDirection.Output
+        visible = [signal for signal, _ in ports.values()]
         names = [(signal, signal.name) for signal in visible]
         for at, (inner, instance, place) in enumerate(fragment.subfragments):
             if not isinstance(inner, MemoryInstance):
-                stub = self._instance(inner, str(instance), inner_domains)
+                stub = self._instance(inner, str(instance))
                 fragment.subfragments[at] = (stub, instance, place)
-                for port, (value, _) in stub.ports.items():
-                    if isinstance(value, Signal):
-                        visible.append(value)
-                        names.append((value, value.name))
-                        value.name = f"{instance}__{port}"
+                signals = {port: signal for port, (signal, _) in stub.ports.items() if isinstance(signal, Signal)}
+                names += [(signal, signal.name) for signal in signals.values()]
+                visible += signals.values()
+                for port, signal in signals.items():
+                    signal.name = f"{instance}__{port}"
         design = fragment.prepare(ports, hierarchy=(self._top,))
         text, _ = rtlil.convert_fragment(design, name=self._top, emit_src=False)
         for signal, own_name in reversed(names):
@@ -115,45 +119,33 @@ class _Converter:
             if other := self._drivers.get(id(signal)):
                 raise InvalidArgumentError(f"{name} reads {signal.name} of {other}, which is not at a port of it")
 
-    def _instance(self, inner: Fragment, name: str, domains: Sequence[str]) -> Instance:
+    def _instance(self, inner: Fragment, name: str) -> Instance:
         """An instance in place of a component."""
         component = next((each for each in inner.origins or () if isinstance(each, wiring.Component)), None)
         if component is None:
             raise InvalidArgumentError(f"the Verilog writer does not know {name}, which is not a component")
-        ports: list[tuple[str, str, Any]] = []
-        for prefix, domain in _prefixes(domains).items():
-            if domain not in inner.domains:
-                ports.append(("i", f"{prefix}clk", ClockSignal(domain)))
-                ports.append(("i", f"{prefix}rst", ResetSignal(domain)))
-        ports += [("i" if member.flow is In else "o", port, value) for port, member, value in members(component)]
-        module = self.convert(inner, component, f"{self._top}{SEPARATOR}{_words(type(component).__name__)}", domains)
-        return Instance(module, *ports)
+        ports = [("i" if member.flow is In else "o", port, value) for port, member, value in members(component)]
+        if self._domain not in inner.domains:
+            ports += [("i", "clk", ClockSignal(self._domain)), ("i", "rst", ResetSignal(self._domain))]
+        module = f"{self._top}{SEPARATOR}{_words(type(component).__name__)}"
+        return Instance(self.convert(inner, component, module), *ports)
 
     def _module(self, text: str, component: wiring.Component, name: str) -> str:
+        """The name of the module for a text, which is read if there was no equal one."""
         if text not in self._texts:
-            module, *others = read_rtlil(text)
+            [module] = read_rtlil(text)
             module.name = self._texts[text] = self._names.take(name)
-            if others:
-                raise InvalidArgumentError(f"module {module.name}: {others[0].name} is not a component")
             circuit = circuit_of(module, self.circuits, documentation(component))
-            _order_ports(circuit, [port for port, _, _ in members(component)])
-            self.circuits[module.name] = circuit
+            self.circuits[module.name] = _in_order(circuit, [port for port, _, _ in members(component)])
         return self._texts[text]
 
 
-def _order_ports(circuit: Circuit, names: Sequence[str]) -> None:
-    """Put the ports in the order of the members, behind clock and reset."""
+def _in_order(circuit: Circuit, names: Sequence[str]) -> Circuit:
+    """A circuit whose ports are in the order of the members, behind clock and reset."""
     ports = [wire for name in names for wire in wires_of([circuit.fields.get(name, ((name, 0),))])]
     others = [name for name, wire in circuit.wires.items() if wire.direction and name not in ports]
-    circuit.wires = {name: circuit.wires[name] for name in dict.fromkeys([*others, *ports, *circuit.wires])}
-
-
-_WAYS = {In: PortDirection.Input, Out: PortDirection.Output}
-
-
-def _prefixes(domains: Sequence[str]) -> dict[str, str]:
-    """The domains by what the names of their clock and reset begin with, nothing if it is the only one."""
-    return {"" if len(domains) == 1 else f"{domain}_": domain for domain in domains}
+    ordered = dict.fromkeys([*others, *ports, *circuit.wires])
+    return replace(circuit, wires={name: circuit.wires[name] for name in ordered})
 
 
 def members(component: wiring.Component) -> list[tuple[str, wiring.Member, Value]]:

@@ -65,7 +65,7 @@ def test_the_cycles_are_those_of_the_core(decoder: Core) -> None:
     stated, latency, drain = header(decoder), decoder.latency, str(decoder.drain_cycles)
     assert promised(decoder, r"Latency: at most (\d+) cycles? from the beat that determines a symbol") == latency
     longer = re.findall(
-        r"at most (\d+) after an output beat has waited, .*? in the first (\d+) cycles? after rst\.", stated
+        r"at most (\d+) cycles? after an output beat has waited, .*? in the first (\d+) cycles? after rst\.", stated
     )
     assert longer == ([(drain, drain)] if decoder.drain_cycles > latency else [])
     if "s_axis_tready is high at once" in stated:
