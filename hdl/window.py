@@ -55,37 +55,34 @@ class _Lanes:
     def __init__(self, m: Module, cuts: Collection[str], beat: dict[str, Value]) -> None:
         self.m, self.cuts, self.values = m, cuts, beat
         self._comments: dict[str, str] = {}
-        self._new: dict[str, None] = {}
+        self._has_names = False
         self._step = "in"
         self._unit_bits: dict[int, Value] = {}
 
     def __getitem__(self, name: str) -> Value:
         return self.values[name]
 
+    def begin(self, step: str) -> None:
+        """The values of a step without registers behind it are signals, whose names and comments the Verilog has."""
+        self._has_names = step not in self.cuts
+
     def add(self, name: str, value: Value, comment: str = "") -> None:
         """A new value, and the comment for its registers."""
-        self.values[name], self._comments[name] = value, comment
-        self._new[name] = None
+        self.values[name] = named(self.m, name, value, comment) if self._has_names else value
+        self._comments[name] = comment
 
     def pop(self, name: str) -> Value:
         """A value that no later step needs."""
         return self.values.pop(name)
 
     def cut(self, step: str) -> None:
-        """The end of a step: registers for all values, if there is a stage behind it. Only `valid` has a reset.
-
-        Without them the new values are signals, whose names and comments the Verilog has.
-        """
+        """The end of a step: registers for all values, if there is a stage behind it. Only `valid` has a reset."""
         if step in self.cuts:
             self._step, self._unit_bits = step, {}
             for name, value in self.values.items():
                 register = Signal(len(value), name=f"{step}_{name}", reset_less=name != "valid")
                 self.m.d.sync += register.eq(value)
                 self.values[name] = commented(register, self._comments.get(name, ""))
-        else:
-            for name in [each for each in self._new if each in self.values]:
-                self.values[name] = named(self.m, name, self.values[name], self._comments[name])
-        self._new = {}
 
     def unit_bit(self, bit: int) -> Value:
         """A bit of the unit in each lane."""
@@ -159,15 +156,13 @@ class Window(wiring.Component):
         m = Module()
         beat = {name: getattr(self, f"in_{name}") for name in ("units", "keep", "last", "valid")}
         lanes = _Lanes(m, self.cuts, beat)
-        self._classify(lanes)
-        lanes.cut("features")
-        self._find_pairs(lanes)
-        lanes.cut("pairs")
-        self._find_thirds(lanes)
-        lanes.cut("thirds")
+        steps = (self._classify, self._find_pairs, self._find_thirds)
+        for step, find in zip(STEPS, steps, strict=False):
+            lanes.begin(step)
+            find(lanes)
+            lanes.cut(step)
         self._find_ends(lanes)
-        if "ends" in self.cuts:
-            lanes.cut("ends")
+        lanes.cut("ends")
         m.d.comb += [getattr(self, name).eq(lanes[name]) for name in self._outputs]
         kept = Signal(len(self.units_before), name="units_before_beat", reset_less=True)
         with m.If(self.valid):

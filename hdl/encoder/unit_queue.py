@@ -27,9 +27,15 @@ def symbol_fields(symbol: Any) -> tuple[Value, Value]:
     return Value.cast(symbol), Const(0, 1)
 
 
-def symbol_classes(logic: EncoderLogic, code_point: Value, error: Value) -> tuple[Value, dict[int, Value]]:
-    """Whether a symbol stands for something ill-formed, and its classes."""
+def symbol_classes(
+    logic: EncoderLogic, code_point: Value, error: Value, m: Module | None = None
+) -> tuple[Value, dict[int, Value]]:
+    """Whether a symbol stands for something ill-formed, and its classes, which have names in a module."""
     classes = logic.classes(code_point, error)
+    if m is not None:
+        classes = {
+            units: named(m, class_name(units)[0], value, class_name(units)[1]) for units, value in classes.items()
+        }
     if REPLACED not in classes:
         return error, classes
     return classes[REPLACED] if isinstance(error, Const) else error | classes[REPLACED], classes
@@ -73,11 +79,8 @@ class UnitQueue(wiring.Component):
         # After the unit at the output has been transferred.
         left = Signal(room)
         code_point, error = symbol_fields(source.symbols[0])
-        error, classes = symbol_classes(self.logic, code_point, error)
+        error, classes = symbol_classes(self.logic, code_point, error, m)
         error = named(m, "is_error", error & source.keep, "The unit is one of a U+FFFD for something ill-formed.")
-        for units, value in classes.items():
-            name, comment = class_name(units)
-            classes[units] = named(m, name, value, comment)
         slots: list[Any] = []
         # By number n: more than n entries are needed. One is needed always.
         needed: list[Value] = [Const(1, 1)]
@@ -96,15 +99,14 @@ class UnitQueue(wiring.Component):
         moves = output.ready | ~valid[0]
         m.d.comb += left.eq(Mux(moves, valid >> 1, valid))
         overflows = [left[room - 1], *(needed[n] & left[room - 1 - n] for n in range(1, room))]
-        fits = ~reduce(or_, overflows)
+        m.d.comb += self.input.ready.eq(~reduce(or_, overflows))
         # By number n: with the new ones more than n entries are in use.
         sums: list[Value] = [Const(1, 1)]
         for n in range(1, room):
             terms = [left[n], left[n - 1], needed[n], *(needed[k] & left[n - 1 - k] for k in range(1, n))]
             comment = f"Number of entries in use with the new ones: more than {n}."
             sums.append(named(m, f"sum_exceeds_{n}", reduce(or_, terms), comment))
-        accepts = self.input.valid & fits
-        m.d.comb += self.input.ready.eq(fits)
+        accepts = self.input.valid & self.input.ready
         m.d.sync += valid.eq(Mux(accepts, Cat(sums), left))
         for n, entry in enumerate(entries):
             # The unit that ends `place` entries before the last one in use.

@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.commented import commented, named
+from utf8fpga.hdl.commented import named
 from utf8fpga.hdl.encoder.logic import EncoderLogic, class_name
 from utf8fpga.hdl.encoder.unit_queue import symbol_classes
 from utf8fpga.hdl.registers import delayed
@@ -87,10 +87,8 @@ class UnitsOfOne(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        error, classes = symbol_classes(self.logic, self.code_point, self.error)
-        for units, value in classes.items():
-            name, comment = class_name(units)
-            classes[units] = commented(delayed(m, value, name), comment)
+        error, found = symbol_classes(self.logic, self.code_point, self.error, m)
+        classes = {units: delayed(m, value, f"{class_name(units)[0]}_classified") for units, value in found.items()}
         code_point, keep = (
             delayed(m, self.code_point, "code_point_classified"),
             delayed(m, self.keep, "keep_classified"),

@@ -115,13 +115,13 @@ class OpenRow(wiring.Component):
         keep, ranks, total = self.keep & self.valid.replicate(lanes), self.ranks, self.counts[-1]
         last, valid, closes = self.last, self.valid, self.closes
         fill = duplicate("fill", range(lanes))
-        next_fill, _ = self._filled(m, "next_fill", fill, total)
+        next_fill, full = self._filled(m, "next_fill", fill, total)
         with m.If(closes):
             m.d.sync += fill.eq(0)
         with m.Else():
             m.d.sync += fill.eq(next_fill)
         # Where the words of each group begin.
-        starts = [fill]
+        starts, rest = [fill], next_fill
         if is_wide(lanes):
             starts = [delayed(m, fill, "start_of_0", reset_less=False)]
             for group in range(1, len(self.counts)):
@@ -138,7 +138,8 @@ class OpenRow(wiring.Component):
         for lane in range(lanes):
             m.d.sync += places[lane].eq(starts[lane // GROUP] + ranks[lane])
         m.d.comb += [self.places.eq(places), self.out_keep.eq(delayed(m, keep, "is_placed", reset_less=False))]
-        rest, full = self._filled(m, "next_rest", starts[0], total)
+        if is_wide(lanes):
+            rest, full = self._filled(m, "next_rest", starts[0], total)
         self._close(
             m,
             size=delayed(m, rest, "rest"),

@@ -76,23 +76,16 @@ def data_bits(core: Core) -> int:
 def _texts(core: Core) -> Iterator[tuple[str, Sequence[int]]]:
     """The texts by name."""
     entry, given = entry_of(parameters_of(core)), SymbolPorts.of(core.input)
-    source = entry.source
-    table = entry.input_table if source is None else source.table
+    table = entry.input_table if entry.source is None else entry.source.table
     if table is None:
         yield from _any_symbols(lanes_of(core.input), given.bits + given.user_bits)
         return
-    found = [(each.name, list(each.units)) for each in vectors()] if table is TABLE_3_7 else [("empty", list[int]())]
-    found += [] if table is TABLE_3_7 else boundary_texts(table)
-    if source is not None:
-        marked = [*source.table.encode(0xFEFF), *source.table.encode(ord("Z"))]
-        other = [int.from_bytes(unit.to_bytes(source.unit_bytes, "big"), "little") for unit in marked]
-        found += [("byte_order_mark", marked), ("byte_order_mark_of_the_other_order", other)]
-        found = [(name, [source.swapped(unit) for unit in units]) for name, units in found]
-    yield from found
-    if given.users:
-        yield "with_user_bits", [unit | 1 << given.bits for _, units in found for unit in units]
-    if table is not TABLE_3_7:
-        yield "all", [unit for _, units in found for unit in units]
+    if table is TABLE_3_7:
+        yield from ((each.name, each.units) for each in vectors())
+        return
+    swapped = entry.source.swapped if entry.source else int
+    texts = [(name, [swapped(unit) for unit in units]) for name, units in boundary_texts(table)]
+    yield from (("empty", []), *texts, ("all", [unit for _, units in texts for unit in units]))
 
 
 def _any_symbols(lanes: int, bits: int) -> Iterator[tuple[str, Sequence[int]]]:

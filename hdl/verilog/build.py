@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NoReturn
 
-from utf8fpga.hdl.verilog.circuit import Circuit, assigned, is_anonymous, memory_of, of_wire, wires_of
+from utf8fpga.hdl.verilog.circuit import Circuit, assigned, is_anonymous, is_read, memory_of, of_wire, wires_of
 from utf8fpga.hdl.verilog.rtlil import Assign, Bit, Cell, Module, Statement, Switch, Value, Wire, bits_of, slices_of
 from utf8fpga.model.exceptions import InvalidArgumentError
 
@@ -196,32 +196,22 @@ class _Builder:
                     self._places |= dict(zip(whole, each.target, strict=True))
 
     def _find_results(self) -> None:
-        """The wires of results. Amaranth writes an operation again in each place where it is used."""
-        known: dict[object, str] = {}
+        """The wires of results: those that RTLIL has, unless an operation in Verilog has more bits."""
         for cell in self._module.cells:
-            is_read = cell.kind == "$memrd_v2"
-            value = self._moved(cell.ports.get("DATA" if is_read else "Y", ()))
-            if not value or not (is_read or cell.kind in OPERATORS):
-                continue
-            operands = tuple((port, self._moved(each)) for port, each in cell.ports.items() if port not in _RESULTS)
-            key = cell.kind, *cell.parameters.values(), *operands
-            width, before = _width_inside(cell), known.get(key, "")
-            wire = value[0][0]
-            if value != bits_of(wire, width) or width != self._circuit.wires[wire].width:
-                wire = f"${cell.name}"
-            if not before or (is_anonymous(before) and not is_anonymous(wire)):
-                known[key], self._circuit.results[wire] = wire, cell
-                self._circuit.wires.setdefault(wire, Wire(width))
-            if before:
-                self._circuit.results.pop(before if before != known[key] else "", None)
-                self._connect(bits_of(before, width), bits_of(known[key], width))
-            self._connect(value, bits_of(known[key], len(value)))
+            value = self._moved(cell.ports.get("DATA" if is_read(cell) else "Y", ()))
+            if value and (is_read(cell) or cell.kind in OPERATORS):
+                wire, width = value[0][0], _width_inside(cell)
+                if value != bits_of(wire, width) or width != self._circuit.wires[wire].width:
+                    wire = f"${cell.name}"
+                    self._circuit.wires[wire] = Wire(width)
+                self._circuit.results[wire] = cell
+                self._connect(value, bits_of(wire, len(value)))
 
     def _add_cell(self, cell: Cell) -> None:
         made, kind = self._circuit, cell.kind
         if kind in ("$dff", "$memwr_v2", "$memrd_v2") and not cell.number("CLK_POLARITY"):
             self._reject(f"{kind} with a falling edge")
-        elif kind == "$memrd_v2" and cell.number("CLK_ENABLE"):
+        elif is_read(cell) and cell.number("CLK_ENABLE"):
             self._reject(f"{kind} with a clock")
         elif kind in self._modules:
             self._add_instance(cell)
@@ -232,7 +222,7 @@ class _Builder:
         elif kind == "$meminit_v2":
             if ("", 1) in cell.ports["DATA"]:
                 made.initial[memory_of(cell)] = cell.ports["DATA"]
-        elif kind not in OPERATORS and kind != "$memrd_v2":
+        elif kind not in OPERATORS and not is_read(cell):
             self._reject(kind)
 
     def _reject(self, cell: str) -> NoReturn:

@@ -16,7 +16,6 @@ from utf8fpga.hdl.cores import entry_of, parameters_of
 from utf8fpga.hdl.parameters import DecoderParameters
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors, data_bits, report_fields
 from utf8fpga.hdl.verilog.writer import WrittenModule
-from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.render import counted
 
 
@@ -49,9 +48,7 @@ def axi_testbench(
     given, made = SymbolPorts.of(core.input), None if is_tap else SymbolPorts.of(core.output)
     verilog, testbench = _shown(verilog, f"{name}.v"), _shown(testbench, f"{name}_bench.v")
     vectors = _shown(vectors, "vectors.hex")
-    vectors_command = shlex.join(
-        _vectors_command(parameters, vectors) or ["utf8fpga", "generate", *words, "-o", verilog, "--vectors", vectors]
-    )
+    vectors_command = shlex.join(["utf8fpga", "generate", *words, "-o", verilog, "--vectors", vectors])
     lanes, width = lanes_of(core.input), data_bits(core)
     report_bits = 1 if report is None else report.size
     text = files("utf8fpga.hdl.verilog").joinpath("testbench.v").read_text(encoding="utf-8")
@@ -94,13 +91,6 @@ def _shown(path: str | None, default: str) -> str:
 def _in_string(text: str) -> str:
     """The text within a string of Verilog."""
     return text.replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _vectors_command(parameters: Any, path: str) -> list[str] | None:
-    """The command that writes the vectors of a decoder of UTF-8, else None."""
-    if not isinstance(parameters, DecoderParameters) or parameters.table is not TABLE_3_7:
-        return None
-    return ["utf8fpga", "vectors", "--format", "readmemh", "-o", path]
 
 
 def _connections(ports: Any, report: Any) -> Iterator[tuple[str, str]]:
