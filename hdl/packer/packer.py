@@ -126,7 +126,7 @@ class Packer(wiring.Component):
         for lane in range(lanes):
             m.d.comb += [network.places[lane].eq(open_row.places[lane]), network.words[lane].eq(words[lane])]
         # The lanes of the last row of the beat that have a word.
-        rest = Cat(open_row.size > lane for lane in range(lanes))
+        rest = Cat(*(open_row.size > lane for lane in range(lanes - 1)), Const(0, 1))
         groups = len(rows.groups)
         full, ends = open_row.full.replicate(groups), open_row.ends.replicate(groups)
         marks = {"rest": rest, "last": open_row.out_last, "full": full, "ends": ends}
