@@ -228,45 +228,8 @@ def test_a_wrong_text_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         test_random_components_behave_as_those_of_amaranths_back_end(0, tmp_path)
 
 
-class Reader(wiring.Component):
-    """Statements as engineers write them.
-
-    Latency: `latency` cycles. Nothing waits for `stream.ready`.
-
-    Args:
-        none: this is not in the text.
-    """
-
-    latency = 3
-
-    def __init__(self) -> None:
-        layout = data.StructLayout({"code": 3, "mode": Mode})
-        ports = {"stream": In(stream.Signature(layout)), "lanes": In(16), "enables": In(8), "word": Out(21)}
-        super().__init__(ports | {"mode": Out(Mode), "high": Out(8), "reg": Out(1), "count": Out(4), "low": Out(4)})
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        item, payload = commented(Signal(4, name="item", reset_less=True), "The item."), self.stream.payload
-        takes = named(m, "takes", self.stream.valid & self.enables[0] & self.enables[1], "A beat arrives.")
-        m.submodules.slice_0, m.submodules.slice_1 = slices = [Half(), Half()]
-        with m.If(takes):
-            m.d.sync += [item.eq(payload.code), self.reg.eq(payload.mode == Mode.BUSY)]
-            with m.Switch(payload.code):
-                with m.Case(1):
-                    m.d.sync += self.count.eq(self.count + 1)
-                with m.Case(2, 3):
-                    m.d.sync += self.count.eq(0)
-        m.d.comb += [slices[0].given.eq(item), slices[1].given.eq(~item)]
-        m.d.comb += self.stream.ready.eq(takes | self.enables[3])
-        m.d.comb += self.mode.eq(Mux(self.enables[0], Mode.IDLE, payload.mode))
-        m.d.comb += self.word.eq(Mux(self.enables[2], Const(0xFFFD, 21), self.lanes))
-        m.d.comb += self.high.eq(Cat(self.lanes[2 * n] & self.enables[n] for n in range(8)))
-        m.d.comb += self.low.eq(slices[1].half)
-        return m
-
-
 class Half(wiring.Component):
-    """Half of it."""
+    """Half of a number."""
 
     def __init__(self) -> None:
         super().__init__({"given": In(4), "half": Out(4), "other": Out(1)})
@@ -277,96 +240,119 @@ class Half(wiring.Component):
         return m
 
 
-TEXT = [
+class Source(wiring.Component):
+    """Statements as engineers write them: `latency` cycle. Nothing waits for `stream.ready`.
+
+    Args:
+        none: this is not in the text.
     """
-// Statements as engineers write them.
-// Latency: 3 cycles. Nothing waits for stream_ready.
-module top (
-  input wire clk,
-  input wire rst,
-  input wire [2:0] stream_code,
-  input wire [1:0] stream_mode,
-  input wire stream_valid,
-  output wire stream_ready,
-  input wire [15:0] lanes,
-  input wire [7:0] enables,
-  output wire [20:0] word,
-  output wire [1:0] mode,
-  output wire [7:0] high,
-  output reg reg_,
-  output reg [3:0] count,
-  output wire [3:0] low
-);
-""",
-    """
-  // The item.
-  reg [3:0] item;
-""",
-    """
-  // A beat arrives.
-  wire takes = stream_valid & enables[0] & enables[1];
-""",
-    """
-      case (stream_code)
-        3'h1: begin
-          count <= count + 4'h1;
-        end
-        3'h2, 3'h3: begin
-          count <= 4'h0;
-        end
-        default: begin end
-      endcase
-""",
-    "  localparam [1:0] MODE_IDLE = 2'h0;",
-    "assign mode = enables[0] ? MODE_IDLE : stream_mode;",
-    "reg_ <= stream_mode == MODE_BUSY;",
-    "assign word = enables[2] ? REPLACEMENT_CHARACTER : {5'h00, lanes};",
-]
 
+    latency = 1
 
-def test_the_text_reads_as_its_source(tmp_path: Path) -> None:
-    """Modules and ports are those of the source, and so are comments, conditions, and constants with a meaning."""
-    text = verilog_of(Reader(), "top")
-    assert re.findall(r"^module (\w+)", text, re.MULTILINE) == ["top", "top__half"]
-    for part in TEXT:
-        assert part.strip("\n") in text, text
-    # Of the first half nothing is read, of the second one `other` is not; `item` has no reset.
-    assert not re.search("slice_0|other", text)
-    assert text.count("always @(posedge clk) begin") == 2
-
-
-@requires_linters
-def test_linters_have_no_warnings(tmp_path: Path) -> None:
-    assert warnings_of(_WAIVER + verilog_of(Reader(), "top"), tmp_path) == []
-
-
-class Unknown(wiring.Component):
-    """What the writer does not know."""
-
-    def __init__(self, statement: Callable[[Module, Any], None]) -> None:
-        self.statement = statement
-        super().__init__({"a": In(4), "b": In(4), "q": Out(4)})
+    def __init__(self) -> None:
+        item = data.StructLayout({"code": 4, "mode": Mode})
+        super().__init__({"stream": In(stream.Signature(item)), "reg": Out(Mode), "word": Out(21), "low": Out(4)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        self.statement(m, self)
+        item, payload = commented(Signal(4, name="item", reset_less=True), "The item."), self.stream.payload
+        m.submodules.unread, m.submodules.half = unread, half = Half(), Half()
+        takes = named(m, "takes", self.stream.valid & (payload.mode == Mode.BUSY), "An item arrives.")
+        with m.If(takes):
+            m.d.sync += item.eq(payload.code)
+            with m.Switch(payload.code):
+                with m.Case(1):
+                    m.d.sync += self.reg.eq(Mode.BUSY)
+                with m.Case(2, 3):
+                    m.d.sync += self.reg.eq(Mode.IDLE)
+        m.d.comb += [half.given.eq(item), unread.given.eq(item), self.low.eq(half.half), self.stream.ready.eq(~takes)]
+        m.d.comb += self.word.eq(Mux(takes, Const(0xFFFD, 21), item))
         return m
+
+
+TEXT = """\
+// Statements as engineers write them: 1 cycle. Nothing waits for stream_ready.
+module top (
+  input wire clk,
+  input wire rst,
+  input wire [3:0] stream_code,
+  input wire [1:0] stream_mode,
+  input wire stream_valid,
+  output wire stream_ready,
+  output reg [1:0] reg_,
+  output wire [20:0] word,
+  output wire [3:0] low
+);
+  localparam [1:0] MODE_IDLE = 2'h0;
+  localparam [1:0] MODE_BUSY = 2'h2;
+  localparam [20:0] REPLACEMENT_CHARACTER = 21'h00fffd;
+  // The item.
+  reg [3:0] item;
+  // An item arrives.
+  wire takes = stream_valid & (stream_mode == MODE_BUSY);
+  assign stream_ready = ~takes;
+  assign word = takes ? REPLACEMENT_CHARACTER : {17'h00000, item};
+  top__half half_instance (
+    .given(item),
+    .half(low)
+  );
+  always @(posedge clk) begin
+    if (takes) begin
+      item <= stream_code;
+    end
+  end
+  always @(posedge clk) begin
+    if (rst) begin
+      reg_ <= MODE_IDLE;
+    end else if (takes) begin
+      case (stream_code)
+        4'h1: begin
+          reg_ <= MODE_BUSY;
+        end
+        4'h2, 4'h3: begin
+          reg_ <= MODE_IDLE;
+        end
+        default: begin end
+      endcase
+    end
+  end
+  initial begin
+    item = 4'h0;
+    reg_ = 2'h0;
+  end
+endmodule
+
+// Half of a number.
+module top__half (
+  input wire [3:0] given,
+  output wire [3:0] half
+);
+  assign half = given >> 1'b1;
+endmodule
+"""
+
+
+@requires_linters
+def test_the_text_reads_as_its_source_and_linters_have_no_warnings(tmp_path: Path) -> None:
+    """Of the first half nothing is read, of the second one `other` is not."""
+    text = verilog_of(Source(), "top")
+    assert text == TEXT
+    assert warnings_of(_WAIVER + text, tmp_path) == []
 
 
 def divide(m: Module, top: Any) -> None:
     m.d.comb += top.q.eq(top.a // top.b)
 
 
+def falling(m: Module, top: Any) -> None:
+    m.domains.sync = ClockDomain(clk_edge="neg", local=True)
+    m.d.comb += ClockSignal().eq(top.b[0])
+    m.d.sync += top.q.eq(top.a)
+
+
 def late(m: Module, top: Any) -> None:
     m.submodules.rows = rows = memory.Memory(shape=4, depth=8, init=[])
-    read = rows.read_port()
-    m.d.comb += [read.addr.eq(top.a), read.en.eq(1), top.q.eq(read.data)]
-
-
-def falling(m: Module, top: Any) -> None:
-    m.domains.late = ClockDomain(clk_edge="neg", local=True)
-    m.d.comb += ClockSignal("late").eq(top.b[0])
-    m.d.late += top.q.eq(top.a)
+    m.d.comb += top.q.eq(rows.read_port().data)
 
 
 def foreign(m: Module, top: Any) -> None:
@@ -382,17 +368,38 @@ def plain(m: Module, top: Any) -> None:
     inner.d.comb += top.q.eq(top.a)
 
 
+def inside(m: Module, top: Any) -> None:
+    m.submodules.half = half = Half()
+    half.hidden = Signal(name="hidden")
+    m.d.comb += [half.hidden.eq(top.a[0]), top.q.eq(half.half)]
+    half.elaborate = lambda platform: _reading(half.hidden, half.half)  # type: ignore[method-assign]
+
+
+def _reading(given: Value, made: Signal) -> Module:
+    m = Module()
+    m.d.comb += made.eq(given)
+    return m
+
+
+KNOWN = "the Verilog writer does not know"
 UNKNOWN = {
-    divide: "module top: the Verilog writer does not know the cell $divfloor",
-    late: "module top: the Verilog writer does not know the cell $memrd_v2 with a clock",
-    falling: "module top: the Verilog writer does not know the cell $dff with a falling edge",
-    check: "module top: the Verilog writer does not know the cell $check",
-    foreign: "the Verilog writer does not know foreign, which is not a component",
-    plain: "the Verilog writer does not know plain, which is not a component",
+    divide: f"module top: {KNOWN} the cell $divfloor",
+    late: f"module top: {KNOWN} the cell $memrd_v2 with a clock",
+    falling: f"module top: {KNOWN} the cell $dff with a falling edge",
+    check: f"module top: {KNOWN} the cell $check",
+    foreign: f"{KNOWN} foreign, which is not a component",
+    plain: f"{KNOWN} plain, which is not a component",
+    inside: "Half reads hidden of Unknown, which is not at a port of it",
 }
 
 
 @pytest.mark.parametrize("statement", UNKNOWN, ids=lambda statement: statement.__name__)
 def test_what_the_writer_does_not_know_is_an_error_that_names_it(statement: Callable[[Module, Any], None]) -> None:
+    class Unknown(wiring.Component):
+        def elaborate(self, platform: object) -> Module:
+            m = Module()
+            statement(m, self)
+            return m
+
     with pytest.raises(InvalidArgumentError, match=f"^{re.escape(UNKNOWN[statement])}$"):
-        verilog_of(Unknown(statement))
+        verilog_of(Unknown({"a": In(4), "b": In(4), "q": Out(4)}))
