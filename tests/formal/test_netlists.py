@@ -6,8 +6,10 @@ from __future__ import annotations
 import pytest
 from support.tiers import tiered
 
+from utf8fpga.formal import runner
+from utf8fpga.formal.catalogue import CONFIGURATIONS
 from utf8fpga.formal.netlist import FAMILIES, equal_netlist, equal_verilog
-from utf8fpga.hdl import axi_rtlil, decoder_core
+from utf8fpga.hdl import axi_rtlil, axi_verilog, decoder_core, module_name
 from utf8fpga.hdl.toolchain import run_yosys
 
 
@@ -33,6 +35,22 @@ def test_another_clock_in_a_netlist_is_detected(family: str, change: str) -> Non
     """The engine has only one clock."""
     change = f"cd gate; rename -enumerate -pattern F% t:$dff; {change}; cd ..;"
     assert equal_netlist(axi_rtlil(decoder_core()), family, change=change).proved is False
+
+
+@pytest.mark.smoke
+def test_a_difference_of_the_verilog_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    # An operand of the first conjunction is inverted.
+    monkeypatch.setattr(runner, "axi_verilog", lambda core: axi_verilog(core).replace(" & ", " & ~", 1))
+    (result,) = runner.prove(CONFIGURATIONS["serial-area"], "verilog")
+    assert result.proved is False
+
+
+@pytest.mark.smoke
+def test_bits_of_the_verilog_that_float_are_not_zero() -> None:
+    core = decoder_core(optimize="area")
+    verilog = axi_verilog(core).replace("{11'h000,", "{11'hz,")
+    assert verilog != axi_verilog(core)
+    assert equal_verilog(axi_rtlil(core), verilog, module_name(core)).proved is False
 
 
 MEMORY = """module top(input clk, input place, input given, output reg kept);

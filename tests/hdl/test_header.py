@@ -61,7 +61,7 @@ def promised(decoder: Core, pattern: str) -> int:
 
 
 def test_the_cycles_are_those_of_the_core(decoder: Core) -> None:
-    """They are measured in test_timing.py."""
+    """They are measured in tests/test_cores.py."""
     stated, latency, drain = header(decoder), decoder.latency, str(decoder.drain_cycles)
     assert promised(decoder, r"Latency: at most (\d+) cycles? from the beat that determines a symbol") == latency
     longer = re.findall(

@@ -205,3 +205,29 @@ def test_tables_that_constrain_the_third_unit_are_rejected(table: EncodingTable,
         f"but in state '{state}' the next unit is, too"
     )
     assert refusal(TableError, decoder_core, table) == refusal(TableError, decoder_core, table, lanes=4) == message
+
+
+ASCII = EncodingTable.parse("ASCII", "00..7F 00..7F", source="X3.4")
+UTF_32 = EncodingTable.parse("UTF-32", "0..D7FF 0..D7FF\nE000..10FFFF E000..10FFFF", source="D90", unit_width=32)
+ODD_UTF_16 = EncodingTable.parse(
+    "UTF-16",
+    "0..D7FF 0..D7FF\n10001..110000 D800..DBFF DC00..DFFF\nE000..FFFF E000..FFFF",
+    source="D91",
+    unit_width=16,
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (UTF_32, "accepts units of up to 17 bits, not 32"),
+        (ASCII, "requires sequences of several units, but all have one"),
+        (
+            ODD_UTF_16,
+            "adds nothing to the payload bits after the first unit, but sequences of 2 units need 10001 added",
+        ),
+    ],
+    ids=lambda each: str(each)[:6],
+)
+def test_tables_without_a_serial_decoder_are_rejected(table: EncodingTable, message: str) -> None:
+    assert refusal(TableError, decoder_core, table) == f"{table.name}: a serial decoder {message}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.hdl import Const, Module
 
 from utf8fpga.hdl.encoder import logic, unit_queue, units
 
@@ -22,28 +22,11 @@ Assignments = Callable[[Any], Any]
 """The assignments of a fault, one or an iterable of them, given the component."""
 
 
-def no_fault(m: Module, component: Any) -> None:
-    """The fault without an effect."""
-
-
 def combinational(assignments: Assignments) -> Fault:
     """The fault of these assignments in the domain `comb`."""
 
     def fault(m: Module, component: Any) -> None:
         m.d.comb += assignments(component)
-
-    return fault
-
-
-def registered(assignments: Assignments, *, when: Callable[[Any], Value] | None = None) -> Fault:
-    """The fault of these assignments in the domain `sync`; with `when` only in cycles in which that is asserted."""
-
-    def fault(m: Module, component: Any) -> None:
-        if when is None:
-            m.d.sync += assignments(component)
-            return
-        with m.If(when(component)):
-            m.d.sync += assignments(component)
 
     return fault
 
@@ -75,23 +58,6 @@ def promise(monkeypatch: pytest.MonkeyPatch, component: type[Any], **promises: i
     for name, value in promises.items():
         other = property(lambda _, value=value: value, lambda *_: None)
         monkeypatch.setattr(component, name, other, raising=False)
-
-
-def with_registers(component: type[Any], **changes: dict[str, Any]) -> type[Any]:
-    """A type of components like this one, in which some registers differ in, say, `init` or `reset_less`.
-
-    Args:
-        component: the type.
-        changes: by the name of the attribute that is the register, the parameters of `Signal` that differ.
-    """
-
-    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
-        component.__init__(self, *args, **kwargs)
-        for name, parameters in changes.items():
-            register = getattr(self, name)
-            setattr(self, name, Signal.like(register, name=register.name, **parameters))
-
-    return type(component.__name__, (component,), {"__init__": initialise})
 
 
 def delay_bounds(monkeypatch: pytest.MonkeyPatch, bounds: Collection[int] = (0x10000,)) -> None:

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The ports of the Verilog of each core, what its header says of it, and which circuit a decoder is."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from support.verilog_ports import declared_ports, header_of
+
+from utf8fpga.hdl import (
+    DecoderParameters,
+    PackedDecoder,
+    ParallelDecoder,
+    RemoverParameters,
+    SanitizerParameters,
+    SerialAreaDecoder,
+    SerialSpeedDecoder,
+    ValidatorParameters,
+    axi_verilog,
+    build,
+    decoder_core,
+)
+from utf8fpga.model import InvalidArgumentError
+
+
+def test_decoder_picks_the_architecture() -> None:
+    assert type(decoder_core()) is type(decoder_core(packed=True)) is SerialSpeedDecoder
+    assert type(decoder_core(optimize="area")) is SerialAreaDecoder
+    assert type(decoder_core(lanes=2)) is type(decoder_core(lanes=16)) is PackedDecoder
+    assert type(decoder_core(lanes=2, packed=False)) is ParallelDecoder
+    assert DecoderParameters(lanes=256).lanes == 256
+
+
+@pytest.mark.parametrize("shape", [{"lanes": 1}, {"lanes": 4, "packed": False}, {"lanes": 3}], ids=str)
+def test_ports_and_text_of_a_decoder(shape: dict[str, Any]) -> None:
+    verilog, lanes = axi_verilog(decoder_core(**shape)), shape["lanes"]
+    widths = {"s_axis_tdata": 8 * lanes, "s_axis_tkeep": lanes, "m_axis_tdata": 32 * lanes, "m_axis_tkeep": 4 * lanes}
+    widths |= {"m_axis_tuser": lanes}
+    names = ["clk", "rst", *(f"s_axis_t{n}" for n in ("data", "keep", "last", "valid", "ready"))]
+    names += [f"m_axis_t{n}" for n in ("data", "keep", "user", "last", "valid", "ready")]
+    ways = {name: "output" if name.startswith("m_axis") != name.endswith("ready") else "input" for name in names}
+    assert declared_ports(verilog) == [(ways[name], name, widths.get(name, 1)) for name in names]
+    assert set(re.findall(r"\(\*.*?\*\)", verilog)) <= {"(* keep *)"}
+    assert "`" not in verilog
+    # Words that are not present are 0, or those of an earlier row, but not unknown in simulation.
+    for memory in re.findall(r"^  reg \[\d+:0\] (\w+) \[0:\d+\];$", verilog, re.MULTILINE):
+        assert f"{memory}[row] = " in verilog
+
+
+def test_ports_of_a_remover() -> None:
+    verilog = axi_verilog(build(RemoverParameters(lanes=3, width=12, user=2)))
+    widths = {"tdata": 3 * 16, "tkeep": 3 * 2, "tuser": 3 * 2}
+    expected = {f"{port}_{name}": widths.get(name, 1) for port in ("s_axis", "m_axis") for name in (*widths, "tlast")}
+    expected |= {f"{port}_{name}": 1 for port in ("s_axis", "m_axis") for name in ("tvalid", "tready")}
+    assert {name: width for _, name, width in declared_ports(verilog)} == {"clk": 1, "rst": 1, **expected}
+    assert "m_axis_tuser" not in axi_verilog(build(RemoverParameters(lanes=2)))
+
+
+@pytest.mark.smoke
+def test_ports_of_a_validator() -> None:
+    verilog = axi_verilog(build(ValidatorParameters(lanes=2)))
+    ports = {name: (way, width) for way, name, width in declared_ports(verilog)}
+    assert ports["s_axis_tready"] == ("input", 1)
+    assert ports["s_axis_tdata"] == ("input", 16)
+    assert ports["report_tvalid"] == ("output", 1)
+    assert not any(name.startswith("m_axis") for name in ports)
+
+
+HEADERS = [
+    (SanitizerParameters(lanes=4), "UTF-8 sanitizer, 4 code units per cycle."),
+    (SanitizerParameters(), "Each unit of an ill-formed subsequence becomes ? (U+003F) and has an error flag;"),
+    (SanitizerParameters(replace_with="none"), "Each unit of an ill-formed subsequence remains as it is, and has an"),
+    (ValidatorParameters(), "All ones in a number means this number or more."),
+    (ValidatorParameters(), "Combinational paths from input ports to output ports: none."),
+    (
+        RemoverParameters(lanes=3, width=12, user=2),
+        "Null-word remover for symbols of 12 bits of data and 2 of tuser, 3 symbols per cycle.",
+    ),
+    (RemoverParameters(lanes=3, width=12, user=2), "16 bits each, of which those above the low 12 are ignored"),
+    (RemoverParameters(), "for each symbol that is present, in any lanes of any beat;"),
+    (RemoverParameters(), "A beat is output when it is full or its packet ends."),
+]
+
+
+@pytest.mark.parametrize(("parameters", "sentence"), HEADERS)
+def test_what_the_header_says(parameters: Any, sentence: str) -> None:
+    assert sentence in header_of(axi_verilog(build(parameters)))
+
+
+def test_message_about_the_replacement() -> None:
+    message = "replace_with 'U+FFFD' is not one of question-mark, none"
+    with pytest.raises(InvalidArgumentError, match=re.escape(message)):
+        SanitizerParameters(replace_with="U+FFFD")
