@@ -26,9 +26,8 @@ def encoding_word(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower())
 
 
-_FORMS: dict[str, EncodingTable | Composition] = {
-    encoding_word(name): form for name, form in [*CATALOGUE.items(), *COMPOSITIONS.items()]
-}
+_ALL: dict[str, EncodingTable | Composition] = {**CATALOGUE, **COMPOSITIONS}
+_FORMS = {encoding_word(name): form for name, form in _ALL.items()}
 
 
 def checked_form(form: object) -> EncodingTable | Composition:
