@@ -56,13 +56,14 @@ def decode(
     """
     if file is not None and digits is not None:
         raise CommandError(f"give either FILE or --hex BYTES, not {file!r} and --hex {digits!r}")
+    file = "-" if file is None else file
     decoder, tally = decoder_of(Practice(practice), _FORMS[name]), Tally()
     data = None if digits is None else from_hex(digits)
-    is_typed = data is None and file in (None, "-") and sys.stdin.isatty()
+    is_typed = data is None and file == "-" and sys.stdin.isatty()
     if is_typed:
         say("type or paste a text; Ctrl-D at the beginning of a line ends it")
     is_quiet = is_typed or data is not None
-    bar = nullcontext(lambda _: None) if is_quiet else progress("decoding", file_size(file or "-"), rate=True)
+    bar = nullcontext(lambda _: None) if is_quiet else progress("decoding", file_size(file), rate=True)
     with writing(output) as out, bar as done:
         if data is not None and not (as_json or summary):
             items = decoder.decode(data, final=True)
@@ -70,7 +71,7 @@ def decode(
             text = "".join(f"{line}\n" for line in [*item_table(items, data), *tally.lines()])
             out.write((text if is_standard_output(output) else click.unstyle(text)).encode())
         else:
-            chunks = read_chunks(file or "-") if data is None else iter([data])
+            chunks = read_chunks(file) if data is None else iter([data])
             for items, units in _decoded(chunks, decoder):
                 tally.add(items)
                 out.write(shown_items(items, units, as_json=as_json, summary=summary).encode())
@@ -81,7 +82,7 @@ def decode(
                 lines = [tally.json_line()] if as_json else tally.lines()
                 out.write("".join(f"{line}\n" for line in lines).encode())
     if strict and tally.ill_formed:
-        said = f"{file or digits or '-'!r} is ill-formed: {tally.ill_formed} of {counted(tally.items, 'item')}"
+        said = f"{digits or file!r} is ill-formed: {tally.ill_formed} of {counted(tally.items, 'item')}"
         raise CommandError(said, status=1)
 
 

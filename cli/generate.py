@@ -10,7 +10,7 @@ import click
 
 from utf8fpga.cli.core_command import core_command
 from utf8fpga.cli.options import FILE, output_option
-from utf8fpga.cli.output import CommandError, check_different, is_standard_output, progress, writing
+from utf8fpga.cli.output import check_different, is_standard_output, progress, writing
 from utf8fpga.hdl import (
     CoreParameters,
     axi_assertions,
@@ -20,7 +20,6 @@ from utf8fpga.hdl import (
     build,
     check_module_name,
 )
-from utf8fpga.model import InvalidArgumentError
 
 
 @core_command("generate --lanes 4 -o utf8_decoder.v", "generate transcoder --to utf-16-le --testbench bench.v")
@@ -42,7 +41,7 @@ def generate(
     """Write a core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
     check_different({"--output": output, "--testbench": testbench, "--vectors": vectors, "--sva": sva})
     if name is not None:
-        _check_name(name)
+        check_module_name(name)
     core = build(parameters)
     texts: list[tuple[str, str]] = []
     with progress(f"writing {parameters.name}"):  # Many lanes take minutes.
@@ -60,10 +59,3 @@ def generate(
     with ExitStack() as stack:
         for file, text in [(stack.enter_context(writing(path)), text) for path, text in texts]:
             file.write(text.encode())
-
-
-def _check_name(name: str) -> None:
-    try:
-        check_module_name(name)
-    except InvalidArgumentError as error:
-        raise CommandError(f"--name {error}") from None

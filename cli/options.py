@@ -66,19 +66,13 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # As above.
 
 
 class _Name(click.types.StringParamType):
-    """A name, which must not be empty, of a kind of object that messages name, and its placeholder in the help."""
+    """A name; its placeholder in the help is that of a kind of object."""
 
-    def __init__(self, what: str, placeholder: str) -> None:
-        self._what, self.name = what, placeholder
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "":
-            raise CommandError(f"'' is not the name of {self._what}")
-        return value
+    def __init__(self, placeholder: str) -> None:
+        self.name = placeholder
 
 
-FILE, FOLDER, MODULE = _Name("a file", "FILE"), _Name("a folder", "DIR"), _Name("a module", "NAME")
-SCHEDULER = _Name("a scheduler", "ADDRESS")
+FILE, FOLDER, MODULE, SCHEDULER = map(_Name, ("FILE", "DIR", "NAME", "ADDRESS"))
 
 SEED = Number(0, MAX_SEED)
 

@@ -17,7 +17,7 @@ from types import FrameType
 
 import click
 
-from utf8fpga.cli.output import NO_ROOM, coloured, pip_install, say
+from utf8fpga.cli.output import coloured, pip_install, say
 from utf8fpga.model import UserError
 from utf8fpga.model.exceptions import did_you_mean
 
@@ -26,9 +26,6 @@ DEFECT = 70
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """The signals that end a command after it has cleaned up."""
-
-_ENVIRONMENT = {*NO_ROOM, errno.EBADF, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-"""Errors of the operating system that are not defects of the program."""
 
 
 class _Terminated(KeyboardInterrupt):
@@ -102,7 +99,7 @@ def _report(error: Exception) -> int:
         message, status = _usage_error(error), error.exit_code
     elif isinstance(error, UserError):
         message, status = pip_install(str(error)), error.exit_status
-    elif isinstance(error, OSError) and error.errno in _ENVIRONMENT:
+    elif isinstance(error, OSError):
         # That of writing to standard output names no file.
         where = f"{error.filename!r}" if error.filename else "cannot write standard output"
         message, status = f"{where}: {'it is closed' if error.errno == errno.EBADF else error.strerror}", 1

@@ -7,6 +7,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -90,38 +91,25 @@ def simulate(
     if as_json and is_standard_output(output):
         raise CommandError(f"--json and -o {output} both write to standard output: leave out one of them")
     check_different({"-o": output, "--vcd": vcd})
-    if output is None:
-        shown = _simulate(parameters, file, digits, netlist, vcd, _Shown(parameters, None, as_json), pauses)
-    else:
-        with writing(output) as out:
-            shown = _simulate(parameters, file, digits, netlist, vcd, _Shown(parameters, out, as_json), pauses)
+    with ExitStack() as stack, progress("simulating", rate=True) as done:
+        out = stack.enter_context(writing(output)) if output else None
+        shown = _Shown(parameters, out, as_json)
+        data = from_hex(digits or "") if file is None else b"".join(read_chunks(file))
+        simulation = _simulation(parameters, netlist, is_long=len(data) > _LONG and not vcd)
+        units = symbols_from(iter([data]), symbol_width(simulation.core))
+        if mismatch := _compared(simulation, units, vcd, on_item=shown.take, on_unit=done, **pauses):
+            raise CommandError(str(mismatch), status=1)
     if not as_json and not is_standard_output(output):
         verdict = coloured(f"the simulated {parameters.core} gave exactly the model's {shown.noun}s", "green")
         print("\n".join([*shown.lines(digits), verdict]))
 
 
-def _simulate(
-    parameters: CoreParameters,
-    file: str | None,
-    digits: str | None,
-    netlist: str | None,
-    vcd: str | None,
-    shown: _Shown,
-    pauses: Any,
-) -> _Shown:
-    """Compare a core with its golden function; returns what was shown."""
-    data = b"".join(read_chunks(file)) if file is not None else from_hex(digits or "")
-    is_long = len(data) > _LONG and not vcd
+def _simulation(parameters: CoreParameters, netlist: str | None, *, is_long: bool) -> Simulation:
+    """The core in the engine that needs less time, including that to begin."""
     if is_long and not HAS_GRAPH:
         say("utf8fpga: Numba makes long simulations twenty times faster: pip install 'utf8fpga[fast]'")
-    with progress("simulating", len(data), rate=True) as done:  # Also while the core is built, which may take a while.
-        core = build(parameters)
-        engine = "graph" if netlist or (is_long and HAS_GRAPH) else "python"
-        simulation = Simulation(core, engine=engine, netlist=netlist)
-        units = symbols_from(iter([data]), symbol_width(core))
-        if mismatch := _compared(simulation, units, vcd, on_item=shown.take, on_unit=done, **pauses):
-            raise CommandError(str(mismatch), status=1)
-    return shown
+    engine = "graph" if netlist or (is_long and HAS_GRAPH) else "python"
+    return Simulation(build(parameters), engine=engine, netlist=netlist)
 
 
 def _compared(simulation: Simulation, units: Iterable[int], vcd: str | None, **how: Any) -> Mismatch | None:

@@ -18,7 +18,7 @@ decode --jsn x | there is no option --jsn; did you mean --json?
 decode a b | unexpected argument 'b': the usage is utf8fpga decode [OPTIONS] [FILE]
 decode /nonexistent | cannot read '/nonexistent': No such file or directory
 decode / | cannot read '/': Is a directory
-decode '' | '' is not the name of a file
+decode '' | cannot read '': No such file or directory
 decode --output | --output requires a value
 decode text --hex 41 | give either FILE or --hex BYTES, not 'text' and --hex '41'
 decode --hex 4G | --hex '4G' is not bytes in hexadecimal: write them as 'C2 41'
@@ -41,7 +41,7 @@ generate -o a.v -o b.v | -o/--output is given twice: leave out one
 generate --lanes 2 --packed --sparse | --packed/--sparse is given twice: leave out one
 generate encoder --table utf-8 | --table is an option of the cores decoder, sanitizer, validator: generate decoder \
 --table ...
-generate --name 2nd | --name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first
+generate --name 2nd | '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first
 generate --sparse | --sparse has no effect with lanes 1: leave it out
 generate --from utf-8 | --from is an option of the core transcoder: generate transcoder --from ...
 generate encodr --lanes 2 | there is no core 'encodr'; did you mean encoder or decoder?
@@ -82,7 +82,6 @@ prove serial-area --jobs 2 --dask x:1 | --jobs 2 has no effect with --dask, wher
 out
 bench --device hx9k | --device 'hx9k' is not one of hx8k, up5k, ecp5-85k, ecp5-85k-8; did you mean hx8k?
 bench --seeds 0 | --seeds '0' is not a number in 1..100
-bench --dask '' | '' is not the name of a scheduler
 bench --top x | --top has no effect without --against: leave it out
 bench --against /nonexistent.v | cannot read '/nonexistent.v': No such file or directory
 bench --software --lanes 4 | --lanes has no effect with --software: leave it out
