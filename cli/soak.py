@@ -40,8 +40,7 @@ def soak_core(parameters: CoreParameters, limit: str, *, seed: int, dask: str | 
         dask: the scheduler of the cluster that runs the rounds; None: this process.
     """
     seconds, symbols = soak_limit(limit)
-    with progress("building the core"):
-        simulation = Simulation(build(parameters), engine="graph")
+    simulation = Simulation(build(parameters), engine="graph")
     # Numba is optional: the line before reports that it is not installed.
     from utf8fpga.sim.soak import soak
 
@@ -72,8 +71,5 @@ def soak_core(parameters: CoreParameters, limit: str, *, seed: int, dask: str | 
         again = shlex.join(["utf8fpga", "simulate", *command_words(parameters), "--soak", "1s", "--seed", last])
         raise CommandError(f"{mismatch}\n  its round: {again}", status=1)
     if not as_json:
-        print(
-            coloured(
-                f"the simulated {parameters.core} gave exactly the model's {simulation.entry.output_noun}s", "green"
-            )
-        )
+        noun = f"{simulation.entry.output_noun}s"
+        print(coloured(f"the simulated {parameters.core} gave exactly the model's {noun}", "green"))

@@ -86,10 +86,10 @@ def soak(
     Returns:
         What was processed, and the first difference, replayed and reduced as by `compare`; None where there is none.
     """
-    totals, begun, following, size = Totals(), monotonic(), seed, 1
     # Results are collected in order.
     limit = _ROUNDS_AHEAD if executor else 1
     here = SoakRound(simulation) if executor is None else None
+    totals, begun, following, size = Totals(), monotonic(), seed, 1
     pending: deque[Callable[[], tuple[Totals, Mismatch | None]]] = deque()
     while True:
         while (
