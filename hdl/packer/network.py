@@ -59,10 +59,9 @@ class Network(wiring.Component):
             for lane in range(self.lanes):
                 other = lane ^ 1 << step
                 low, high = min(lane, other), max(lane, other)
-                crosses = Mux(keep[low], places[low][0], ~places[high][0])
-                setting = crosses
-                if self.behind > 1:
-                    setting = delayed(m, crosses, f"crosses_{step}_{lane}")
+                crosses = Signal(name=f"crosses_{step}_{lane}")
+                m.d.comb += crosses.eq(Mux(keep[low], places[low][0], ~places[high][0]))
+                setting = delayed(m, crosses, f"setting_{step}_{lane}") if self.behind > 1 else crosses
                 crossed = delayed_duplicate(m, setting, f"crossed_{step}_{lane}")
                 m.d.sync += [
                     next_keep[lane].eq(Mux(crosses, keep[other], keep[lane])),
