@@ -111,7 +111,7 @@ It has no effect on a drawing that is part of a page.
 
 _CELL = 8.4
 """Width in pixels of a monospace character with a height of 14 pixels."""
-_BOX_HEIGHT, _ROW, _GAP = 34, 62, 120
+_BOX_HEIGHT, _ROW, _GAP = 34, 56, 76
 
 
 def _as_svg(table: EncodingTable) -> str:
@@ -125,7 +125,8 @@ def _as_svg(table: EncodingTable) -> str:
     entered = Counter(to for source, to in edges if source != START)
     order = sorted(range(1, len(dfa.states)), key=lambda n: (dfa.states[n].remaining, entered[n], dfa.states[n].name))
     deepest = max((dfa.states[n].remaining[1] for n in order), default=0)
-    names = {START: "start", **{n: dfa.states[n].name for n in order}}
+    # A box has the units that its state accepts next; the column says how many follow.
+    names = {START: "start", **{n: dfa.states[n].name.split()[0] for n in order}}
     width = max(map(len, names.values())) * _CELL + 24
     lead = max((len(label) for (source, _), label in edges.items() if source == START), default=0) * _CELL + 60
 
@@ -143,7 +144,7 @@ def _as_svg(table: EncodingTable) -> str:
         parts.append(_group("edge", f"{source} {to}", arrow))
     parts.append(_group("state", START, _box(start, width, "start", corner=4)))
     parts += [_group("state", number, _box(at[number], width, names[number], corner=4)) for number in order]
-    parts.append(_group("state", "end", _box(done, width, "code point", corner=17)))
+    parts.append(_group("state", "end", _box(done, width, "done", corner=17)))
     note = f"{table.name}: {_counts(dfa)}; any other unit breaks the sequence"
     parts.append(f'<text x="16" y="{len(order) * _ROW + 62:.0f}">{escape(note)}</text>\n')
     size = f"{done[0] + width + 16:.0f}", f"{len(order) * _ROW + 94:.0f}"

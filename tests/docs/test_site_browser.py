@@ -32,6 +32,11 @@ def test_the_search_finds_pages_before_properties(tab: Tab, site: Path) -> None:
     assert any(link.endswith("#reset") for link in found[:3])
 
 
+@pytest.mark.parametrize("command", ["simulate", "generate", "prove", "talk"])
+def test_the_search_finds_a_command_first(tab: Tab, site: Path, command: str) -> None:
+    assert results(tab, site, command)[0].partition("#")[0] == f"commands/{command}.html"
+
+
 @pytest.mark.parametrize("name", ["model.arrays.decode_array", "hdl.DecoderParameters", "model.Practice"])
 def test_the_search_finds_a_class_or_a_function_before_pages_that_mention_it(tab: Tab, site: Path, name: str) -> None:
     found = results(tab, site, name.rpartition(".")[2])
