@@ -53,11 +53,17 @@ class Result:
         return given
 
 
+def _cell(result: Result) -> str:
+    if not result.proved:
+        return "not proved"
+    return f"{result.seconds:.1f}" if result.seconds >= 0.05 else "yes"
+
+
 def proved_table(results: Sequence[Result]) -> str:
-    """A table in Markdown of core and property, with the seconds of each proof."""
+    """A table in Markdown of core and property, with the seconds of each proof, or yes for what another one includes."""
     properties = list(dict.fromkeys(result.wanted for result in results))
     rows = []
     for name, of_core in groupby(results, attrgetter("configuration")):
-        cells = {result.wanted: f"{result.seconds:.1f}" if result.proved else "not proved" for result in of_core}
+        cells = {result.wanted: _cell(result) for result in of_core}
         rows.append([f"`{name}`", *(cells.get(wanted, "-") for wanted in properties)])
     return markdown(["core", *properties], rows)

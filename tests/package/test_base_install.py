@@ -54,10 +54,18 @@ def test_the_base_requires_the_library_of_the_command_line_alone() -> None:
 def test_the_model_needs_the_standard_library_alone() -> None:
     code = (
         "import utf8fpga; from utf8fpga import *; print(*map(str, decode(b'\\xe1\\x80A')), is_well_formed(b'\\xed'),"
-        " TABLE_3_7.longest, DFA.of(TABLE_3_7).states[1].name, ErrorKind(4).name, utf8fpga.__version__, sep='\\n')"
+        " TABLE_3_7.longest, encode([8364]), ErrorKind(4).name, utf8fpga.__version__, sep='\\n')"
     )
     done = isolated(code)
-    expected = ["0+2 U+FFFD TRUNCATED", "2+1 U+0041", "False", "4", "80..BF", "SURROGATE", utf8fpga.__version__]
+    expected = [
+        "0+2 U+FFFD TRUNCATED",
+        "2+1 U+0041",
+        "False",
+        "4",
+        "b'\\xe2\\x82\\xac'",
+        "SURROGATE",
+        utf8fpga.__version__,
+    ]
     assert (done.stdout.decode().splitlines(), done.stderr) == (expected, b"")
 
 
