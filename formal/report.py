@@ -60,7 +60,7 @@ def _cell(result: Result) -> str:
 
 
 def proved_table(results: Sequence[Result]) -> str:
-    """A table in Markdown of core and property, with the seconds of each proof, or yes for what another one includes."""
+    """A table in Markdown of core and property: the seconds of each proof, or yes for what another one includes."""
     properties = list(dict.fromkeys(result.wanted for result in results))
     rows = []
     for name, of_core in groupby(results, attrgetter("configuration")):
