@@ -80,8 +80,7 @@ class ForeignSimulation:
         """
         if not self.core.ports.has_back_pressure:
             output_pauses = (False,)
-        pauses = {"input_pauses": [input_pauses], "output_pauses": [output_pauses]}
-        session = Session(self._model, RUNS, quiet=_QUIET, **pauses)
+        session = Session(self._model, RUNS, quiet=_QUIET, input_pauses=input_pauses, output_pauses=output_pauses)
         found = [Outcome(array("Q"), array("Q")) for _ in runs]
         # Runs of about the same length proceed together.
         order = sorted(range(len(runs)), key=lambda run: sum(map(len, runs[run])))

@@ -36,9 +36,7 @@ class GraphEngine:
         """
         if vcd is not None:
             raise InvalidArgumentError(f"graphs have no waveforms: leave out vcd {str(vcd)!r}")
-        session = Session(
-            self.model, input_pauses=[list(options.input_pauses)], output_pauses=[list(options.output_pauses)]
-        )
+        session = Session(self.model, input_pauses=options.input_pauses, output_pauses=options.output_pauses)
         while True:
             read = list(islice(beats, _BEATS_AT_ONCE))
             events.presented(read)

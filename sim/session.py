@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Module, Shape, Value
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from utf8fpga.hdl import Core, CoreEntry
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
@@ -18,7 +17,6 @@ from utf8fpga.sim.beats import (
     BeatEncoder,
     ContractError,
     endless_output,
-    output_fields,
     patience_of,
     symbol_width,
 )
@@ -86,69 +84,36 @@ class CoreGraph:
         self.in_words = -(-len(self.ports.in_payload) // 64)
         self.out_words = -(-len(self.ports.out_payload) // 64)
 
-    def beats(
-        self, symbols: Numbers, ends: Numbers, is_separate: NDArray[np.bool_] | None = None
-    ) -> tuple[Words, NDArray[np.uint8]]:
+    def beats(self, symbols: Numbers, ends: Numbers) -> tuple[Words, NDArray[np.uint8]]:
         """The payloads and the kinds of the beats of packets, all full except the last of each.
 
         Args:
-            symbols: the symbols of all packets; -1 for a lane without one.
+            symbols: the symbols of all packets.
             ends: for each packet the number of symbols before its end.
-            is_separate: for each packet whether `last` is in a beat of its own if the beat before is full.
         """
         lengths, lanes = np.diff(ends, prepend=0), self._core.lanes
         counts = np.maximum(1, -(-lengths // lanes))
-        if is_separate is not None:
-            counts += is_separate & (lengths == counts * lanes)
         kinds = np.zeros(counts.sum(), np.uint8)
         kinds[np.cumsum(counts) - 1] = LAST
         slots = np.full(len(kinds) * lanes, -1, np.int64)
         first = (np.cumsum(counts) - counts) * lanes - (ends - lengths)
         slots[np.arange(len(symbols)) + np.repeat(first, lengths)] = symbols
-        return self._payloads_of(slots, kinds == LAST), kinds
-
-    def _payloads_of(self, slots: Numbers, is_last: NDArray[np.bool_]) -> Words:
-        """The payloads of beats, given all lanes one after another; -1 for one without a symbol."""
-        layout, lanes, width = self._core.input.payload.shape(), self._core.lanes, symbol_width(self._core)
         keep, values = (slots >= 0).astype(np.uint64), np.where(slots < 0, self._absent, slots).astype(np.uint64)
-        words = np.zeros((len(is_last), self.in_words), np.uint64)
+        layout, width = self._core.input.payload.shape(), symbol_width(self._core)
+        words = np.zeros((len(kinds), self.in_words), np.uint64)
         for lane in range(lanes):
             put(words, layout["symbols"].offset + lane * width, width, values[lane::lanes])
             put(words, layout["keep"].offset + lane, 1, keep[lane::lanes])
-        put(words, layout["last"].offset, 1, is_last.astype(np.uint64))
-        return words
-
-    @property
-    def null_beat(self) -> Words:
-        """The payload of a null beat."""
-        found: Words = self._payloads_of(np.full(self._core.lanes, -1), np.array([False]))[0]
-        return found
+        put(words, layout["last"].offset, 1, (kinds == LAST).astype(np.uint64))
+        return words, kinds
 
     def symbols(self, payloads: Words) -> tuple[Words, Numbers]:
-        """The symbols of output payloads, each in words of 64 bits, and the number of symbols in each payload."""
-        keep, offset = self._keep(payloads), self._core.output.payload.shape()["symbols"].offset
-        lanes = range(keep.shape[1])
-        fields = [get_wide(payloads, offset + lane * self._width, self._width) for lane in lanes]
+        """The symbols of output payloads, of at most 64 bits, and the number of symbols in each payload."""
+        layout, lanes = self._core.output.payload.shape(), range(lanes_of(self._core.output))
+        keep = np.stack([get(payloads, layout["keep"].offset + lane, 1) for lane in lanes], axis=1) != 0
+        first = layout["symbols"].offset
+        fields = [get(payloads, first + lane * self._width, self._width) for lane in lanes]
         return np.stack(fields, axis=1)[keep], keep.sum(axis=1)
-
-    def _keep(self, payloads: Words) -> NDArray[np.bool_]:
-        """For each output payload the lanes with a symbol."""
-        offset = self._core.output.payload.shape()["keep"].offset
-        lanes = range(lanes_of(self._core.output))
-        found: NDArray[np.bool_] = np.stack([get(payloads, offset + lane, 1) for lane in lanes], axis=1) != 0
-        return found
-
-    def irregular(self, payloads: Words) -> NDArray[np.bool_]:
-        """The output payloads that violate the contract: see `SymbolReader`."""
-        keep = self._keep(payloads)
-        found = ~keep.any(axis=1) & ~self.lasts(payloads)
-        if self._core.packed:
-            found |= (keep[:, 1:] & ~keep[:, :-1]).any(axis=1)
-        if "error" in (fields := output_fields(self._core)):
-            offset = self._core.output.payload.shape()["symbols"].offset + fields["error"][0]
-            for lane in range(keep.shape[1]):
-                found |= (get(payloads, offset + lane * self._width, 1) != 0) & ~keep[:, lane]
-        return found
 
     def lasts(self, payloads: Words) -> NDArray[np.bool_]:
         """Whether output payloads end a packet."""
@@ -179,20 +144,13 @@ def get(words: Words, offset: int, width: int) -> Words:
     return values & np.uint64((1 << width) - 1)
 
 
-def get_wide(words: Words, offset: int, width: int) -> Words:
-    """The values of a field of each row of words, in rows of words."""
-    parts = range(0, width, 64)
-    return np.stack([get(words, offset + part, min(64, width - part)) for part in parts], axis=1)
-
-
 class Session:
     """Runs of a core that proceed together, whose input may be given piece by piece.
 
     Args:
         model: the core.
         runs: their number, at most 64.
-        input_pauses: see `StreamOptions`, for each run; if they are fewer, they are repeated.
-        output_pauses: likewise.
+        input_pauses, output_pauses: see `StreamOptions`.
         quiet: see `Limits`.
 
     Attributes:
@@ -206,13 +164,12 @@ class Session:
         model: CoreGraph,
         runs: int = 1,
         *,
-        input_pauses: ArrayLike = ((False,),),
-        output_pauses: ArrayLike = ((False,),),
+        input_pauses: Sequence[bool] = (False,),
+        output_pauses: Sequence[bool] = (False,),
         quiet: int = 0,
     ) -> None:
         self._model, self._quiet, self.cycle = model, quiet, 0
-        patterns = (np.array(each, np.uint8) for each in (input_pauses, output_pauses))
-        self._pauses = [np.resize(each, (runs, each.shape[1])) for each in patterns]
+        self._pauses = [np.array(each, np.uint8) for each in (input_pauses, output_pauses)]
         self.state = model.graph.start(runs)
         self.lines = np.zeros(runs, LINE)
         self.lines["first"] = -1
@@ -256,7 +213,6 @@ class Session:
         ends: NDArray[np.int64],
         *,
         more: bool = False,
-        cycles: int = sys.maxsize,
     ) -> Iterator[Taken]:
         """Send beats.
 
@@ -265,7 +221,6 @@ class Session:
             kinds: for each beat `LAST` or `NULL` or 0.
             ends: for each run the number of its beats and of those of the runs before.
             more: whether other beats will follow, which requires a single run.
-            cycles: the cycles after which the runs are left as they are.
 
         Yields:
             What was received, in pieces, each valid until the next one.
@@ -274,12 +229,11 @@ class Session:
         lines["status"][lines["status"] == Status.NEEDS_INPUT] = Status.RUNNING
         lines["next"], lines["end"] = np.concatenate([[0], ends[:-1]]), ends
         given = Given(beats, kinds, *self._pauses)
-        limits, last = Limits(model.patience, self._quiet, more), self.cycle + cycles
-        while (lines["status"] == Status.RUNNING).any() and self.cycle < last:
+        limits = Limits(model.patience, self._quiet, more)
+        while (lines["status"] == Status.RUNNING).any():
             lines["accepted"] = lines["taken"] = 0
-            end = min(last, self.cycle + self._cycles)
             arguments = model.graph.circuit, self.state, model.ports, given, lines, self._taken, limits
-            self.cycle = drive(*arguments, self.cycle, end)
+            self.cycle = drive(*arguments, self.cycle, self.cycle + self._cycles)
             yield self._taken
 
     def raise_errors(self, run: int = 0) -> None:

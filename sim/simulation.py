@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain, cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import Any, Unpack, cast
 
 from utf8fpga.hdl import Core, CoreEntry, DecoderParameters, OutputSymbol, Word, build, entry_of, parameters_of
 from utf8fpga.hdl.toolchain import ToolError
@@ -27,9 +27,6 @@ from utf8fpga.sim.beats import (
     with_null_beats,
 )
 from utf8fpga.sim.engine import ENGINES, HAS_GRAPH, Engine, Events, ignore
-
-if TYPE_CHECKING:
-    from utf8fpga.sim.session import CoreGraph
 
 
 @dataclass
@@ -104,13 +101,6 @@ class Simulation:
         other = Simulation(self.core, self.entry, engine=engine)
         other._engines = self._engines
         return other
-
-    @property
-    def model(self) -> CoreGraph:
-        """The core as a graph, of the engine `graph`."""
-        engine: Any = self._engine("graph")
-        found: CoreGraph = engine.model
-        return found
 
     @property
     def arguments(self) -> list[str]:

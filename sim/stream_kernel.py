@@ -105,7 +105,7 @@ class Given(NamedTuple):
     Attributes:
         beats: the payloads of the beats of all runs, in words of 64 bits.
         kinds: for each beat `LAST` or `NULL` or 0.
-        input_pauses: for each run the pattern of its pauses, 1 is a pause.
+        input_pauses: the pattern of pauses, 1 is a pause.
         output_pauses: likewise.
     """
 
@@ -248,14 +248,14 @@ def _check(line: Any, violation: bool, limits: Any) -> None:
 def _offer(cycle: int, lines: Any, limits: Any, beats: Any, pauses: Any, payloads: Any) -> Any:
     """Begin a cycle of all runs: those that proceed, those with `valid` asserted, and those with `ready` asserted."""
     input_pauses, output_pauses = pauses
-    in_column, out_column = cycle % input_pauses.shape[1], cycle % output_pauses.shape[1]
+    is_paused = input_pauses[cycle % len(input_pauses)] != 0
+    is_ready = output_pauses[cycle % len(output_pauses)] == 0
     running = valid = ready = np.uint64(0)
     for run in range(len(lines)):
         line = lines[run]
         if line.status:
             continue
-        is_ready = output_pauses[run, out_column] == 0
-        _begin(line, cycle, limits, input_pauses[run, in_column] != 0, is_ready)
+        _begin(line, cycle, limits, is_paused, is_ready)
         for word in range(payloads.shape[1]):
             payloads[run, word] = beats[line.next, word] if line.next < line.end else np.uint64(0)
         bit = np.uint64(1) << np.uint64(run)
