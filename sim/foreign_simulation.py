@@ -6,13 +6,15 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from utf8fpga.sim.foreign_core import PARTIAL, PATIENCE, ForeignCore
-from utf8fpga.sim.graph import RUNS, Numbers, State, Words
-from utf8fpga.sim.session import CoreGraph, Session
-from utf8fpga.sim.stream_kernel import Status
+from utf8fpga.sim import player
+from utf8fpga.sim.beats import BeatEncoder
+from utf8fpga.sim.foreign_core import PARTIAL, PATIENCE, WORD_BITS, ForeignCore
+from utf8fpga.sim.graph import RUNS, Numbers, State
+from utf8fpga.sim.player import LAST, Bits, CoreGraph, Session
 
 ERROR = 1 << 32
 """The flag of an ill-formed word in `Outcome`."""
@@ -25,13 +27,13 @@ _QUIET = 96
 _RESET_CYCLES = 4
 
 _REASONS: dict[int, str] = {
-    Status.STUCK: f"input.ready was deasserted for {PATIENCE} cycles",
-    Status.CHANGED: CHANGED,
-    Status.DEASSERTED: CHANGED,
-    Status.ENDLESS: "there is no end of the output",
-    Status.VIOLATION: PARTIAL,
+    player.DEASSERTED: CHANGED,
+    player.CHANGED: CHANGED,
+    player.PARTIAL: PARTIAL,
+    player.STUCK: f"input.ready was deasserted for {PATIENCE} cycles",
+    player.ENDLESS: "there is no end of the output",
 }
-"""By status of a run; the others are correct."""
+"""By what a run did wrong."""
 
 
 @dataclass
@@ -56,7 +58,7 @@ class ForeignSimulation:
 
     def __init__(self, core: ForeignCore) -> None:
         self.core = core
-        self._model = CoreGraph(core, core.entry)
+        self._model, self._absent = CoreGraph(core), BeatEncoder(core, core.entry).absent
         session = Session(self._model, RUNS, quiet=_QUIET)
         self._wait = self._cycles_until_ready(session)
         self._reset(session)
@@ -114,34 +116,48 @@ class ForeignSimulation:
 
     def _send(self, session: Session, runs: Sequence[Sequence[bytes]], found: Sequence[Outcome]) -> None:
         """Send texts until the output of all runs is quiet, and add what is received."""
-        texts = [text for run in runs for text in run]
-        ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-        symbols = np.frombuffer(b"".join(texts), np.uint8).astype(np.int64)
-        beats, kinds = self._model.beats(symbols, ends)
-        # For each run the number of beats before its end.
-        text_ends = np.concatenate([[0], np.flatnonzero(kinds) + 1])
+        beats, text_ends = self._beats([text for run in runs for text in run])
         counts = np.cumsum([len(run) for run in runs] + [0] * (RUNS - len(runs)))
-        parts = []
-        for taken in session.send(beats, kinds, text_ends[counts]):
-            count = session.lines["taken"]
-            is_taken = np.arange(taken.payloads.shape[1]) < count[:, None]
-            parts.append((np.repeat(np.arange(RUNS), count), taken.payloads[is_taken]))
-        self._add(np.concatenate([run for run, _ in parts]), np.concatenate([each for _, each in parts]), found)
-        for line, outcome in zip(session.lines, found, strict=False):
-            outcome.reason = outcome.reason or _REASONS.get(line["status"], "")
-            outcome.cycles = line["final"] - line["first"] + 1 if line["first"] >= 0 else 0
+        kinds = np.zeros(len(beats), np.uint8)
+        kinds[text_ends[1:] - 1] = LAST
+        parts = list(session.send(beats, kinds, text_ends[counts].tolist()))
+        of_runs = np.concatenate([part.runs for part in parts])
+        order = np.argsort(of_runs, kind="stable")
+        payloads = np.concatenate([part.payloads for part in parts])[order]
+        bounds = np.searchsorted(of_runs[order], np.arange(RUNS + 1))
+        accepted = np.zeros(RUNS, np.int64)
+        for part in parts:
+            np.maximum.at(accepted, part.accepted_by, part.accepted + 1)
+        for number, outcome in enumerate(found):
+            self._add(payloads[bounds[number] : bounds[number + 1]], outcome)
+            outcome.reason = outcome.reason or _REASONS.get(int(session.faults[number]), "")
+            outcome.cycles = int(accepted[number])
 
-    def _add(self, runs: Numbers, payloads: Words, found: Sequence[Outcome]) -> None:
-        """Add output beats to the outcomes of their runs."""
-        order = np.argsort(runs, kind="stable")
-        runs, payloads = runs[order], payloads[order]
-        words, counts = self._model.symbols(payloads)
-        word_ends, beat_ends = np.concatenate([[0], np.cumsum(counts)]), np.searchsorted(runs, np.arange(RUNS + 1))
-        lasts = (
-            np.flatnonzero(self._model.lasts(payloads)) + 1 if "last" in self.core.ports.output else np.array([], int)
-        )
-        for run, outcome in enumerate(found):
-            first, end = word_ends[beat_ends[run]], word_ends[beat_ends[run + 1]]
-            own = lasts[(lasts > beat_ends[run]) & (lasts <= beat_ends[run + 1])]
-            outcome.ends.extend((word_ends[own] - first + len(outcome.words)).tolist())
-            outcome.words.frombytes(words[first:end].tobytes())
+    def _beats(self, texts: Sequence[bytes]) -> tuple[Bits, Numbers]:
+        """The bits of the beats of texts, all full except the last of each, and the number of beats before each end."""
+        lanes, layout = self.core.lanes, self.core.input.payload.shape()
+        lengths = np.array([len(text) for text in texts], np.int64)
+        counts = np.maximum(1, -(-lengths // lanes))
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        first = ends[:-1] * lanes - np.cumsum(lengths) + lengths
+        places = np.arange(lengths.sum()) + np.repeat(first, lengths)
+        symbols, keep = np.full(ends[-1] * lanes, self._absent, np.uint8), np.zeros(ends[-1] * lanes, np.uint8)
+        symbols[places], keep[places] = np.frombuffer(b"".join(texts), np.uint8), 1
+        beats = np.zeros((ends[-1], layout.size), np.uint8)
+        bits = np.unpackbits(symbols.reshape(-1, lanes), axis=1, bitorder="little")
+        beats[:, layout["symbols"].offset :][:, : 8 * lanes] = bits
+        beats[:, layout["keep"].offset :][:, :lanes] = keep.reshape(-1, lanes)
+        beats[ends[1:] - 1, layout["last"].offset] = 1
+        return beats, ends
+
+    def _add(self, payloads: Bits, outcome: Outcome) -> None:
+        """Add output beats to an outcome."""
+        layout: Any = self.core.output.payload.shape()
+        symbols = payloads[:, layout["symbols"].offset :][:, : self.core.words * (WORD_BITS + 1)]
+        symbols = symbols.reshape(len(payloads), self.core.words, WORD_BITS + 1)
+        words = symbols.astype(np.uint64) @ (np.uint64(1) << np.arange(WORD_BITS + 1, dtype=np.uint64))
+        is_kept = payloads[:, layout["keep"].offset :][:, : self.core.words] != 0
+        if "last" in self.core.ports.output:
+            sums = np.cumsum(is_kept.sum(axis=1)) + len(outcome.words)
+            outcome.ends.extend(sums[payloads[:, layout["last"].offset] != 0].tolist())
+        outcome.words.extend(words[is_kept].tolist())

@@ -14,8 +14,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from amaranth.back import rtlil as writer
+from amaranth.hdl import ClockDomain, Module, Value
 from numpy.typing import NDArray
 
+from utf8fpga.hdl import Core
 from utf8fpga.hdl.toolchain import ToolError, after_synthesis, run_yosys
 from utf8fpga.sim.aiger import Aig, read_aig
 from utf8fpga.sim.kernel import step
@@ -209,6 +212,28 @@ class Graph:
         found &= state.active
         ends = np.cumsum([len(self.outputs[name]) for name in outputs])
         return {name: found[:, end - len(self.outputs[name]) : end] for name, end in zip(outputs, ends, strict=True)}
+
+
+def core_rtlil(core: Core) -> str:
+    """A core in RTLIL: the module ``top``, with the payload, `valid` and `ready` of both streams as ports."""
+    m, domain = Module(), ClockDomain("sync")
+    m.domains += domain
+    m.submodules.core = core
+    ports = {
+        "clk": domain.clk,
+        "rst": domain.rst,
+        "in_payload": Value.cast(core.input.payload),
+        "in_valid": core.input.valid,
+        "in_ready": core.input.ready,
+        "out_payload": Value.cast(core.output.payload),
+        "out_valid": core.output.valid,
+        "out_ready": core.output.ready,
+    }
+    if (violation := getattr(core, "violation", None)) is not None:
+        ports["violation"] = violation
+    directed = {name: (signal, None) for name, signal in ports.items()}
+    text: str = writer.convert(m, name="top", ports=directed, emit_src=False)
+    return getattr(core, "rtlil", "") + text
 
 
 @dataclass(frozen=True)
