@@ -23,8 +23,8 @@ from utf8fpga.model import EncodingTable
 STEPS = ("features", "pairs", "thirds", "ends")
 """The steps from units to sequences: classes of a unit by itself, second units, third units, all further ones."""
 
-_FEW = 16
-"""Lanes up to which the steps of third units and of all further ones need no registers between them."""
+_CUTS = {4: ("pairs", "ends"), 16: ("features", "pairs", "ends")}
+"""Upper bounds on the lanes for which these cuts suffice for the speed of a device's clock network."""
 
 _ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
@@ -33,7 +33,7 @@ def window_cuts(lanes: int, optimize: str) -> tuple[str, ...]:
     """The steps of `STEPS` with registers behind them, for ``area`` or ``speed``."""
     if optimize == "area":
         return ()
-    return ("features", "pairs", "ends") if lanes <= _FEW else STEPS
+    return next((cuts for bound, cuts in _CUTS.items() if lanes <= bound), STEPS)
 
 
 def any_of(values: Iterable[Value]) -> Value:
