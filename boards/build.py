@@ -246,7 +246,7 @@ class _Job:
         versions = {tool: present_version(tool) for tool in self.flow.tools[:2]}
         report = BuildReport(
             board=board.name,
-            device=f"{platform.device}-{platform.package}" if hasattr(platform, "package") else platform.part,
+            device=f"{platform.device}-{platform.package}" if hasattr(platform, "device") else platform.part,
             bitstream=bitstream,
             sha256=hashlib.sha256(packed.read_bytes()).hexdigest(),
             uart=",".join(board.uart or ()),

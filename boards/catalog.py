@@ -62,7 +62,8 @@ class Board:
         if self.name == "supercon19badge":
             # Its method passes this option and all others to its parent twice, which Python rejects.
             options = {"ecppack_opts": "--compress --freq 38.8"}
-            platform.toolchain_prepare = partial(super(kind, platform).toolchain_prepare, **options)
+            parent: Any = super(kind, platform)
+            platform.toolchain_prepare = partial(parent.toolchain_prepare, **options)
         return platform
 
     def programming(self, bitstream: Path) -> list[str]:

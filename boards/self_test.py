@@ -201,7 +201,7 @@ class SelfTest(wiring.Component):
     def _add_pll(self, m: Module, platform: Any) -> None:
         """The clock of ``fast``, and where the PLL takes the pin of the clock, that of ``sync``, too."""
         locked, fast = Signal(), ClockSignal("fast")
-        settings = {f"p_{name}": value for name, value in self._setting.parameters.items()}
+        settings: dict[str, Any] = {f"p_{name}": value for name, value in self._setting.parameters.items()}
         if self._family == "ice40":
             pin = platform.request(platform.default_clk, dir="-")
             m.domains.sync = ClockDomain("sync")

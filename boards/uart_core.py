@@ -23,7 +23,7 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.boards.forms import FORMS, Form
+from utf8fpga.boards.forms import FORMS, Form, Mark
 from utf8fpga.hdl import build
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.uart import UartReceiver, UartTransmitter, uart_divisor
@@ -77,7 +77,8 @@ class Sender(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         symbol = self._form.symbol_bytes(self.records.payload.symbol)
-        marks = {Record[mark.name]: text for mark, text in self._form.marks.items()}
+        records = (Record.END, Record.LOST, Record.ANSWER)
+        marks = {record: self._form.marks[Mark[record.name]] for record in records}
         sizes = [len(symbol) // 8, *map(len, marks.values())]
         word, bytes_left = Signal(8 * max(sizes)), Signal(range(max(sizes) + 1))
         idle = bytes_left == 0

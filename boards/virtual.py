@@ -45,9 +45,6 @@ class VirtualBoard:
         board: a name in the catalogue.
         baud: bits per second of the board's UART.
 
-    Attributes:
-        cycles: the cycles simulated so far.
-
     Raises:
         InvalidArgumentError: the speed is not possible with the clock of the board, or there is no such board.
         ToolError: the extra ``fast`` is not installed.
@@ -61,7 +58,6 @@ class VirtualBoard:
         self._graph = Graph.from_rtlil(_rtlil(UartCore(self.clock_hz, baud, form)))
         self._settle = round(4 * _FRAME_BITS * self.clock_hz / baud) + 256
         """Cycles in which TX is high, after which the board has nothing more to send."""
-        self.cycles = 0
         self.reset()
 
     def reset(self) -> None:
@@ -105,7 +101,6 @@ class VirtualBoard:
         """Simulate a cycle for each level of the RX pin; returns what a UART receives from the TX pin."""
         given = np.frombuffer(levels, np.uint8).astype(np.uint64).reshape(-1, 1)
         sent = self._graph.step(self._state, {"rx": given}, ["tx"])["tx"].astype(np.uint8).tobytes()
-        self.cycles += len(levels)
         # What the board sends for these bytes may start later.
         last = max(sent.rfind(0), levels.rfind(0))
         self._quiet = self._quiet + len(sent) if last < 0 else len(sent) - last - 1

@@ -7,10 +7,9 @@ import json
 import sys
 import time
 import unicodedata
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, nullcontext
-from typing import Any, BinaryIO
+from itertools import zip_longest
 
 import click
 
@@ -33,6 +32,10 @@ from utf8fpga.cli.output import (
 from utf8fpga.model.render import counted
 
 AUTO, VIRTUAL = "auto", "virtual:"
+
+_PART = 256
+"""Bytes after which progress is shown."""
+
 BAUD = 1_000_000
 
 
@@ -54,21 +57,41 @@ def talk(port: str, file: str, output: str, baud: int | None, check: bool, form:
     is_quiet = check and is_standard_output(output)
     if is_quiet and as_json:
         raise CommandError("--json has no effect with --check, which prints no items: leave it out, or give -o FILE")
-    began = time.monotonic()
+    began, text = time.monotonic(), bytearray()
     with ExitStack() as stack:
         out = None if is_quiet else stack.enter_context(writing(output))
-        transfer = _Transfer(out, FORMS[form] if check else None, as_json)
-        connection = _connected(stack, port, baud or BAUD, FORMS[form])
+        conversation = _connected(stack, port, baud or BAUD, FORMS[form])
         is_shown_there = out is not None and out.isatty()
         bar = nullcontext(lambda _: None) if is_shown_there else progress("sending", file_size(file), rate=True)
-        transfer.run(connection, file, stack.enter_context(bar))
+        parts = _parts(file, text, stack.enter_context(bar))
+        items: list[Received] = []
+        for events in conversation.exchange(parts, is_typed=file == "-" and sys.stdin.isatty()):
+            received = [event for event in events if isinstance(event, Received)]
+            items += received
+            if Mark.LOST in events:
+                raise CommandError(f"the board lost bytes, before item {len(items)}: noise on the line", status=1)
+            if out is not None:
+                out.write(_shown(received, as_json, is_shown_there).encode("utf-8", "surrogatepass"))
+                out.flush()
+        if check:
+            _compare(items, Expected(FORMS[form]).feed(bytes(text), final=True))
     seconds = time.monotonic() - began
-    counts = f"{counted(transfer.sent, 'byte')}, {counted(transfer.items, 'item')}, {transfer.ill_formed} ill-formed"
-    rate = f"{seconds:.1f} s, {transfer.sent / seconds / 1000:.1f} kB/s"
+    ill_formed = sum(item.error for item in items)
+    counts = f"{counted(len(text), 'byte')}, {counted(len(items), 'item')}, {ill_formed} ill-formed"
+    rate = f"{seconds:.1f} s, {len(text) / seconds / 1000:.1f} kB/s"
     if check:
         click.echo(f"{counts}, {coloured('all equal to the model', 'green')}; {rate}")
     elif sys.stderr.isatty():
         say(f"{counts}; {rate}")
+
+
+def _parts(file: str, text: bytearray, done: Callable[[int], None]) -> Iterator[bytes]:
+    """The parts of a file, which are appended to `text` when they are sent."""
+    for chunk in read_chunks(file):
+        for start in range(0, len(chunk), _PART):
+            yield chunk[start : start + _PART]
+            text += chunk[start : start + _PART]
+            done(len(text))
 
 
 def _connected(stack: ExitStack, port: str, baud: float, form: Form) -> Conversation:
@@ -82,84 +105,20 @@ def _connected(stack: ExitStack, port: str, baud: float, form: Form) -> Conversa
     return Conversation(stack.enter_context(closing(serial)), form)
 
 
-class _Transfer:
-    """A text on its way to the board and back.
-
-    Args:
-        out: what comes back is written to it; None: it is not.
-        checked: the form in which what comes back is compared with the model; None: it is not.
-
-    Attributes:
-        sent: the bytes sent so far.
-        items: the items received so far, and `ill_formed` of them.
-    """
-
-    def __init__(self, out: BinaryIO | None, checked: Form | None, as_json: bool) -> None:
-        self._out, self._as_json = out, as_json
-        self._model = Expected(checked) if checked else None
-        self._expected: deque[Event] = deque()
-        self.sent = self.items = self.ill_formed = 0
-
-    def run(self, conversation: Conversation, file: str, done: Callable[[int], None]) -> None:
-        """Send the file; `done` is called with the bytes sent so far.
-
-        Raises:
-            CommandError: the board lost bytes, or differs from the model.
-        """
-        is_typed = file == "-" and sys.stdin.isatty()
-        lost: list[int] = []
-        for events in conversation.exchange(self._parts(file, done), is_typed=is_typed):
-            received = [event for event in events if isinstance(event, Received)]
-            if Mark.LOST in events:
-                lost.append(self.items + len(received))
-            elif not lost:
-                self._compare(received)
-            self.items += len(received)
-            self.ill_formed += sum(item.error for item in received)
-            if self._out is not None:
-                self._out.write(self._shown(received).encode("utf-8", "surrogatepass"))
-                self._out.flush()
-        if lost:
-            places = f"{counted(len(lost), 'place')}, the first before item {lost[0]}"
-            raise CommandError(f"the board lost bytes, at {places}: noise on the line", status=1)
-        if self._expected:
-            raise self._difference(None, self._expected[0])
-
-    def _parts(self, file: str, done: Callable[[int], None]) -> Iterator[bytes]:
-        for chunk in read_chunks(file):
-            for start in range(0, len(chunk), _PART):
-                part = chunk[start : start + _PART]
-                if self._model:
-                    self._expected += self._model.feed(part)
-                yield part
-                self.sent += len(part)
-                done(self.sent)
-        if self._model:
-            self._expected += self._model.feed(b"", final=True)
-
-    def _compare(self, received: Sequence[Event]) -> None:
-        if self._model is None:
-            return
-        for number, item in enumerate(received, self.items):
-            expected = self._expected.popleft() if self._expected else None
-            if item != expected:
-                self.items = number
-                raise self._difference(item, expected)
-
-    def _difference(self, item: Any, expected: Any) -> CommandError:
-        found = f"{item or 'none'} in place of {expected or 'none'}"
-        return CommandError(f"the board differs from the model at item {self.items}: {found}", status=1)
-
-    def _shown(self, received: Sequence[Received]) -> str:
-        """The output for items: their characters, or lines of JSON."""
-        if self._as_json:
-            return "".join(f"{json.dumps(item._asdict())}\n" for item in received)
-        text = "".join(chr(item.code_point) for item in received)
-        return _harmless(text) if self._out and self._out.isatty() else text
+def _compare(found: Sequence[Event], expected: Sequence[Event]) -> None:
+    """Check that a board has sent what the model expects."""
+    for number, (item, other) in enumerate(zip_longest(found, expected)):
+        if item != other:
+            said = f"the board differs from the model at item {number}: {item or 'none'} in place of {other or 'none'}"
+            raise CommandError(said, status=1)
 
 
-_PART = 256
-"""Bytes that are given to the model at once."""
+def _shown(received: Sequence[Received], as_json: bool, is_terminal: bool) -> str:
+    """The output for items: their characters, or lines of JSON."""
+    if as_json:
+        return "".join(f"{json.dumps(item._asdict())}\n" for item in received)
+    text = "".join(chr(item.code_point) for item in received)
+    return _harmless(text) if is_terminal else text
 
 
 def _harmless(text: str) -> str:
