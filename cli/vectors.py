@@ -19,8 +19,8 @@ from utf8fpga.model.vectors import VECTOR_FORMATS, render_vectors
 def vectors(form: str, practice: str, output: str) -> None:
     """Write named test vectors by cause, with the expected items of every practice.
 
-    A file for readmemh has the items of one practice; the other formats have those of all. For other languages: suite
-    also states when each item is known, and schema is the JSON Schema of suite.
+    A file for readmemh has the items of one practice. JSON has those of all practices and states when each item is
+    known; schema is its JSON Schema.
     """
     if form != "readmemh":
         reject(f"with --format {form}", "practice")

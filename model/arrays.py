@@ -13,12 +13,13 @@ from __future__ import annotations
 import codecs
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from math import prod
 from time import process_time
 from typing import Any, NamedTuple
 
-from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item, mapping_of, not_code_units
+from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item, not_code_units
 from utf8fpga.model.dfa import checked_unit
 from utf8fpga.model.errors import ErrorKind, cause, outlook, unit_pieces
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -39,7 +40,7 @@ except ModuleNotFoundError as missing:
         f"{missing.name} is not installed: pip install 'utf8fpga[fast]'", name=missing.name
     ) from None
 
-__all__ = ["ArrayDecoder", "ItemArrays", "Speed", "decode_array", "measure_speed"]
+__all__ = ["ItemArrays", "Speed", "decode_array", "measure_speed"]
 
 WIDEST = 16
 """Upper bound on the bits in a code unit, since a state has an array entry for each unit."""
@@ -51,50 +52,32 @@ OPEN = max(ErrorKind) + 1
 """The smallest number of a state in which a sequence is open; smaller numbers are the codes of the causes."""
 
 
+@dataclass(frozen=True)
 class ItemArrays:
     """Items in order, one array for each attribute of `Item`.
 
     ``len`` is the number of items; iteration yields each as an `Item`, equal to those of `decode`.
 
-    Args:
-        offsets: the offsets; or the first one, if each item starts where the one before it ends.
-        lengths, code_points, errors: see below.
-
     Attributes:
-        offsets: int64; the start of the item, in code units from the start of the text. Computed at its first use.
-        lengths: uint8; its number of code units. int64 where marks are merged.
+        offsets: int64; the start of the item, in code units from the start of the text.
+        lengths: uint8; its number of code units.
         code_points: uint32; its code point, U+FFFD where ill-formed.
         errors: uint8; the code of its `ErrorKind`, 0 where well-formed.
     """
 
-    def __init__(
-        self,
-        offsets: NDArray[np.int64] | int,
-        lengths: NDArray[np.uint8] | NDArray[np.int64],
-        code_points: NDArray[np.uint32],
-        errors: NDArray[np.uint8],
-    ) -> None:
-        self._first, self.lengths, self.code_points, self.errors = offsets, lengths, code_points, errors
+    lengths: NDArray[np.uint8]
+    code_points: NDArray[np.uint32]
+    errors: NDArray[np.uint8]
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
-        if not isinstance(self._first, int):
-            return self._first
+        """Computed at its first use: each item starts where the one before it ends."""
         found = np.cumsum(self.lengths, dtype=np.int64)
-        found += self._first
         found -= self.lengths
         return found
 
-    def __repr__(self) -> str:
-        columns = (f"{name}={getattr(self, name)!r}" for name in ("offsets", "lengths", "code_points", "errors"))
-        return f"ItemArrays({', '.join(columns)})"
-
     def __len__(self) -> int:
         return len(self.lengths)
-
-    def __getitem__(self, which: slice | NDArray[Any]) -> ItemArrays:
-        """Select items by a slice, an array of indices or an array of bool."""
-        return ItemArrays(self.offsets[which], self.lengths[which], self.code_points[which], self.errors[which])
 
     def __iter__(self) -> Iterator[Item]:
         columns = self.offsets, self.lengths, self.code_points, self.errors
@@ -104,80 +87,16 @@ class ItemArrays:
                 yield Item(offset, length, point, ErrorKind(code) if code else None)
 
 
-class ArrayDecoder:
-    """A `Decoder` that returns arrays: for the same chunks the same items.
-
-    Memory does not grow with the text: a call needs 6 bytes for each code unit of the chunk, of
-    which 6 bytes for each item remain allocated; offsets need 8 more for each item. A file of any
-    size can therefore be decoded in chunks, for example of 1 MiB.
-
-    Args:
-        table: the encoding form, or its name; default: UTF-8. It must be self-synchronising, with code units of
-            at most 16 bits and sequences of at most 255 units.
-
-    Raises:
-        TableError: the table is outside these limits.
-        TypeError: `table` is not an `EncodingTable`.
-
-    >>> decoder = ArrayDecoder()
-    >>> len(decoder.decode(b"\\xe1\\x80"))
-    0
-    >>> decoder.decode(b"A", final=True).lengths.tolist()
-    [2, 1]
-    """
-
-    def __init__(self, table: AnyTable = TABLE_3_7) -> None:
-        self.table = checked_table(table)
-        self._automaton = _Automaton.of(self.table)
-        self.reset()
-
-    def reset(self) -> None:
-        """Discard the open sequence and restart offsets at 0."""
-        self._open: tuple[int, ...] = ()
-        self._offset = 0
-
-    def decode(self, data: Iterable[int], final: bool = False) -> ItemArrays:
-        """Decode one chunk of a text.
-
-        Args:
-            data: code units, each of the table's width: any bytes-like object, or a one-dimensional
-                array of any integer type. Any other iterable is accepted, but read unit by unit.
-            final: the text ends after this chunk; the decoder is then reset.
-
-        Returns:
-            The items that this chunk completes.
-
-        Raises:
-            TypeError: `data` is a string, not iterable, or an array of another type than integers.
-            ValueError: a code unit is outside the table's width, or an array is not one-dimensional. The
-                decoder's state is unchanged.
-        """
-        units = _code_units(data, self.table, self._offset + len(self._open))
-        if self._open:
-            units = np.concatenate([np.array(self._open, units.dtype), units])
-        size = len(units)  # A text has at most as many items as units.
-        columns = np.empty(size, np.uint8), np.empty(size, np.uint32), np.zeros(size, np.uint8)
-        lengths, points, errors = columns
-        count, end = map(int, _loop(*self._automaton, units, columns))
-        if final and end < size:
-            lengths[count], points[count], errors[count] = size - end, REPLACEMENT_CHARACTER, ErrorKind.INCOMPLETE
-            count += 1
-        for column in columns:
-            column.resize(count, refcheck=False)  # In place; there are no other references yet.
-        items = ItemArrays(self._offset, *columns)
-        if final:
-            self.reset()
-        else:
-            self._open, self._offset = tuple(units[end:].tolist()), self._offset + end
-        return items
-
-
 def decode_array(data: Iterable[int], table: AnyTable = TABLE_3_7) -> ItemArrays:
     """The items of a whole text, equal to those of `decode`.
 
+    Memory: 6 bytes for each code unit during the call, of which 6 for each item remain; offsets need 8 more.
+
     Args:
-        data: the code units of one text, as for `ArrayDecoder.decode`.
-        table: the encoding form, or its name, within the limits of `ArrayDecoder`; default: UTF-8.
+        data: the code units of one text: any bytes-like object, or a one-dimensional array of any integer type. Any
+            other iterable is accepted, but read unit by unit.
+        table: the encoding form, or its name; default: UTF-8. It must be self-synchronising, with code units of at most
+            16 bits and sequences of at most 255 units.
 
     Raises:
         TableError: the table is outside these limits.
@@ -190,7 +109,18 @@ def decode_array(data: Iterable[int], table: AnyTable = TABLE_3_7) -> ItemArrays
     >>> items.errors.tolist()
     [0, 0, 2]
     """
-    return ArrayDecoder(table).decode(data, final=True)
+    form = checked_table(table)
+    automaton, units = _Automaton.of(form), _code_units(data, form)
+    size = len(units)  # A text has at most as many items as units.
+    columns = np.empty(size, np.uint8), np.empty(size, np.uint32), np.zeros(size, np.uint8)
+    lengths, points, errors = columns
+    count, end = map(int, _loop(*automaton, units, columns))
+    if end < size:
+        lengths[count], points[count], errors[count] = size - end, REPLACEMENT_CHARACTER, ErrorKind.INCOMPLETE
+        count += 1
+    for column in columns:
+        column.resize(count, refcheck=False)  # In place; there are no other references yet.
+    return ItemArrays(*columns)
 
 
 class _Automaton(NamedTuple):
@@ -203,7 +133,7 @@ class _Automaton(NamedTuple):
         outcomes: at the sum of a state's number (0 for the start state) and a unit: `OPEN` or above, the number of the
             next state; from 1 to `OPEN` - 1, the cause of an ill-formed item; negative, the complement of a row.
         points: the code point of each unit that is a sequence, else a number above all code points.
-        weights, constants: the mapping of each row.
+        weights, constants: the code point of each row as a linear function of the units.
     """
 
     outcomes: NDArray[np.int64]
@@ -219,13 +149,17 @@ class _Automaton(NamedTuple):
         if table.longest > LONGEST:
             raise TableError(f"{table.name}: sequences of {table.longest} units, but arrays take at most {LONGEST}")
         replace(table, self_synchronising=True)  # Raises TableError if it is not.
-        mappings = [mapping_of(row) for row in table.rows]
-        weights = np.array([[*values, *[0] * (table.longest - len(values))] for values, _ in mappings], np.int64)
+        weights = np.zeros((len(table.rows), table.longest), np.int64)
+        for number, row in enumerate(table.rows):
+            weights[number, : len(row.units)] = [
+                prod(map(len, row.units[position:])) for position in range(1, len(row.units) + 1)
+            ]
+        constants = [row.code_point([0] * len(row.units)) for row in table.rows]
         points = np.full(1 << table.unit_width, _NONE, np.uint32)
         for row in table.rows:
             if len(row.units) == 1:
                 points[row.units[0].first : row.units[0].last + 1] = list(row.code_points)
-        return _Automaton(_outcomes(table), points, weights, np.array([last for _, last in mappings], np.int64))
+        return _Automaton(_outcomes(table), points, weights, np.array(constants, np.int64))
 
 
 _NONE = (1 << 32) - 1
@@ -314,15 +248,15 @@ _loop = _compiled()
 """`_decode_units`, compiled at the first call for a type of code units and cached beside this file."""
 
 
-def _code_units(data: Iterable[int], table: EncodingTable, offset: int) -> NDArray[Any]:
-    """`data` as uint8 or uint16, copied only if it has another type; `offset` is the offset of the first unit."""
+def _code_units(data: Iterable[int], table: EncodingTable) -> NDArray[Any]:
+    """`data` as uint8 or uint16, copied only if it has another type."""
     kind = np.dtype(np.uint8 if table.unit_width <= 8 else np.uint16)
     try:
         units: NDArray[Any] = data if isinstance(data, np.ndarray) else np.asarray(memoryview(data))  # type: ignore[arg-type]  # it has a buffer
     except TypeError:
         if isinstance(data, str) or not isinstance(data, Iterable):
             raise not_code_units(data) from None
-        return np.fromiter((checked_unit(table, unit, place) for place, unit in enumerate(data, offset)), kind)
+        return np.fromiter((checked_unit(table, unit, place) for place, unit in enumerate(data)), kind)
     if units.dtype.kind not in "iu":
         raise TypeError(f"code units must be in an array of integers, not of {units.dtype}")
     if units.ndim != 1:
@@ -330,7 +264,7 @@ def _code_units(data: Iterable[int], table: EncodingTable, offset: int) -> NDArr
     top = (1 << table.unit_width) - 1
     if np.iinfo(units.dtype).min < 0 or np.iinfo(units.dtype).max > top:
         for place in np.flatnonzero((units < 0) | (units > top))[:1].tolist():
-            checked_unit(table, int(units[place]), offset + place)  # Raises.
+            checked_unit(table, int(units[place]), place)  # Raises.
     return units.astype(kind, copy=False)
 
 

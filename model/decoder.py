@@ -7,15 +7,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import groupby
-from math import prod
-from operator import index, mul
-from typing import Any, NamedTuple
+from operator import index
+from typing import Any, NamedTuple, TypeAlias
 
 from utf8fpga.model.composition import Composition
 from utf8fpga.model.dfa import DFA, REJECT, START, checked_unit
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.table import EncodingTable, Row
+from utf8fpga.model.table import EncodingTable
 
 REPLACEMENT_CHARACTER = 0xFFFD
 """The code point of an ill-formed item."""
@@ -107,8 +106,7 @@ class Subparts:
 
     def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
         """The items that valid units complete; the state changes only after the last unit."""
-        dfa, mappings = DFA.of(self.table), _mappings(self.table)
-        alone, causes = _items_of_one_unit(self.table), causes_of(self.table)
+        dfa, result, causes = DFA.of(self.table), results_of(self.table), causes_of(self.table)
         classify, transitions = dfa.classify, [state.transitions for state in dfa.states]
         sequence, state, offset = self._open, self._state, self._offset
         for unit in units:
@@ -119,14 +117,13 @@ class Subparts:
                     offset += len(sequence)
                 else:
                     sequence += (unit,)
-                    if state == START:
-                        weights, constant = mappings[classify(sequence[0])] or _mapping_in(self.table, sequence)
-                        yield new_item((offset, len(sequence), sum(map(mul, weights, sequence), constant), None))
+                    if state == START and (item := result(sequence)):
+                        yield new_item((offset, len(sequence), *item))
                         offset += len(sequence)
                         sequence = ()
                     continue
             # No sequence is open, or this unit has ended the open sequence.
-            if item := alone(unit):
+            if item := result((unit,)):
                 yield new_item((offset, 1, *item))
                 offset += 1
                 sequence, state = (), START
@@ -204,41 +201,25 @@ def causes_of(table: EncodingTable) -> Callable[[Sequence[int], int | None], Err
     return lru_cache(maxsize=1 << 14)(partial(cause, table))
 
 
+Result: TypeAlias = tuple[int, ErrorKind | None] | None
+
+
 @lru_cache(maxsize=32)
-def _items_of_one_unit(table: EncodingTable) -> Callable[[int], tuple[int, ErrorKind | None] | None]:
-    """A function from a unit in the start state to its item's code point and error; None if it opens a sequence."""
+def results_of(table: EncodingTable) -> Callable[[Sequence[int]], Result]:
+    """A function from a sequence to its code point and cause; None where a unit after it decides.
+
+    The sequence is a minimal well-formed subsequence or a maximal subpart.
+    """
 
     @lru_cache(maxsize=1 << 16)
-    def item(unit: int) -> tuple[int, ErrorKind | None] | None:
-        row = next((row for row in table.rows if unit in row.units[0]), None)
-        if row is None:
-            return REPLACEMENT_CHARACTER, cause(table, (unit,), None)
-        return (row.code_point((unit,)), None) if len(row.units) == 1 else None
+    def result(units: Sequence[int]) -> Result:
+        row = next((row for row in table.rows if row.matches(units)), None)
+        if row is not None:
+            return row.code_point(units), None
+        opens = any(units[0] in row.units[0] for row in table.rows)
+        return None if opens else (REPLACEMENT_CHARACTER, cause(table, units, None))
 
-    return item
-
-
-_Mapping = tuple[tuple[int, ...], int]
-"""`Row.code_point` as a linear function: a weight for each unit, and a constant."""
-
-
-def mapping_of(row: Row) -> _Mapping:
-    weights = tuple(prod(map(len, row.units[position:])) for position in range(1, len(row.units) + 1))
-    return weights, row.code_point([0] * len(row.units))
-
-
-def _mapping_in(table: EncodingTable, sequence: Sequence[int]) -> _Mapping:
-    return next(mapping_of(row) for row in table.rows if row.matches(sequence))
-
-
-@lru_cache(maxsize=32)
-def _mappings(table: EncodingTable) -> tuple[_Mapping | None, ...]:
-    """For each class of a sequence's first unit, the mapping of its rows; None where the rows differ."""
-    found = [
-        {mapping_of(row) for row in table.rows if any(row.units[0].overlaps(piece) for piece in unit_class.ranges)}
-        for unit_class in DFA.of(table).classes
-    ]
-    return tuple(mappings.pop() if len(mappings) == 1 else None for mappings in found)
+    return result
 
 
 def code_units(data: Iterable[int], table: EncodingTable, offset: int) -> Iterable[int]:

@@ -122,12 +122,6 @@ class GoldenEncoder:
         """See `Golden.process`."""
         return [unit for word in symbols for unit in _encoded(self._encoding, word, 1, False)]
 
-    def getstate(self) -> None:
-        """There is one state."""
-
-    def setstate(self, state: None) -> None:
-        """See `getstate`."""
-
 
 class GoldenTranscoder:
     """The golden function of a transcoder: code units of one encoding in, code units of another one out.

@@ -18,9 +18,3 @@ class GoldenRemover:
     def process(self, symbols: Iterable[int], final: bool = False) -> list[Symbol]:
         """See `Golden.process`."""
         return [Symbol(1, symbol) for symbol in symbols]
-
-    def getstate(self) -> None:
-        """There is one state."""
-
-    def setstate(self, state: None) -> None:
-        """See `getstate`."""

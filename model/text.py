@@ -6,8 +6,7 @@ A text of bytes is divided by the regular expressions of its table, any other te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 from typing import TypeGuard, cast
 
@@ -20,9 +19,9 @@ from utf8fpga.model.decoder import (
     code_units,
     new_item,
     of_buffer,
+    results_of,
 )
 from utf8fpga.model.dfa import DFA, START
-from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.named import AnyForm, checked_form
 from utf8fpga.model.pattern import Pattern
@@ -90,7 +89,7 @@ def are_bytes(units: Iterable[int], table: EncodingTable) -> TypeGuard[bytes]:
 
 def _windows(data: bytes, table: EncodingTable) -> Iterator[Iterable[Item]]:
     """The items of the text, some at a time."""
-    pattern, result, causes = Pattern.of(table).items, _results(table), causes_of(table)
+    pattern, result, causes = Pattern.of(table).items, results_of(table), causes_of(table)
     offset = 0
     while offset < len(data):
         end = offset + WINDOW + table.longest + 1  # So there are at least two.
@@ -105,20 +104,6 @@ def _windows(data: bytes, table: EncodingTable) -> Iterator[Iterable[Item]]:
         points, kinds = zip(*results, strict=True)
         yield map(new_item, zip(accumulate(lengths, initial=offset), lengths, points, kinds, strict=False))
         offset += sum(lengths)
-
-
-@lru_cache(maxsize=32)
-def _results(table: EncodingTable) -> Callable[[bytes], tuple[int, ErrorKind | None] | None]:
-    """A function from a match of `Pattern.items` to its code point and cause; None where the unit after it decides."""
-
-    @lru_cache(maxsize=1 << 16)
-    def result(units: bytes) -> tuple[int, ErrorKind | None] | None:
-        row = next((row for row in table.rows if row.matches(units)), None)
-        if row is not None:
-            return row.code_point(units), None
-        return (REPLACEMENT_CHARACTER, cause(table, units, None)) if units in Pattern.of(table).others else None
-
-    return result
 
 
 def errors(data: Iterable[int], table: AnyForm = TABLE_3_7) -> Iterator[Item]:

@@ -131,18 +131,6 @@ def _cut_off(table: EncodingTable) -> _Named:
                 yield f"cut_row_{number}_{end}_after_{kept}", sequence[:kept]
 
 
-def _as_json(_practice: Practice) -> str:
-    content = [
-        {
-            "name": vector.name,
-            "bytes": vector.units.hex(" ").upper(),
-            "expected": {practice.value: list(map(_item_dict, vector.expected(practice))) for practice in Practice},
-        }
-        for vector in vectors()
-    ]
-    return json.dumps(content, indent=1) + "\n"
-
-
 def _item_dict(item: Item, **others: Any) -> dict[str, Any]:
     return item._asdict() | {"error": item.error.name if item.error else None} | others
 
@@ -175,13 +163,13 @@ def _suite_items(units: bytes, practice: Practice) -> Iterator[dict[str, Any]]:
     return (_item_dict(item, determined_after=number) for number, items in steps for item in items)
 
 
-def _as_suite(_practice: Practice) -> str:
+def _as_json(_practice: Practice) -> str:
     head = {"version": 1, "causes": [kind.name for kind in ErrorKind], "practices": list(Practice)}
     return json.dumps(head | {"vectors": list(map(_suite_vector, vectors()))}, indent=1) + "\n"
 
 
 def _as_schema(_practice: Practice) -> str:
-    """The JSON Schema of ``suite``."""
+    """The JSON Schema of ``json``."""
     return files("utf8fpga.model").joinpath("vectors.schema.json").read_text(encoding="utf-8")
 
 
@@ -229,7 +217,6 @@ def _with_last(things: Sequence[_T]) -> Iterator[tuple[_T, bool]]:
 VECTOR_FORMATS: dict[str, Callable[[Practice], str]] = {
     "json": _as_json,
     "readmemh": _as_readmemh,
-    "suite": _as_suite,
     "schema": _as_schema,
 }
 """The formats of `render_vectors`, by name."""
@@ -239,8 +226,8 @@ def render_vectors(form: str = "json", practice: Practice | str = Practice.MAXIM
     """All `vectors` with the expected items, as the contents of a file.
 
     Args:
-        form: ``json`` contains every practice; ``readmemh``, for Verilog's ``$readmemh``, contains one;
-            ``suite`` also has the byte that determines each item, and ``schema`` is its JSON Schema.
+        form: ``json`` contains every practice, with the byte that determines each item, and ``schema`` is its JSON
+            Schema; ``readmemh``, for Verilog's ``$readmemh``, contains one practice.
         practice: the replacement practice of ``readmemh``, or its name; without effect on the others.
 
     Raises:

@@ -74,7 +74,7 @@ table | --table utf-16
 table | --format json
 table | --list
 table | --output out
-vectors | --format suite
+vectors | --format schema
 vectors --format readmemh | --practice each-unit
 vectors | --output out
 generate | --name other

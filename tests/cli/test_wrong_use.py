@@ -31,7 +31,7 @@ table -o / | cannot write '/': Is a directory
 table utf-16 | unexpected argument 'utf-16': the usage is utf8fpga table [OPTIONS]
 table --list --format json | --format has no effect with --list: leave it out
 table --format xml | --format 'xml' is not one of text, json, svg
-vectors --format suit | --format 'suit' is not one of json, readmemh, suite, schema; did you mean suite?
+vectors --format jso | --format 'jso' is not one of json, readmemh, schema; did you mean json?
 generate --lanes 0 | --lanes '0' is not a number in 1..256
 generate --lanes 257 | --lanes '257' is not a number in 1..256
 generate --lanes x | --lanes 'x' is not a number in 1..256

@@ -52,21 +52,6 @@ def test_vectors_have_the_items_that_their_names_describe(name: str) -> None:
         assert FOUND[f"{name}_z"] == FOUND[name] + b"Z"
 
 
-@pytest.mark.smoke
-def test_json_has_the_items_of_cpython() -> None:
-    content = json.loads(render_vectors("json"))
-    assert {entry["name"]: bytes.fromhex(entry["bytes"]) for entry in content} == FOUND
-    causes = set()
-    for entry in content:
-        units = bytes.fromhex(entry["bytes"])
-        assert list(entry["expected"]) == [practice.value for practice in Practice]
-        items = entry["expected"]["maximal-subparts"]
-        assert "".join(chr(item["code_point"]) for item in items) == units.decode("utf-8", "replace")
-        assert sum(item["length"] for item in items) == len(units)
-        causes |= {item["error"] for item in items}
-    assert causes == {None, *(kind.name for kind in ErrorKind)}
-
-
 FOLLOWING = [b"", *(bytes([unit]) + b"\x80" * more for unit in range(256) for more in range(3))]
 """What may follow a part of a text, so that each open sequence is completed, broken and at the end."""
 
@@ -79,28 +64,33 @@ def determined(part: bytes) -> str:
     return "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def test_suite_has_the_items_of_cpython_and_the_bytes_that_determine_them() -> None:
-    suite = json.loads(render_vectors("suite"))
+@pytest.mark.smoke
+def test_json_has_the_items_of_cpython_and_the_bytes_that_determine_them() -> None:
+    suite = json.loads(render_vectors("json"))
     assert {entry["name"]: bytes.fromhex(entry["bytes"]) for entry in suite["vectors"]} == FOUND
+    causes = set()
     for entry in suite["vectors"]:
+        assert list(entry["expected"]) == [practice.value for practice in Practice]
         units, items = bytes.fromhex(entry["bytes"]), entry["expected"]["maximal-subparts"]
         text = units.decode("utf-8", "replace")
         assert "".join(chr(item["code_point"]) for item in items) == text
+        causes |= {item["error"] for item in items}
         assert entry["marks"]["maximal-subparts"] == text.count("\ufffd")
         for number in range(1, len(units) + 1):
             done = [item for item in items if item["determined_after"] and item["determined_after"] <= number]
             assert len(done) == len(determined(units[:number])), entry["name"]
             assert entry["open_bytes"][number - 1] == number - sum(item["length"] for item in done)
+    assert causes == {None, *(kind.name for kind in ErrorKind)}
     schema = json.loads(render_vectors("schema"))
     jsonschema = pytest.importorskip("jsonschema", reason="requires the extra 'dev'")
     jsonschema.Draft202012Validator(schema).validate(suite)
-    assert render_vectors("suite") == render_vectors("suite")
+    assert render_vectors("json") == render_vectors("json")
 
 
 def test_unknown_format_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^'each' is not one of maximal-subparts, start-of-a-sequence, each-unit, "):
         render_vectors("json", "each")
-    with pytest.raises(ValueError, match=r"^format 'csv' is not one of json, readmemh, suite, schema$"):
+    with pytest.raises(ValueError, match=r"^format 'csv' is not one of json, readmemh, schema$"):
         render_vectors("csv")
 
 
