@@ -103,7 +103,8 @@ class _Lanes:
 class Window(wiring.Component):
     """What each unit of a beat is in its sequence.
 
-    Throughput: a beat per cycle. Latency: `latency` cycles, one for each of `cuts`. The window never pauses.
+    Throughput: a beat per cycle. Latency: `latency` cycles, one for each step with registers.
+    The window never pauses.
 
     A reset discards the beats in the window, and the next beat begins a packet.
 

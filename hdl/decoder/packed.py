@@ -16,7 +16,7 @@ from utf8fpga.model import EncodingTable
 class PackedDecoder(PackedCore):
     """Beats of several code units in, packed items out, one U+FFFD per maximal subpart (D93b).
 
-    Latency: `latency` cycles from the beat that determines the items of a row, see `ParallelDecoder`.
+    Latency: `latency` cycles from the beat that determines the items of a row.
 
     Structure: `Items`, which never pauses, and a `Packer`. There is no combinational path from an input port to an
     output port.

@@ -29,7 +29,7 @@ class ParallelDecoder(wiring.Component):
     """Beats of several code units in, at most as many items out, one U+FFFD per maximal subpart (D93b).
 
     An item is in the lane of its last unit, so the words of a beat are in order and may have gaps between them
-    (*sparse*; `PackedDecoder` closes the gaps). A beat without an item is dropped unless its packet ends with it.
+    (*sparse*). A beat without an item is dropped unless its packet ends with it.
 
     Throughput: a beat per cycle, or what the consumer accepts. Back-to-back packets need no gap and no reset.
 

@@ -179,9 +179,9 @@ class _Unit(NamedTuple):
 class SerialSpeedDecoder(SerialDecoder):
     """Code units in, items out, with one U+FFFD per maximal subpart (D93b): the decoder with the highest clock.
 
-    Three stages of registers: a unit and its class; a slot, as in `SerialAreaDecoder`, which holds the item that the
-    unit completes, or the error of the sequence that is open after it; and the output. An open sequence stays in the
-    slot until the next unit arrives; all else moves unless an item waits at the output.
+    Three stages of registers: a unit and its class; a slot, which holds the item that the unit completes, or the error
+    of the sequence that is open after it; and the output. An open sequence stays in the slot until the next unit
+    arrives; all else moves unless an item waits at the output.
 
     Throughput: one unit per cycle on any input; `input.ready` is deasserted only while an item waits for
     `output.ready`.

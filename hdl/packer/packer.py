@@ -14,6 +14,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import is_effective, stage_ports
+from utf8fpga.hdl.commented import register
 from utf8fpga.hdl.fifo import Credits
 from utf8fpga.hdl.packer.network import Fold, Network
 from utf8fpga.hdl.packer.places import OpenRow, Ranks, place_bits
@@ -214,9 +215,8 @@ class PackedCore(wiring.Component):
         m.submodules.packer = packer = self.packer
         accepted, last = Signal(name="accepted"), Signal(name="last")
         beat = self.pipeline(m, accepted)
-        pauses = packer.ready & ~accepted
-        for cycle in range(self.cycles):
-            pauses = delayed(m, pauses, f"pauses_{cycle}", reset_less=False)
+        pauses = register("pauses", "Cycles without a beat at the input, the last one first.", self.cycles, init=0)
+        m.d.sync += pauses.eq(Cat(packer.ready & ~accepted, pauses))
         m.d.comb += [
             self.input.ready.eq(packer.ready),
             accepted.eq(self.offered() & packer.ready),
@@ -226,7 +226,7 @@ class PackedCore(wiring.Component):
             packer.keep.eq(beat.keep),
             packer.last.eq(last),
             packer.valid.eq(beat.valid),
-            packer.closes.eq(last if self.waits_for_words else Mux(beat.valid, beat.last, pauses)),
+            packer.closes.eq(last if self.waits_for_words else Mux(beat.valid, beat.last, pauses[-1])),
         ]
         self._output(m)
         return m

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -22,6 +22,11 @@ def place_bits(lanes: int) -> int:
 def is_wide(lanes: int) -> bool:
     """Whether a packer is so wide that nets from one lane to all others have one more register."""
     return lanes > GROUP
+
+
+def _count(bits: Value) -> Value:
+    """The number of bits that are set."""
+    return sum(bits[1:], bits[0]) if len(bits) else Const(0)
 
 
 class Ranks(wiring.Component):
@@ -53,10 +58,10 @@ class Ranks(wiring.Component):
         m = Module()
         ranks = Signal(self.ranks.shape(), name="ranks_in_group", reset_less=True)
         for lane in range(self.lanes):
-            m.d.sync += ranks[lane].eq(sum(self.keep[lane - lane % GROUP : lane]))
+            m.d.sync += ranks[lane].eq(_count(self.keep[lane - lane % GROUP : lane]))
         counts = Signal(data.ArrayLayout(min(GROUP, self.lanes).bit_length(), self.groups), name="counts_of_1")
         for group in range(self.groups):
-            m.d.sync += counts[group].eq(sum(self.keep[group * GROUP : (group + 1) * GROUP]))
+            m.d.sync += counts[group].eq(_count(self.keep[group * GROUP : (group + 1) * GROUP]))
         with m.If(~self.valid):
             m.d.sync += counts.eq(0)
         span = 1
@@ -155,6 +160,8 @@ class OpenRow(wiring.Component):
         """The words in the last row when a beat has followed, and whether the row before that is full."""
         total, bits = fill + count, len(self.size)
         full = total >= self.lanes
+        if self.lanes == 1 << bits:
+            return named(m, name, total[:bits]), full
         return named(m, name, Mux(full, (total - self.lanes)[:bits], total[:bits])), full
 
     def _close(

@@ -199,7 +199,9 @@ class _Builder:
         """The wires of results: those that RTLIL has, unless an operation in Verilog has more bits."""
         for cell in self._module.cells:
             value = self._moved(cell.ports.get("DATA" if is_read(cell) else "Y", ()))
-            if value and (is_read(cell) or cell.kind in OPERATORS):
+            if cell.kind.startswith("$reduce") and len(cell.ports["A"]) == 1:
+                self._connect(value, cell.ports["A"])
+            elif value and (is_read(cell) or cell.kind in OPERATORS):
                 wire, width = value[0][0], _width_inside(cell)
                 if value != bits_of(wire, width) or width != self._circuit.wires[wire].width:
                     wire = f"${cell.name}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -40,7 +41,6 @@ def circuits_of(component: wiring.Component, name: str) -> dict[str, Circuit]:
         raise InvalidArgumentError(f"the Verilog writer does not know the clock domain {others[0]} beside {domain}")
     converter = _Converter(name, domain)
     converter.convert(fragment, component, name)
-    converter.check()
     return converter.circuits
 
 
@@ -58,10 +58,6 @@ class _Converter:
         self.circuits: dict[str, Circuit] = {}
         self._top, self._domain, self._names = top, domain, Names()
         self._texts: dict[str, str] = {}
-        self._drivers: dict[int, str] = {}
-        """The components by the signals that they assign."""
-        self._others: list[tuple[str, Signal]] = []
-        """The signals of others that components read, with the names of these."""
 
     def convert(self, fragment: Fragment, component: wiring.Component, name: str) -> str:
         """Convert a component.
@@ -95,29 +91,8 @@ class _Converter:
         text, _ = rtlil.convert_fragment(design, name=self._top, emit_src=False)
         for signal, own_name in reversed(names):
             signal.name = own_name
-        self._note(design.fragment, component, visible)
+        _check(design.fragment, component, visible)
         return self._module(text, component, name)
-
-    def _note(self, fragment: Fragment, component: wiring.Component, visible: Sequence[Signal]) -> None:
-        """Note what a component assigns, and what it reads that neither it nor one inside it has at a port."""
-        name = type(component).__name__
-        statements = [each for part in fragment.statements.values() for each in part]
-        driven = {id(signal) for each in statements for signal in each._lhs_signals()}
-        ports = {id(signal) for signal in visible}
-        self._drivers |= dict.fromkeys(driven, name)
-        for signal in (signal for each in statements for signal in each._rhs_signals()):
-            if id(signal) not in driven | ports:
-                self._others.append((name, signal))
-
-    def check(self) -> None:
-        """Check that components read signals of others at ports only.
-
-        Raises:
-            InvalidArgumentError: one does not.
-        """
-        for name, signal in self._others:
-            if other := self._drivers.get(id(signal)):
-                raise InvalidArgumentError(f"{name} reads {signal.name} of {other}, which is not at a port of it")
 
     def _instance(self, inner: Fragment, name: str) -> Instance:
         """An instance in place of a component."""
@@ -138,6 +113,17 @@ class _Converter:
             circuit = circuit_of(module, self.circuits, documentation(component))
             self.circuits[module.name] = _in_order(circuit, [port for port, _, _ in members(component)])
         return self._texts[text]
+
+
+def _check(fragment: Fragment, component: wiring.Component, visible: Sequence[Signal]) -> None:
+    """Check that a component reads nothing but what it assigns, its ports, and those of its parts."""
+    statements = [each for part in fragment.statements.values() for each in part]
+    memories = [part for part, _, _ in fragment.subfragments if isinstance(part, MemoryInstance)]
+    known = {id(signal) for each in statements for signal in each._lhs_signals()} | set(map(id, visible))
+    known |= {id(signal) for part in memories for port in part._read_ports for signal in port._data._rhs_signals()}
+    for signal in (signal for each in statements for signal in each._rhs_signals()):
+        if id(signal) not in known:
+            raise InvalidArgumentError(f"{type(component).__name__} reads {signal.name}, which is not at a port of it")
 
 
 def _in_order(circuit: Circuit, names: Sequence[str]) -> Circuit:
@@ -174,9 +160,10 @@ def documentation(component: wiring.Component) -> str:
     def spoken(match: re.Match[str]) -> str:
         """The value of a name that has one, the module of a class, or a port of a stream, whose name has no dot."""
         name = match[1]
-        value = getattr(component, name, None)
+        value = getattr(component, name, getattr(sys.modules[type(component).__module__], name, None))
         if isinstance(value, int | str):
             return str(value)
         return _words(name) if re.fullmatch(r"([A-Z]+[a-z0-9]+)+", name) else name.replace(".", "_")
 
-    return re.sub(r"\*(\w[\w ]*)\*", r"\1", re.sub("`+([^`]+)`+", spoken, text))
+    text = re.sub("`+([^`]+)`+", spoken, text)
+    return re.sub(r"\*(\w[\w ]*)\*", r"\1", re.sub(r"\b1 (cycle|beat)s\b", r"1 \1", text))

@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -49,11 +50,16 @@ def slices_of(value: Value) -> list[Slice]:
     [Slice(wire='a', start=2, width=2), Slice(wire='', start=2, width=2)]
     """
     found: list[Slice] = []
-    for wire, at in value:
+    is_repeated = False
+    for bit, following in zip_longest(value, value[1:]):
+        wire, at = bit
         last = found[-1] if found else Slice("", -1, 0)
+        # A repeated bit is not a part of its neighbours on one side.
+        is_alone = is_repeated or bit == following
+        is_repeated = bit == following
         if found and wire == last.wire == "":
             found[-1] = Slice("", last.start | at << last.width, last.width + 1)
-        elif found and wire == last.wire and at == last.start + last.width:
+        elif found and wire == last.wire and at == last.start + last.width and not is_alone:
             found[-1] = Slice(wire, last.start, last.width + 1)
         else:
             found.append(Slice(wire, at, 1))

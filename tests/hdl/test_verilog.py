@@ -21,38 +21,29 @@ CALLS = ["optimize='area'", "lanes=4"]
 @pytest.mark.parametrize("call", CALLS)
 def test_the_verilog_is_the_same_each_time(call: str) -> None:
     script = f"from utf8fpga.hdl import axi_verilog, decoder_core; print(axi_verilog(decoder_core({call})), end='')"
-    texts = {
-        run(
-            [sys.executable, "-c", script], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
-        ).stdout
-        for seed in ("1", "2")
-    }
+    settings = [os.environ | {"PYTHONHASHSEED": seed} for seed in ("1", "2")]
+    texts = {run([sys.executable, "-c", script], env=each, capture_output=True, check=True).stdout for each in settings}
     assert len(texts) == 1
     assert b"\nmodule utf8_decoder (\n" in texts.pop()
 
 
-NO_IDENTIFIER, KEYWORD = (
-    "Verilog identifier: use letters, digits and _, not a digit first",
-    "choose another module name",
-)
+NO_IDENTIFIER = "is not a Verilog identifier: use letters, digits and _, not a digit first"
+KEYWORD = "is a keyword of Verilog or SystemVerilog: choose another module name"
 NAMES = {
-    **dict.fromkeys(("", "2nd", "a b", "a-b", "naïve", "a;b", "$x"), f"is not a {NO_IDENTIFIER}"),
+    **dict.fromkeys(("", "2nd", "a b", "a-b", "naïve", "a;b", "$x"), NO_IDENTIFIER),
+    **dict.fromkeys(("module", "reg", "endmodule"), KEYWORD),
     "a__core": "has __, which the names of inner modules have: use single _",
-    **dict.fromkeys(("module", "reg", "endmodule"), f"is a keyword of Verilog or SystemVerilog: {KEYWORD}"),
+    # https://github.com/verilator/verilator, V3Options.cpp: file names of more than 127 characters are not tried.
+    "a" * 128: "has 128 characters, but Verilator finds names of at most 127",
 }
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_that_is_no_identifier_or_a_keyword_is_rejected(name: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(f'{name!r} {NAMES[name]}')}$"):
-        axi_verilog(decoder_core(), name)
-
-
-def test_the_longest_name_is_the_longest_that_verilator_finds() -> None:
-    # https://github.com/verilator/verilator, V3Options.cpp: file names of more than 127 characters are not tried.
+def test_a_name_that_is_no_identifier_a_keyword_or_too_long_is_rejected(name: str) -> None:
     check_module_name("a" * 127)
-    with pytest.raises(ValueError, match=r"has 128 characters, but Verilator finds names of at most 127$"):
-        check_module_name("a" * 128)
+    shown = name if len(name) < 128 else f"{'a' * 20}..."
+    with pytest.raises(ValueError, match=f"^{re.escape(f'{shown!r} {NAMES[name]}')}$"):
+        axi_verilog(decoder_core(), name)
 
 
 def test_cores_with_different_names_have_no_module_in_common() -> None:
@@ -72,3 +63,19 @@ def test_the_text_has_no_names_of_python_and_none_that_a_tool_made(kind: str) ->
     assert not re.findall(r"\b(?:[A-Z][a-z]+){2,}\b", comments)
     assert not re.findall(r"`|\b[a-z_]+\.[a-z_]+\b|\b_\w+", comments)
     assert not re.findall(r"[`\\$]|\bsignal\w*|\bchoice\w*|/home|Yosys", text)
+
+
+PARTS = [
+    "  localparam [20:0] REPLACEMENT_CHARACTER = 21'h00fffd;\n",
+    "  // The unit continues the open sequence.\n"
+    "  wire continues = remaining[0] & input_keep & is_trail & is_allowed;\n",
+    "    if (rst) begin\n      occupied <= 1'b0;\n    end else begin\n      occupied <= arrives | ",
+    "  utf8_decoder__serial_area_decoder core (\n    .clk(clk),\n    .rst(rst),\n    .input_symbols(s_axis_tdata),\n",
+    "// There are combinational paths from output_ready, input_valid and its payload to output_valid and input_ready.\n"
+    "module utf8_decoder__serial_area_decoder (\n",
+]
+
+
+def test_the_text_has_the_names_comments_and_conditions_of_its_source() -> None:
+    text = axi_verilog(build(DecoderParameters(optimize="area")))
+    assert [part for part in PARTS if part not in text] == []
