@@ -35,6 +35,7 @@ suppress_warnings = ["myst.xref_missing"]
 default_role = "py:obj"
 smartquotes = False  # They would replace the hyphens and quotes of command lines.
 toc_object_entries_show_parents = "hide"
+autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autodoc_default_options = {"members": True, "undoc-members": True, "no-value": True}
 napoleon_numpy_docstring = False
