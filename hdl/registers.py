@@ -7,6 +7,8 @@ from typing import Any
 
 from amaranth.hdl import Module, ShapeLike, Signal, Value, ValueCastable, ValueLike
 
+from utf8fpga.hdl.commented import commented
+
 
 def duplicate(name: str, shape: ShapeLike = 1, *, init: int = 0) -> Signal:
     """One of several registers with equal values, each for a part of the lanes.
@@ -24,7 +26,9 @@ def duplicate(name: str, shape: ShapeLike = 1, *, init: int = 0) -> Signal:
 
 def delayed_duplicate(m: Module, value: Value, name: str) -> Signal:
     """One of several registers with a value of the cycle before, each for a part of the lanes; see `duplicate`."""
-    register = duplicate(name, len(value))
+    register = commented(
+        duplicate(name, len(value)), "A duplicate. It refers to itself so that synthesis does not merge it with others."
+    )
     # The same for either old value.
     m.d.sync += register.eq((register & value) | (~register & value))
     return register
