@@ -27,7 +27,7 @@ MAY_IMPORT = {
 }
 """For each folder the other folders that it may import."""
 
-PUBLIC = {"utf8fpga", "utf8fpga.hdl", "utf8fpga.litex", "utf8fpga.model", "utf8fpga.sim.cocotb"}
+PUBLIC = {"utf8fpga", "utf8fpga.hdl", "utf8fpga.hdl.uart", "utf8fpga.litex", "utf8fpga.model", "utf8fpga.sim.cocotb"}
 """The modules that examples may import."""
 
 SOURCES = sorted(path for folder in MAY_IMPORT for path in (CHECKOUT / folder).glob("**/*.py"))
