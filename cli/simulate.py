@@ -183,6 +183,6 @@ _MOST_ROWS = 1000
 def _symbol_json(symbol: Any) -> str:
     """A symbol that is no item as one line of JSON."""
     fields = symbol._asdict()
-    if hasattr(value := fields.get("value"), "_asdict"):
-        fields["value"] = value._asdict()
+    if hasattr(value := fields.get("value"), "as_dict"):
+        fields["value"] = value.as_dict()
     return f"{json.dumps(fields)}\n"

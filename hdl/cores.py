@@ -223,11 +223,11 @@ class ValidatorEntry(CoreEntry[ValidatorParameters]):
         return ValidatorReport(False, offset, ErrorKind(kind), *counts)
 
     def as_bytes(self, symbols: Iterable[Any]) -> bytes:
-        return b"".join(json.dumps(symbol.value._asdict()).encode() + b"\n" for symbol in symbols)
+        return b"".join(json.dumps(symbol.value.as_dict()).encode() + b"\n" for symbol in symbols)
 
     def label(self, symbol: Any) -> str:
         report = symbol.value
-        return f"{report.kind.name} at {report.offset}".replace("_", " ").lower() if report.kind else "well-formed"
+        return f"{report.error.name} at {report.offset}".replace("_", " ").lower() if report.error else "well-formed"
 
 
 class RemoverEntry(CoreEntry[RemoverParameters]):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from utf8fpga.model.decoder import Item, code_units
 from utf8fpga.model.errors import ErrorKind
@@ -29,7 +29,7 @@ class ValidatorReport(NamedTuple):
         offset: the number of code units before the first ill-formed maximal subpart (D93b); None if well-formed. Of a
             text that ends within a sequence it is that of the first unit of the sequence, if there is no error before.
             It is `UnicodeDecodeError.start` of Python.
-        kind: the cause of this first error; None if well-formed. `ErrorKind.INCOMPLETE` means that the text would be
+        error: the cause of this first error; None if well-formed. `ErrorKind.INCOMPLETE` means that the text would be
             well-formed up to its end, if its last sequence went on.
         errors: the number of ill-formed maximal subparts.
         units: the number of code units; of a table of bytes, the number of bytes.
@@ -37,22 +37,26 @@ class ValidatorReport(NamedTuple):
             U+FFFD, as decoders with replacement output it: the well-formed code points are ``code_points - errors``.
 
     >>> validate(b"a\\xe2\\x82\\xac\\xf0\\x9f\\x98")
-    ValidatorReport(well_formed=False, offset=4, kind=<ErrorKind.INCOMPLETE: 7>, errors=1, units=7, code_points=3)
+    ValidatorReport(well_formed=False, offset=4, error=<ErrorKind.INCOMPLETE: 7>, errors=1, units=7, code_points=3)
     """
 
     well_formed: bool
     offset: int | None
-    kind: ErrorKind | None
+    error: ErrorKind | None
     errors: int
     units: int
     code_points: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report for JSON, with the name of the cause."""
+        return self._asdict() | {"error": self.error.name if self.error else None}
 
     def saturated(self) -> ValidatorReport:
         """The report with numbers that saturate."""
         top = (1 << COUNTER_WIDTH) - 1
         numbers = (self.errors, self.units, self.code_points)
         offset = None if self.offset is None else min(self.offset, top)
-        return ValidatorReport(self.well_formed, offset, self.kind, *(min(number, top) for number in numbers))
+        return ValidatorReport(self.well_formed, offset, self.error, *(min(number, top) for number in numbers))
 
 
 class ReportSymbol(NamedTuple):
@@ -79,7 +83,7 @@ class GoldenValidator:
     >>> validator.process(b"\\xe1\\x80")
     []
     >>> (symbol,) = validator.process(b"A", final=True)
-    >>> symbol.length, symbol.value.offset, symbol.value.kind.name, symbol.value.code_points
+    >>> symbol.length, symbol.value.offset, symbol.value.error.name, symbol.value.code_points
     (3, 0, 'TRUNCATED', 2)
     """
 

@@ -101,16 +101,6 @@ def test_signs_a_wide_glyph_and_the_end_of_a_text(terminal: Any) -> None:
     assert terminal.frame() == picture(cells, (2, 4))
 
 
-@pytest.mark.parametrize("contents", [b"", b"root:x:0:0\n", b"0041:00\n", b"\xff\xfe", b"A" * 16])
-def test_a_file_without_the_font_is_rejected(contents: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "unifont.hex"
-    path.write_bytes(contents)
-    monkeypatch.setenv("UNIFONT", str(path))
-    message = f"GNU Unifont: {path} is not a unifont.hex with the glyphs of ASCII: set UNIFONT to one"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        read_font()
-
-
 def test_the_picture_is_that_of_the_sample(tmp_path: Path) -> None:
     try:
         font = read_font()

@@ -46,6 +46,7 @@ def expected_at_ports(core: Core, units: Sequence[int]) -> PortPacket:
     if isinstance(parameters, ValidatorParameters):
         (golden,) = GoldenValidator(parameters.table).process(units, final=True)
         values = {name: int(value or 0) for name, value in golden.value._asdict().items()}
+        values["kind"] = values["error"]  # In hardware, an error is a flag.
         layout = report_fields(core)
         report = sum(values[str(name)] << field.offset for name, field in layout)
     symbols = [] if hasattr(core, "tap") else entry.golden().process(units, final=True)

@@ -135,7 +135,7 @@ def test_simulation_of_a_validator_prints_and_writes_reports(tmp_path: Path) -> 
     text = tmp_path / "text"
     text.write_bytes("aé😀".encode() + b"\xe2\x82")
     numbers = {"errors": 1, "units": 9, "code_points": 4}
-    report = {"well_formed": False, "offset": 7, "kind": 7, **numbers}
+    report = {"well_formed": False, "offset": 7, "error": "INCOMPLETE", **numbers}
     done = utf8fpga("simulate", "validator", "--lanes", "2", "--json", text)
     assert json.loads(done.stdout) == {"length": 9, "value": report}
     done = utf8fpga("simulate", "validator", "-o", "-", text)

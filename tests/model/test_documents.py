@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.oracle import BOUNDARY, refusal
 
-from utf8fpga.model.documents import TABLE_3_1B, Answer, BrownRule, Conversion, brown, hopwood, table_3_1b
+from utf8fpga.model.documents import Answer, BrownRule, Conversion, brown, hopwood, table_3_1b
 
 short_texts = st.lists(st.one_of(st.sampled_from(BOUNDARY + b"\xaf\xb0\xbe"), st.integers(0, 255)), max_size=9).map(
     bytes
@@ -33,10 +33,6 @@ LINES = re.compile(
     rb"|[\xF0-\xF4]..[\x00-\x7F\xC0-\xFF]"
     rb"|\xED[\xA0-\xAF].\xED[\xB0-\xBF]"
 )
-
-
-def test_table_3_1b_has_its_eleven_lines() -> None:
-    assert [len(line.cells) for line in TABLE_3_1B] == [1, 1, 2, 2, 2, 2, 2, 3, 3, 4, 5]
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3])

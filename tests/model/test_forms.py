@@ -13,7 +13,6 @@ from support.oracle import CESU_8_ROWS, plain, refusal
 from utf8fpga.model import EncodingTable, TableError, decode, encode, encode_units, is_well_formed
 from utf8fpga.model.composition import Composition
 from utf8fpga.model.forms import (
-    CATALOGUE,
     CESU_8,
     CESU_8_CODE_UNITS,
     COMPOSITIONS,
@@ -245,26 +244,6 @@ INVALID_UNIT_TABLES = [
 @pytest.mark.parametrize(("unit_table", "message"), INVALID_UNIT_TABLES, ids=lambda value: getattr(value, "name", ""))
 def test_invalid_compositions_are_rejected(unit_table: EncodingTable, message: str) -> None:
     assert refusal(TableError, Composition, "X", "made up", UTF_16, unit_table) == f"X: {message}"
-
-
-# The catalogue.
-
-
-def test_names_and_order_of_the_catalogue() -> None:
-    assert [(name, table.unit_width, table.longest, table.last_code_point) for name, table in CATALOGUE.items()] == [
-        ("UTF-8", 8, 4, 0x10FFFF),
-        ("UTF-16", 16, 2, 0x10FFFF),
-        ("UTF-32", 32, 1, 0x10FFFF),
-        ("UTF-8 of RFC 2279", 8, 6, 0x7FFFFFFF),
-        ("generalised UTF-8", 8, 4, 0x10FFFF),
-        ("CESU-8 code units", 8, 3, 0xFFFF),
-        ("Modified UTF-8 code units", 8, 3, 0xFFFF),
-    ]
-    assert CATALOGUE["UTF-8"] is TABLE_3_7
-    assert dict(COMPOSITIONS) == {"CESU-8": CESU_8, "Modified UTF-8": MODIFIED_UTF_8}
-    assert [form.unit_width for form in COMPOSITIONS.values()] == [8, 8]
-    assert all(form.source for form in [*CATALOGUE.values(), *COMPOSITIONS.values()])
-    assert all(table.self_synchronising for table in CATALOGUE.values())
 
 
 # Arguments of the functions that encode.
