@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,10 @@ import utf8fpga.model as model
 from utf8fpga.hdl import CORES, CoreEntry, Word, entry_of, parameters_of
 from utf8fpga.model import EncodingTable, forms, spell
 from utf8fpga.model.render import counted
-from utf8fpga.sim.beats import Beat, ContractError, beat_of, symbol_width
+from utf8fpga.sim.beats import ContractError, StreamOptions, symbol_width
 from utf8fpga.sim.harness import Property
 from utf8fpga.sim.simulation import Simulation
+from utf8fpga.sim.trace import Trace
 from utf8fpga.sim.waveform import write_cycles
 
 
@@ -27,12 +27,9 @@ class Counterexample:
     Attributes:
         cycles: per cycle the values of the ports.
         texts: the units of each text since the last reset; the last one may be incomplete.
-        input_pauses: per cycle since then, whether the input was not valid.
-        output_pauses: per cycle since then, whether the consumer was not ready.
-        separate_ends: per text, whether it ended with a beat of its own.
-        null_beats: per beat that was accepted, whether it was a null beat.
+        options: the pauses, null beats and ends.
         given: per text the items of the decoder.
-        expected: per text the items of the golden model; of an incomplete text those that are determined.
+        expected: per text the items of the golden model.
         reproduced: the failure of the ordinary simulation of the same texts and pauses; empty if it does not fail.
     """
 
@@ -41,12 +38,9 @@ class Counterexample:
     wanted: Property
     cycles: list[dict[str, int]]
     unit_width: int
-    texts: list[tuple[int, ...]] = field(default_factory=list)
-    input_pauses: list[bool] = field(default_factory=list)
-    output_pauses: list[bool] = field(default_factory=list)
-    separate_ends: list[bool] = field(default_factory=list)
-    null_beats: list[bool] = field(default_factory=list)
-    given: list[list[Any]] = field(default_factory=list)
+    texts: list[tuple[int, ...]]
+    options: StreamOptions
+    given: list[list[Any]]
     expected: list[list[Any]] = field(default_factory=list)
     reproduced: str = ""
 
@@ -55,88 +49,28 @@ class Counterexample:
         """Read a trace of the core that `configuration` builds, with a cycle after the violation."""
         core = configuration.build()
         simulation = Simulation(core, compared_with(core, configuration.right))
-        found = Counterexample(configuration.name, configuration.call, wanted, cycles, symbol_width(core))
-        found._read(simulation, cycles[:-1] or cycles)
+        trace = Trace.of(core, cycles[:-1] or cycles)
+        given = trace.given(simulation)
+        given = given if given[-1] else given[:-1]
+        names = (configuration.name, configuration.call)
+        found = Counterexample(*names, wanted, cycles, symbol_width(core), trace.texts, trace.options, given)
+        found.expected = [simulation.expected(text) for text in trace.texts]
         found._replay(simulation)
         return found
 
-    def _read(self, simulation: Simulation, cycles: Sequence[dict[str, int]]) -> None:
-        start = max((n + 1 for n, cycle in enumerate(cycles) if cycle["see_reset"]), default=0)
-        since = cycles[start:]
-        self.input_pauses = [not cycle["see_in_valid"] for cycle in since]
-        self.output_pauses = [not cycle["see_out_ready"] for cycle in since]
-        beats: list[Beat] = []
-        waiting: Beat | None = None
-        for cycle in since:
-            beat = beat_of(simulation.core, cycle["see_in_payload"]) if cycle["see_in_valid"] else None
-            waiting = None if cycle["see_in_ready"] else beat
-            if beat and not waiting:
-                beats.append(beat)
-        complete = self._read_texts(beats, waiting)
-        self.given.append([])
-        for cycle in since:
-            if cycle["see_out_valid"] and cycle["see_out_ready"]:
-                self._give(simulation, cycle["see_out_payload"])
-        if not self.given[-1]:
-            self.given.pop()
-        self._expect(simulation, complete)
-
-    def _read_texts(self, beats: Sequence[Beat], waiting: Beat | None) -> int:
-        """Read the texts of the beats that were accepted, and one that waits; returns how many texts are complete."""
-        text: list[int] = []
-        inside = False
-        for slots, last in beats:
-            units = [slot for slot in slots if slot is not None]
-            text += units
-            self.null_beats.append(not units and not last)
-            inside = not last and (inside or bool(units))
-            if last:
-                self.texts.append(tuple(text))
-                self.separate_ends.append(not units)
-                text = []
-        complete = len(self.texts)
-        if inside or waiting:
-            # A beat that waits may have `last`, with or without a unit; otherwise the end follows the trace.
-            slots, last = waiting or ((), False)
-            units = [slot for slot in slots if slot is not None]
-            self.texts.append((*text, *units))
-            self.separate_ends.append(not last or not units)
-        return complete
-
-    def _expect(self, simulation: Simulation, complete: int) -> None:
-        """The items of the golden function, of which the first texts are complete."""
-        for number, text in enumerate(self.texts):
-            found = simulation.entry.golden().process(text, final=number < complete)
-            self.expected.append([simulation.entry.comparable(symbol) for symbol in found])
-
-    def _give(self, simulation: Simulation, payload: int) -> None:
-        beat = simulation.core.output.payload.shape().from_bits(payload)
-        try:
-            self.given[-1] += simulation.read(payload)
-        except ContractError as error:
-            self.given[-1].append(f"({error})")
-        if beat.last:
-            self.given.append([])
-
     def _replay(self, simulation: Simulation) -> None:
-        # The patterns repeat, so each needs a cycle without a pause.
-        self.input_pauses = [*self.input_pauses, False]
-        self.output_pauses = [*self.output_pauses, False]
-        self.null_beats = [*self.null_beats, False]
         try:
-            run = simulation.run(
-                self.texts,
-                input_pauses=self.input_pauses,
-                output_pauses=self.output_pauses,
-                separate_ends=self.separate_ends or [False],
-                null_beats=self.null_beats,
-            )
+            run = simulation.run(self.texts, **asdict(self.options))
         except (ContractError, ValueError) as error:
             self.reproduced = str(error)
             return
-        expected = [simulation.expected(text) for text in self.texts]
-        if run.texts != expected:
+        if run.texts != self.expected:
             self.reproduced = "the items differ"
+
+    @property
+    def _pauses(self) -> list[tuple[str, str]]:
+        patterns = [("input", self.options.input_pauses), ("output", self.options.output_pauses)]
+        return [(f"{name} pauses", "".join(str(int(pause)) for pause in pattern)) for name, pattern in patterns]
 
     def lines(self) -> list[str]:
         """The counterexample as text, in lines."""
@@ -148,8 +82,7 @@ class Counterexample:
                 lines.append(f"    {name:8} {shown or 'nothing'}")
         for number in range(len(self.texts), len(self.given)):
             lines.append(f"    given    {', '.join(map(_shown, self.given[number]))} without a text")
-        pauses = [("input pauses", self.input_pauses), ("output pauses", self.output_pauses)]
-        lines += [f"  {name:13} {''.join(str(int(pause)) for pause in pattern)}" for name, pattern in pauses]
+        lines += [f"  {name:13} {pattern}" for name, pattern in self._pauses]
         if self.reproduced:
             lines.append(f"  in simulation: {self.reproduced}")
         return lines
@@ -160,8 +93,7 @@ class Counterexample:
             "texts": [spell(text, self.unit_width) for text in self.texts],
             "expected": [list(map(_shown, items)) for items in self.expected],
             "given": [list(map(_shown, items)) for items in self.given],
-            "input_pauses": "".join(str(int(pause)) for pause in self.input_pauses),
-            "output_pauses": "".join(str(int(pause)) for pause in self.output_pauses),
+            **{name.replace(" ", "_"): pattern for name, pattern in self._pauses},
         }
 
     def write(self, directory: Path) -> list[Path]:
@@ -182,6 +114,7 @@ class Counterexample:
 
     def _test(self, stem: str) -> str:
         texts = "".join(f"    {tuple(text)!r},  # {spell(text, self.unit_width)}\n" for text in self.texts)
+        options = "".join(f"        {name}={pattern!r},\n" for name, pattern in asdict(self.options).items())
         return f'''\
 # SPDX-License-Identifier: BSD-2-Clause
 """A counterexample to {self.wanted} of {self.configuration}, found by `utf8fpga prove`."""
@@ -196,11 +129,7 @@ def test_{stem}() -> None:
     simulation = Simulation({self.call})
     run = simulation.run(
         TEXTS,
-        input_pauses={self.input_pauses!r},
-        output_pauses={self.output_pauses!r},
-        separate_ends={self.separate_ends or [False]!r},
-        null_beats={self.null_beats!r},
-    )
+{options}    )
     assert run.texts == [simulation.expected(text) for text in TEXTS]
 '''
 

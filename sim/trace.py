@@ -62,6 +62,8 @@ class Trace:
             self.texts[-1] += tuple(units)
             ends[-1] = last and not units
             is_inside = not last
+        if is_inside:
+            ends[-1] = True  # The end follows the trace.
         self.options = replace(self.options, separate_ends=ends or [False])
 
     def from_text(self, number: int) -> StreamOptions:

@@ -258,13 +258,9 @@ def a_lead_that_ends_a_beat_is_complete(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Items, "_goes_on", lambda items: Const(0, items.lanes))
 
 
-def the_second_unit_is_any_trailing_one(patch: pytest.MonkeyPatch) -> None:
+def a_lead_allows_the_second_units_of_another_one(patch: pytest.MonkeyPatch) -> None:
     allows = WindowControl.lead_allows
-    patch.setattr(
-        WindowControl,
-        "lead_allows",
-        lambda control, length: [lambda unit: Const(1, 1) for _ in allows(control, length)],
-    )
+    patch.setattr(WindowControl, "lead_allows", lambda *given: [*reversed(allows(*given))])
 
 
 def a_sequence_of_the_sanitizer_is_never_open(patch: pytest.MonkeyPatch) -> None:
@@ -330,7 +326,7 @@ FAULTS: dict[str, tuple[CoreParameters, Callable[[pytest.MonkeyPatch], None]]] =
         (SPARSE, a_credit_too_many),
         (PACKED, the_row_of_the_packer_has_no_carry),
         (PACKED, two_lanes_of_a_switch_are_swapped),
-        (SPARSE, the_second_unit_is_any_trailing_one),
+        (SPARSE, a_lead_allows_the_second_units_of_another_one),
         (SanitizerParameters(lanes=2), a_sequence_of_the_sanitizer_is_never_open),
         (DecoderParameters(lanes=2, packed=False), a_dropped_beat_keeps_its_credit),
         (RemoverParameters(lanes=3), the_end_of_a_packet_is_lost),

@@ -72,6 +72,7 @@ class Player:
 
     def check(self) -> None:
         """The output since the last reset is what was accepted since then, and nothing of what was before."""
+        assert len(self.given) <= len(self.expected) + 1, "only an item at the end may be determined earlier"
         assert self.given[: len(self.expected)] == self.expected[: len(self.given)]
 
     async def reset(self, beats: Iterator[Beat]) -> None:
