@@ -100,52 +100,7 @@ def test_violation_of_the_protocol_is_the_reason_of_an_outcome(body: str, reason
     assert [each.reason for each in simulation.run([[b"A"]] * 2, output_pauses=[True, False])] == [reason] * 2
 
 
-@pytest.mark.slow
-def test_throughput() -> None:
-    def of(name: str) -> tuple[float, float]:
-        report = report_of(name)
-        return report.best.cycles_per_byte, report.worst.cycles_per_byte
-
-    assert of("strobe") == (1, 1)
-    # The byte that breaks a sequence waits for one cycle; with C2 C2 C2 ... each byte but the first one does.
-    assert of("leaky") == (1, 1.999)
-
-
 # Variants of the cores, each with one fault.
-
-
-BROKEN = ["OVERLONG", "SURROGATE", "OUT_OF_RANGE", "TRUNCATED"]
-BETWEEN = ["back-to-back texts"]
-FAULTS = {
-    # F4 8F is no maximal subpart of this core, also if the text ends or another byte follows.
-    "last code points": (
-        *("strobe", "high <= 8'h8F", "high <= 8'h8E"),
-        *(["well-formed, 4 bytes", "TRUNCATED", "INCOMPLETE"], "F4 8F 80 80"),
-    ),
-    "a continuation byte": ("strobe", "&& data[7]", "&& data >= 8'h81", ["UNEXPECTED_CONTINUATION"], "80"),
-    "overlong": ("strobe", "8'hE0: low <= 8'hA0", "8'hE0: low <= 8'h9F", ["OVERLONG"], "E0 9F"),
-    "out of range": ("strobe", "high <= 8'h8F", "high <= 8'h90", ["OUT_OF_RANGE"], "F4 90"),
-    "the byte that breaks": ("strobe", "{full ||", "{full && !breaks ||", [*BROKEN, "resynchronisation"], "E0 80"),
-    "verdict": ("validator", "bad || after != 0", "bad", ["INCOMPLETE"], "C2"),
-    "verdict of the text before": ("validator", "wrong <= !s_last && bad", "wrong <= bad", BETWEEN, "80 | 00"),
-}
-"""By name the core, the text that is replaced, the causes for which the fault is found, and the shortest input.
-
-`test_verdict.py` has others, with their defects.
-"""
-
-
-@pytest.mark.usefixtures("few_texts")
-@pytest.mark.parametrize(
-    ("name", "old", "new", "causes", "shortest"), tiered(FAULTS, ["last code points", "the byte that breaks"])
-)
-def test_fault_is_found_for_its_cause(
-    name: str, old: str, new: str, causes: list[str], shortest: str, tmp_path: Path
-) -> None:
-    report = check_foreign_core(variant_of(tmp_path, name, {old: new}))
-    assert [row.cause for row in report.failed] == causes
-    found = report.failed[0].shortest
-    assert found.input == shortest
 
 
 COUNTED = {
@@ -179,7 +134,10 @@ def test_wrong_word_in_the_tenth_text_after_a_reset_is_found(tmp_path: Path) -> 
 
 # By the bytes of each cause; a text that contains another accepted one is not listed.
 ACCEPTED = {
-    "verdict": (*FAULTS["verdict"][:3], {"INCOMPLETE": (0xF4 - 0xC2 + 1, b"\xc2", "well-formed")}),
+    "verdict": (
+        *("validator", "bad || after != 0", "bad"),
+        {"INCOMPLETE": (0xF4 - 0xC2 + 1, b"\xc2", "well-formed")},
+    ),
     "bytes as they are": (
         "strobe",
         "!continues && data[7]",
@@ -341,13 +299,6 @@ def test_files_without_the_module_are_rejected(tmp_path: Path) -> None:
 MODULE = "module m(input clk, input [7:0] d, output [7:0] q); assign q = d; endmodule\n"
 
 
-def test_files_reach_tools_under_names_of_our_own(tmp_path: Path) -> None:
-    files = [tmp_path / "a b;exec -- touch c.v", tmp_path / "!touch c.sv"]
-    for number, file in enumerate(files):
-        file.write_text(MODULE.replace("module m", f"module {'mn'[number]}"))
-    assert [name for name, _ in read_module(files, "n").sources] == ["core.v", "core1.sv"]
-
-
 @pytest.mark.parametrize("name", ["x.* ; exec -- touch pwned", "x.v (copy)", "x.V", "core"])
 @pytest.mark.parametrize("read", [read_module, foreign_core, ForeignCore])
 def test_files_of_other_kinds_are_rejected(read: Callable[[list[Path]], object], name: str, tmp_path: Path) -> None:
@@ -378,13 +329,6 @@ def test_files_without_an_end_are_rejected(tmp_path: Path) -> None:
             ForeignCore([core], None, read_checked_ports(description))
 
 
-def test_core_without_our_ports_needs_a_description() -> None:
-    assert refusal(CoreError, ForeignCore, [FOLDER / "leaky.v"]) == (
-        f"{FOLDER}/leaky.v: leaky has no input 's_axis_tdata' for input.byte "
-        "(inputs: s_data, s_last, s_valid, m_ready): name its ports in a file for --ports"
-    )
-
-
 # Other outputs.
 
 
@@ -405,12 +349,6 @@ def test_generated_verilog_passes(lanes: int, tmp_path: Path) -> None:
     assert report.failed == ()
     assert all(not row.not_checked for row in report.rows)
     assert report.best.cycles_per_byte == report.worst.cycles_per_byte == 1 / lanes
-
-
-@pytest.mark.slow
-def test_reset_may_be_active_low_by_its_description(tmp_path: Path) -> None:
-    core = variant_of(tmp_path, "strobe", {"rst_n": "rst"}, ports=("protocol", 'reset_active = "low"\nprotocol'))
-    assert check_foreign_core(core).failed == ()
 
 
 @pytest.mark.usefixtures("few_texts")

@@ -43,6 +43,8 @@ ACCEPTED, IGNORED = "end else if (s_valid) begin", "end else if (s_valid && s_da
 END = "m_last <= s_last && !breaks;"
 
 FAULTS = {
+    "continuation": Fault(Defect.ACCEPTS, "strobe", {"&& data[7]": "&& data >= 8'h81"}, "80"),
+    "verdict of before": Fault(Defect.LEAKS, "validator", {"wrong <= !s_last && bad": "wrong <= bad"}, "80 | 00"),
     "accepts": Fault(Defect.ACCEPTS, "strobe", {"continues && data[7]": "continues && data[7] && data != 8'hFE"}, "FE"),
     "corrupts": Fault(Defect.CORRUPTS, "strobe", {"{code, data[5:0]}": "{code[13:0], data[6:0]}"}, "C2 80"),
     "rejects": Fault(Defect.CORRUPTS, "validator", {"bad || after != 0": "bad || after != 0 || s_data == 0"}, "00"),
@@ -71,6 +73,27 @@ CAUSES = {
     "leaks": ["back-to-back texts"],
 }
 """The rows of the table in which some of them differ."""
+
+
+SEVERAL = {
+    # F4 8F is no maximal subpart of this core, also if the text ends or another byte follows.
+    ("high <= 8'h8F", "high <= 8'h8E"): {
+        (Defect.CORRUPTS, "F4 8F 80 80"),
+        (Defect.MARKS, "F4 8F 00"),
+        (Defect.END, "F4 8F"),
+    },
+    ("8'hE0: low <= 8'hA0", "8'hE0: low <= 8'h9F"): {(Defect.ACCEPTS, "E0 9F 80"), (Defect.MARKS, "E0 9F")},
+    ("{full ||", "{full && !breaks ||"): {(Defect.ITEMS, "C2 00"), (Defect.MARKS, "C2 C0")},
+}
+"""By what is replaced in the core `strobe` its defects, each with the shortest input."""
+
+
+@requires_graph
+@pytest.mark.usefixtures("few_texts")
+@pytest.mark.parametrize(("old", "new"), SEVERAL)
+def test_fault_may_have_several_defects(old: str, new: str, tmp_path: Path) -> None:
+    report = check_foreign_core(variant_of(tmp_path, "strobe", {old: new}))
+    assert {(each.defect, each.shortest.input) for each in report.defects} == SEVERAL[old, new]
 
 
 @requires_graph
