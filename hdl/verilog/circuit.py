@@ -124,9 +124,9 @@ def of_wire(statements: Iterable[Statement], wire: str) -> list[Statement]:
         bits = {target: value for target, value in zip(each.target, each.value, strict=True) if target[0] == wire}
         if bits:
             found = _without(found, bits)
-            if found and isinstance(found[-1], Assign):
-                before = found.pop()
+            if found and isinstance(before := found[-1], Assign):
                 bits |= dict(zip(before.target, before.value, strict=True))
+                found.pop()
             ordered = sorted(bits)
             found.append(Assign(tuple(ordered), tuple(bits[bit] for bit in ordered)))
     return found

@@ -100,9 +100,15 @@ class Processes:
 
     def _choice(self, switch: Switch, indent: str, operator: str) -> Iterator[str]:
         names = self._values.enumeration(switch.selector)
-        yield f"{indent}case ({self._values.text(switch.selector).text})"
+        has_any = any("-" in each for patterns, _ in switch.cases for each in patterns)
+        yield f"{indent}case{'z' * has_any} ({self._values.text(switch.selector).text})"
         for patterns, body in switch.cases:
-            labels = [self._values.constant(int(each, 2), len(each), names).text for each in patterns]
+            labels = [
+                f"{len(each)}'b{each.replace('-', '?')}"
+                if has_any
+                else self._values.constant(int(each, 2), len(each), names).text
+                for each in patterns
+            ]
             yield f"{indent}  {', '.join(labels) or 'default'}: begin"
             yield from self._block(body, f"{indent}    ", operator)
             yield f"{indent}  end"
@@ -111,40 +117,29 @@ class Processes:
         yield f"{indent}endcase"
 
     def _branches(self, switch: Switch, indent: str, start: str, operator: str) -> Iterator[str]:
-        """The cases one after the other."""
-        cases = list(switch.cases)
+        """The cases one after the other, each of which depends on one bit."""
+        cases = [(patterns[0] if patterns else "", body) for patterns, body in switch.cases]
         while cases and not cases[-1][1]:
             cases.pop()
-        is_inverted = [(patterns, bool(body)) for patterns, body in cases] == [(("1",), False), ((), True)]
-        for patterns, body in cases[is_inverted:]:
-            condition = self._condition(switch.selector, patterns or ("0",)) if patterns or is_inverted else ""
-            yield f"{start}{f'if ({condition}) ' if condition else ''}begin"
+        if [(pattern, bool(body)) for pattern, body in cases] == [("1", False), ("", True)]:
+            cases = [("0", cases[1][1])]
+        for pattern, body in cases:
+            condition = self._condition(switch.selector, pattern)
+            yield f"{start}{condition}begin"
             yield from self._block(body, f"{indent}  ", operator)
             start = f"{indent}end else "
         if cases:
             yield f"{indent}end"
 
-    def _condition(self, selector: Value, patterns: Sequence[str]) -> str:
-        """Whether a selector has one of some patterns, in which a dash is any value."""
-        found: list[Text] = []
-        for pattern in patterns:
-            places = [at for at, digit in enumerate(reversed(pattern)) if digit != "-"]
-            bits = self._values.text(tuple(selector[at] for at in places))
-            expected = [pattern[-1 - at] for at in places]
-            if expected == ["0"]:
-                bits = expressions.unary("~", bits)
-            elif len(expected) > 1:
-                number = int("".join(reversed(expected)), 2)
-                bits = expressions.binary("==", bits, expressions.constant(number, len(expected)))
-            found.append(bits if expected else expressions.constant(1, 1))
-        condition = found[0]
-        for each in found[1:]:
-            condition = expressions.binary("|", condition, each)
-        return condition.text
+    def _condition(self, selector: Value, pattern: str) -> str:
+        """Whether a selector has the only bit of a pattern that matters."""
+        if not pattern:
+            return ""
+        at = len(pattern.rstrip("-")) - 1
+        bit = self._values.text((selector[-1 - at],))
+        return f"if ({(bit if pattern[at] == '1' else expressions.unary('~', bit)).text}) "
 
 
 def _is_choice(switch: Switch) -> bool:
-    """Whether a switch is written as a choice between constants."""
-    patterns = [pattern for each, _ in switch.cases for pattern in each]
-    is_signal = len(slices_of(switch.selector)) == 1
-    return len(patterns) > 1 and len(patterns[0]) > 1 and is_signal and not any("-" in each for each in patterns)
+    """Whether a switch is written as a choice: a case has several patterns, or one with several bits that matter."""
+    return any([len(each.replace("-", "")) for each in patterns] not in ([], [1]) for patterns, _ in switch.cases)

@@ -200,7 +200,7 @@ class _Reader:
             if word == "assign":
                 found.append(Assign(*self._operands(rest)))
             elif word == "switch":
-                switch = Switch(*self._operands(rest))
+                switch = Switch(self._operands(rest)[0])
                 while (line := self._lines.pop()) != "end":
                     switch.cases.append((tuple(re.findall(r"'([01-]+)", line)), self._statements()))
                 # Without a selector it only keeps its assignments behind the switch before it.

@@ -135,13 +135,13 @@ class _ModuleText:
 
     def _clocked(self) -> Iterator[str]:
         """A process for the registers with the same clock, reset and conditions."""
-        groups: dict[object, list[Reset]] = {}
+        groups: dict[tuple[Value, object], list[Reset]] = {}
         for name, statements in self._circuit.registers.items():
             if name in self._live and statements:
                 reset = split_reset(self._circuit.wires[name].width, statements)
-                key = self._circuit.clocks[name], reset.condition, shape_of(reset.others)
+                key = self._circuit.clocks[name], (reset.condition, shape_of(reset.others))
                 groups.setdefault(key, []).append(reset)
-        for (clock, *_), members in groups.items():
+        for (clock, _), members in groups.items():
             yield from self._processes.clocked(clock, members)
         for cell in self._circuit.writes:
             if memory_of(cell) in self._reads:

@@ -46,15 +46,6 @@ def test_a_name_that_is_no_identifier_a_keyword_or_too_long_is_rejected(name: st
         axi_verilog(decoder_core(), name)
 
 
-def test_cores_with_different_names_have_no_module_in_common() -> None:
-    core = DecoderParameters(lanes=4)
-    one, other = (
-        re.findall(r"^module (\w+)", axi_verilog(build(core), name), re.MULTILINE) for name in ("a", "a_packer")
-    )
-    assert (one[0], other[0]) == ("a", "a_packer")
-    assert len({*one, *other}) == len(one) + len(other)
-
-
 @pytest.mark.parametrize("kind", CORES)
 def test_the_text_has_no_names_of_python_and_none_that_a_tool_made(kind: str) -> None:
     verilog = axi_verilog(build(CORES[kind]()))

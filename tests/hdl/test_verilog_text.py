@@ -12,21 +12,7 @@ from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import (
-    Array,
-    Assert,
-    Cat,
-    ClockDomain,
-    ClockSignal,
-    Const,
-    Instance,
-    Module,
-    Mux,
-    Shape,
-    Signal,
-    Value,
-    signed,
-)
+from amaranth.hdl import Array, Cat, ClockDomain, ClockSignal, Const, Instance, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from support.icarus import requires_icarus
@@ -99,7 +85,7 @@ class Anything(wiring.Component):
         ]
         self.values += registers
         for name in "klmn":
-            made = Signal(random.choice([Shape(4), Shape(7), signed(6)]), name=f"made_{name}", init=random.randrange(3))
+            made = Signal(random.choice([4, 7, signed(6)]), name=f"made_{name}", init=random.randrange(3))
             self.assign(m, m.d.comb, made, 2)
             self.values.append(made)
         self.values += [self.memory(m), self.part(m)]
@@ -233,18 +219,7 @@ def foreign(m: Module, top: Any) -> None:
     m.submodules.foreign = Instance("foreign", ("i", "a", top.a), ("o", "q", top.q))
 
 
-def check(m: Module, top: Any) -> None:
-    m.d.comb += [Assert(top.a != top.b), top.q.eq(top.a)]
-
-
-def plain(m: Module, top: Any) -> None:
-    m.submodules.plain = inner = Module()
-    inner.d.comb += top.q.eq(top.a)
-
-
 class Hidden(wiring.Component):
-    """What reads a signal that is not at its ports."""
-
     given = Signal(name="given")
 
     def elaborate(self, platform: object) -> Module:
@@ -263,9 +238,7 @@ UNKNOWN = {
     divide: f"module top: {KNOWN} the cell $divfloor",
     late: f"module top: {KNOWN} the cell $memrd_v2 with a clock",
     falling: f"module top: {KNOWN} the cell $dff with a falling edge",
-    check: f"module top: {KNOWN} the cell $check",
     foreign: f"{KNOWN} foreign, which is not a component",
-    plain: f"{KNOWN} plain, which is not a component",
     hidden: "Hidden reads given, which is not at a port of it",
 }
 
