@@ -28,7 +28,7 @@ def _options(program: str, command: click.Command, skipped: set[str]) -> Iterato
     yield from (f".. program:: {program}", "")
     context = click.Context(command)
     for option in command.params:
-        record = option.get_help_record(context)
+        record = option.get_help_record(context) if isinstance(option, click.Option) else None
         if record and not {*option.opts} & {*skipped, *_HELP}:
             yield from (f".. option:: {record[0].replace(' / ', ', ')}", "", f"   {escape(record[1])}", "")
 

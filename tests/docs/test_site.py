@@ -116,6 +116,9 @@ def test_each_command_has_a_page_with_its_examples_and_options(pages: dict[str, 
         words = {word for option in each.params for word in (*option.opts, *option.secondary_opts)}
         assert {word for word in words if word.startswith("-")} - {"-h", "--help"} <= shown
     assert all(f"Options of the {core}" in text for core in cores)
+    described = [each for each in page.all("id", "dt") if each.startswith("cmdoption-")]
+    assert described
+    assert all("FILE" not in each for each in described), "an argument is no option"
     assert f"commands/{name}.html" in set(pages["commands.html"].all("href", "a"))
 
 
