@@ -77,8 +77,8 @@ class Sender(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         symbol = self._form.symbol_bytes(self.records.payload.symbol)
-        records = (Record.END, Record.LOST, Record.ANSWER)
-        marks = {record: self._form.marks[Mark[record.name]] for record in records}
+        records = {Record.END: Mark.END, Record.LOST: Mark.LOST, Record.ANSWER: Mark.ANSWER}
+        marks = {record: self._form.marks[mark] for record, mark in records.items()}
         sizes = [len(symbol) // 8, *map(len, marks.values())]
         word, bytes_left = Signal(8 * max(sizes)), Signal(range(max(sizes) + 1))
         idle = bytes_left == 0
