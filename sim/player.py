@@ -221,8 +221,8 @@ class Session:
             cycles = np.arange(self.cycle, self.cycle + self._cycles)
             pauses = [pattern[cycles % len(pattern)] for pattern in self._patterns]
             first = self._following.copy()
-            arguments = beats, self._following, stops, self._offered, *pauses, more
-            rows = play(model.graph.circuit, self.state, model.ports, *arguments)
+            runs = beats, self._following, stops, self._offered
+            rows = play(model.graph.circuit, self.state, model.ports, *runs, pauses[0], pauses[1], more)
             if len(rows):
                 yield self._received(rows, kinds, first)
             if more and len(rows) < self._cycles:

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from time import monotonic
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -64,6 +64,10 @@ class Totals:
                 setattr(self, each.name, getattr(self, each.name) + getattr(others, each.name))
 
 
+Outcome: TypeAlias = tuple[Totals, Mismatch | None]
+"""What was processed, and the first difference; None where there is none."""
+
+
 def soak(
     simulation: Simulation,
     *,
@@ -72,7 +76,7 @@ def soak(
     symbols: int | None = None,
     on_round: Callable[[Totals], None] | None = None,
     executor: Executor | None = None,
-) -> tuple[Totals, Mismatch | None]:
+) -> Outcome:
     """Step a core with random texts, pauses, null beats and resets, which the seed determines, and watch its monitors.
 
     Round n, counted from 0, has the seed `seed` + n, so it can be repeated without those before it.
@@ -88,19 +92,16 @@ def soak(
     """
     # Results are collected in order.
     limit = _ROUNDS_AHEAD if executor else 1
-    here = SoakRound(simulation) if executor is None else None
+    begin = _start(simulation, executor)
     totals, begun, following, size = Totals(), monotonic(), seed, 1
-    pending: deque[Callable[[], tuple[Totals, Mismatch | None]]] = deque()
+    pending: deque[Callable[[], Outcome]] = deque()
     while True:
         while (
             len(pending) < limit
             and (seconds is None or monotonic() - begun < seconds)
             and (symbols is None or totals.symbols + len(pending) * size < symbols)
         ):
-            if executor is None:
-                pending.append(partial(here, following))
-            else:
-                pending.append(executor.submit(_built_round, simulation.entry.parameters, following).result)
+            pending.append(begin(following))
             following += 1
         if not pending:
             return totals, None
@@ -114,12 +115,21 @@ def soak(
             return totals, mismatch
 
 
+def _start(simulation: Simulation, executor: Executor | None) -> Callable[[int], Callable[[], Outcome]]:
+    """A function that begins the round with a seed, and returns another one that waits for its result."""
+    if executor is None:
+        here = SoakRound(simulation)
+        return lambda seed: partial(here, seed)
+    parameters = simulation.entry.parameters
+    return lambda seed: executor.submit(_built_round, parameters, seed).result
+
+
 @lru_cache(maxsize=1)
 def _round_of(parameters: CoreParameters) -> SoakRound:
     return SoakRound(Simulation(build(parameters)))
 
 
-def _built_round(parameters: CoreParameters, seed: int) -> tuple[Totals, Mismatch | None]:
+def _built_round(parameters: CoreParameters, seed: int) -> Outcome:
     return _round_of(parameters)(seed)
 
 
@@ -134,7 +144,7 @@ class SoakRound:
         first = layout["keep"].offset
         self._names = {first + lane: "keep" for lane in range(simulation.core.lanes)} | {layout["last"].offset: "last"}
 
-    def __call__(self, seed: int) -> tuple[Totals, Mismatch | None]:
+    def __call__(self, seed: int) -> Outcome:
         """What was processed, and the first difference."""
         inputs, graph = self._drawn(seed), self._graph
         found = graph.step(graph.start(RUNS), inputs, ["bad", "accepted"])
