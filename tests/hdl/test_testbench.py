@@ -16,7 +16,7 @@ from support.lint import verilators
 from support.processes import run
 from support.tiers import tiered
 
-from utf8fpga.hdl import DecoderParameters, TranscoderParameters, bench_vectors, build
+from utf8fpga.hdl import DecoderParameters, bench_vectors, build
 from utf8fpga.model.vectors import render_vectors, vectors
 
 CONFIGURATIONS = ["--optimize area", "--lanes 4", "--lanes 2 --sparse --reset-low", "--optimize speed"]
@@ -115,14 +115,6 @@ def packets_of(vectors: str) -> Iterator[tuple[list[int], list[tuple[int, int]]]
     for text in vectors.split("// ")[3:]:
         entries = [(int(line[0], 16), int(line[1:], 16)) for line in text.splitlines()[1:] if line[0] != "F"]
         yield [data for tag, data in entries if tag in (1, 3)], [entry for entry in entries if entry[0] >= 8]
-
-
-def test_vectors_of_other_cores_have_marks_of_both_byte_orders() -> None:
-    for source in ("utf-16-le", "utf-16-be"):
-        given = [units for units, _ in packets_of(bench_vectors(build(TranscoderParameters(from_=source))))]
-        # FE FF 00 5A, and FF FE 5A 00.
-        assert [0xFFFE, 0x5A00] in given
-        assert [0xFEFF, 0x005A] in given
 
 
 @pytest.mark.smoke
