@@ -113,16 +113,14 @@ class PackedProof(BeatClaims):
         """The beats in the stages; that behind `Items` is the first one."""
         core, layout = self.core, self.row.shape()
         self.stages = stages = [_Stage(layout, number) for number in range(4)]
-        pauses = core.input.ready & ~self.accepted
-        for number in range(core.cycles):
-            earlier, pauses = pauses, Signal(name=f"pause_{number}")
-            m.d.sync += pauses.eq(earlier)
-            self.holds(f"pauses_{number}", self.inside[f"pauses_{number}"], pauses)
+        pauses = Signal(core.cycles, name="expected_pauses")
+        m.d.sync += pauses.eq(Cat(core.input.ready & ~self.accepted, pauses))
+        self.holds("pauses", self.inside["pauses"], pauses)
         first, *others = stages
         m.d.comb += [
             first.row.eq(self.row),
             first.valid.eq(self.leaves),
-            first.closes.eq(Mux(first.valid, first.row.last, pauses)),
+            first.closes.eq(Mux(first.valid, first.row.last, pauses[-1])),
         ]
         for earlier_stage, stage in zip(stages, others, strict=False):
             m.d.sync += [

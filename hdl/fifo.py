@@ -66,7 +66,7 @@ class Reader(wiring.Component):
         depth: rows of the memory, a power of two.
 
     Ports:
-        stored: a row is written at the end of this cycle.
+        stored: a row has been written by the end of this cycle.
         row, next_row: registers, the row that is read and the one after it.
         output_valid, output_ready: the handshake of this row.
         left: it is transferred.
@@ -108,7 +108,7 @@ class CreditFifo(wiring.Component):
     """Entries behind a pipeline that never pauses, and the handshake of the beats in front of it.
 
     The FIFO is never full: `Credits` count the beats in the pipeline and the FIFO. It has the rate of any consumer if
-    the beats take at most `depth` - 5 cycles from `accepted` to `stored`.
+    the beats take at most `depth` - 4 - `latency` cycles from `accepted` to `stored`.
 
     Throughput: an entry per cycle. Latency: the output is valid `latency` cycles after `stored`: one, or two with more
     than `FEW_SLICES` slices, which are far from one another.

@@ -23,8 +23,8 @@ class Items(wiring.Component):
     packet ends or its last unit leaves no sequence open. Every beat is output once, in order, also one without an item,
     whose units are all of one sequence.
 
-    Throughput: a beat per cycle; it never pauses. Latency: `latency` cycles from the beat that determines the items,
-    which is the beat itself or the next one. A reset discards the beats inside, and the next beat begins a packet.
+    Throughput: a beat per cycle; it never pauses. Latency: `latency` cycles from the beat itself, or one less from the
+    next one, if it has to wait for that. A reset discards the beats inside, and the next beat begins a packet.
 
     What no one reads of the outputs vanishes in synthesis.
 
@@ -43,7 +43,8 @@ class Items(wiring.Component):
         errors: the item is ill-formed.
         words: the code point of the item, or U+FFFD.
         heads: the lane has the third unit of a sequence of four, which the next unit completes.
-        payloads: the payload of the sequence, up to and with this unit; undefined where `errors` is 1.
+        payloads: the payload of the sequence, up to and with this unit; undefined where `errors` is 1. Where `heads` is
+            1, only its low bits are defined, as many as a sequence of three has.
         kinds: the cause of the error; defined only where `errors` is 1.
         backs: the units of the ill-formed item in front of its last one; defined only where `errors` is 1.
 
@@ -184,14 +185,17 @@ class Items(wiring.Component):
         sources = self.window.control.sources
 
         def origin(bit: int) -> list[tuple[object, ...]]:
-            """The same for neighbouring bits that come from neighbouring bits of the same units."""
+            """The same for neighbouring bits that come from neighbouring bits of the same units; a sum is alone."""
             return [(each.back, each.place - bit, each.above, each.up_to, each.sum and bit) for each in sources(bit)]
 
         parts = []
         for _, group in groupby(range(self.bits), origin):
             bits = list(group)
-            parts.append(any_of(self._part(source, lane, len(bits)) for source in sources(bits[0])))
-        return Cat(parts)
+            found = [self._part(source, lane, len(bits)) for source in sources(bits[0])]
+            parts.append(any_of(found) if found else Const(0, len(bits)))
+        payload = Cat(parts)
+        assert len(payload) == self.bits
+        return payload
 
     def _part(self, source: Source, lane: int, count: int) -> Value:
         """Neighbouring bits of a unit, if the sequence has as many units as the source is for."""

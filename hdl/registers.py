@@ -13,9 +13,9 @@ from utf8fpga.hdl.commented import commented
 def duplicate(name: str, shape: ShapeLike = 1, *, init: int = 0) -> Signal:
     """One of several registers with equal values, each for a part of the lanes.
 
-    A net to thousands of loads is slow because it is long. Synthesis merges registers that are equal by construction:
-    those with equal inputs. The next value of this one depends on its own value, so that Yosys leaves it apart, and
-    the attribute `keep` does the same for others.
+    A net to thousands of loads is slow because it is long. Yosys merges registers with equal inputs. So the next value
+    of a duplicate must depend on the duplicate itself, as that of a counter does, or one with an enable; otherwise use
+    `delayed_duplicate`. The attribute `keep` is for other tools.
     """
     register = Signal(shape, name=name, init=init)
     if not init:
@@ -29,7 +29,7 @@ def delayed_duplicate(m: Module, value: Value, name: str) -> Signal:
     register = commented(
         duplicate(name, len(value)), "A duplicate. It refers to itself so that synthesis does not merge it with others."
     )
-    # The same for either old value.
+    # The new value is that of `value`, whatever the old one is.
     m.d.sync += register.eq((register & value) | (~register & value))
     return register
 

@@ -121,7 +121,7 @@ class Window(wiring.Component):
         in_units, in_keep, in_last, in_valid: a beat, the unit of lane 0 in the low bits. Null beats must not be valid.
         units, keep, last, valid: the same beat `latency` cycles later, with these vectors. They have a bit per lane and
             are defined where `keep` is 1:
-        continued: the unit continues the sequence of the unit before it.
+        continued: the unit continues the sequence of the unit before it; 0 where `keep` is 0.
         completed: it ends a well-formed sequence.
         is_open: the sequence that the unit is in needs more units.
         longer_2: a sequence that the unit completes has more than two units; also defined where the unit is the third

@@ -17,11 +17,11 @@ FEW_BITS = 16
 class Network(wiring.Component):
     """A reverse banyan network: each word goes to the lane that is its place, modulo the lanes.
 
-    Words whose places follow one another never meet in it. Step k settles bit k of the place: a switch exchanges two
+    Words with consecutive places never collide in it. Step k settles bit k of the place: a switch exchanges two
     lanes whose numbers differ in this bit. The words come `behind` cycles after their places, so that registers set the
     switches.
 
-    Latency: `latency` cycles from `keep` to `out_keep`, one for each bit of a place.
+    Latency: `latency` cycles from `keep` to `out_keep`: one for each bit of a place, and one more if `behind` is 2.
 
     Args:
         width: bits of a word.
@@ -56,18 +56,20 @@ class Network(wiring.Component):
             next_keep = Signal(self.lanes, name=f"keep_after_{step}")
             next_places = Signal(bits, name=f"places_after_{step}", reset_less=True)
             next_words = Signal(words.shape(), name=f"words_after_{step}", reset_less=True)
-            for lane in range(self.lanes):
-                other = lane ^ 1 << step
-                low, high = min(lane, other), max(lane, other)
-                crosses = Signal(name=f"crosses_{step}_{lane}")
+            for low in range(self.lanes):
+                high = low | 1 << step
+                if low == high:
+                    continue
+                crosses = Signal(name=f"crosses_{step}_{low}")
                 m.d.comb += crosses.eq(Mux(keep[low], places[low][0], ~places[high][0]))
-                setting = delayed(m, crosses, f"setting_{step}_{lane}") if self.behind > 1 else crosses
-                crossed = delayed_duplicate(m, setting, f"crossed_{step}_{lane}")
-                m.d.sync += [
-                    next_keep[lane].eq(Mux(crosses, keep[other], keep[lane])),
-                    next_places[lane].eq(Mux(crosses, places[other], places[lane])[1:]),
-                    next_words[lane].eq(Mux(crossed, words[other], words[lane])),
-                ]
+                setting = delayed(m, crosses, f"setting_{step}_{low}") if self.behind > 1 else crosses
+                for lane, other in ((low, high), (high, low)):
+                    crossed = delayed_duplicate(m, setting, f"crossed_{step}_{lane}")
+                    m.d.sync += [
+                        next_keep[lane].eq(Mux(crosses, keep[other], keep[lane])),
+                        next_places[lane].eq(Mux(crosses, places[other], places[lane])[1:]),
+                        next_words[lane].eq(Mux(crossed, words[other], words[lane])),
+                    ]
             keep, places, words = next_keep, next_places, next_words
         if self.behind > 1:
             keep = delayed(m, keep, "keep_behind", reset_less=False)
@@ -78,7 +80,7 @@ class Network(wiring.Component):
 class Fold(wiring.Component):
     """From a network whose lanes are a power of two to rows of fewer lanes.
 
-    The place of a word is a lane, or from the number of lanes on a lane of the row behind the open one.
+    A place below the number of lanes is a lane of the open row. Other places are lanes of the row behind it.
 
     Latency: one cycle.
 

@@ -18,11 +18,11 @@ from utf8fpga.hdl.commented import register
 from utf8fpga.hdl.fifo import Credits
 from utf8fpga.hdl.packer.network import Fold, Network
 from utf8fpga.hdl.packer.places import OpenRow, Ranks, place_bits
-from utf8fpga.hdl.packer.rows import FEW_ROWS, MANY_ROWS, Rows
+from utf8fpga.hdl.packer.rows import BANKS, Rows
 from utf8fpga.hdl.registers import delayed, delayed_duplicate
 
-_ROUND_TRIP = 4
-"""Cycles in which a credit is of no use, apart from those of its beat on the way to the memory."""
+_COUNTED = 3
+"""Cycles that `Credits` needs of the rows."""
 
 
 class Packer(wiring.Component):
@@ -43,8 +43,8 @@ class Packer(wiring.Component):
         ready: register, a beat may be accepted.
         accepted: a beat is accepted, and arrives `in_front` cycles later.
         words, keep, last, valid: a beat, with words in any lanes; `last` only with `valid`.
-        closes: the open row is closed: with `valid` behind the words of a beat, exactly if it is the last one of its
-            packet, and without `valid` because no beat follows.
+        closes: the open row is closed. With `valid`: behind the words of the beat; it must equal `last`. Without
+            `valid`: at once, since the input pauses.
         output, output_keep, output_last, output_valid, output_ready: the rows.
     """
 
@@ -54,8 +54,9 @@ class Packer(wiring.Component):
         self.network = Network(width, 1 << place_bits(lanes))
         self.fold = Fold(width, lanes) if self.network.lanes != lanes else None
         to_rows = self.ranks.latency + self.open_row.latency + self.network.latency + (self.fold is not None)
-        credits_needed = in_front + to_rows + 1 + _ROUND_TRIP
-        self.depth = FEW_ROWS if credits_needed < FEW_ROWS else MANY_ROWS
+        # A credit returns two cycles per bank behind the rows, and one more if the next beat closes the row.
+        latest = in_front + to_rows + 1 + _COUNTED
+        self.depth = next(depth for depth, banks in BANKS.items() if latest + 2 * banks <= depth)
         self.rows = Rows(width, lanes, self.depth)
         self.latency = to_rows + self.rows.latency
         words = data.ArrayLayout(width, lanes)
@@ -120,7 +121,11 @@ class Packer(wiring.Component):
         return open_row, words
 
     def _route(self, m: Module, open_row: OpenRow, words: Value) -> None:
-        """Through the network to the rows. What is known of the rows of a beat is delayed as long."""
+        """Through the network to the rows. What is known of the rows of a beat is delayed as long.
+
+        In cycles after `open_row.out_keep`: what is known of the rows 1, `network.out_keep` and the last of `marks`
+        `network.latency`, the words 1 more; a `Fold` delays all of them by 1.
+        """
         rows, fold, lanes = self.rows, self.fold, self.lanes
         m.submodules.network = network = self.network
         m.d.comb += [network.keep.eq(open_row.out_keep)]
@@ -133,8 +138,8 @@ class Packer(wiring.Component):
         marks = {"rest": rest, "last": open_row.out_last, "full": full, "ends": ends}
         for step in range(1, network.latency):
             marks = self._marks_behind(m, marks, str(step))
-        # The words of a beat begin where those of the beat before end. Lanes in front of that have words of a next row.
-        # No word begins in the last lane and belongs to another row.
+        # The words of a beat begin where those of the beat before end. Lanes in front get words of the next row;
+        # the last lane never does, since the open row is not full.
         in_front = delayed(m, (marks["rest"] & ~marks["ends"][0].replicate(lanes))[:-1], "is_in_front")
         wrapped: Value = Cat(in_front, Const(0, network.lanes - lanes + 1))
         keep, words = network.out_keep, network.out_words
@@ -215,7 +220,12 @@ class PackedCore(wiring.Component):
         m.submodules.packer = packer = self.packer
         accepted, last = Signal(name="accepted"), Signal(name="last")
         beat = self.pipeline(m, accepted)
-        pauses = register("pauses", "Cycles without a beat at the input, the last one first.", self.cycles, init=0)
+        pauses = register(
+            "pauses",
+            "Cycles in which no beat came, although it would have been accepted, the last one first.",
+            self.cycles,
+            init=0,
+        )
         m.d.sync += pauses.eq(Cat(packer.ready & ~accepted, pauses))
         m.d.comb += [
             self.input.ready.eq(packer.ready),

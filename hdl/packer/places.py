@@ -38,7 +38,7 @@ class Ranks(wiring.Component):
         keep: the lanes with a word.
         valid: there is a beat; otherwise all counts are 0.
         ranks: for each lane the words in front of it in its group.
-        counts: for each group its words and those in front of it.
+        counts: for each group the words in all groups up to and with it.
     """
 
     def __init__(self, lanes: int) -> None:
@@ -86,8 +86,9 @@ class OpenRow(wiring.Component):
     Ports:
         keep, ranks, counts, last, valid: a beat and its `Ranks`.
         closes: the last row of the beat is closed; also without a beat.
-        out_keep, places: the words, and the lane of a row where each of them belongs.
-        size: the words in the last row of the beat.
+        out_keep, places: the words, and for each the words in front of it since the open row began, modulo a power of
+            two: see `Fold`.
+        size: the words in the row that is open behind the beat, before `ends` closes it; also without a beat.
         full: the row that was open in front of the beat is full.
         ends: the last row of the beat is closed, although it is not full.
         out_last: the packet ends with it.
@@ -168,10 +169,10 @@ class OpenRow(wiring.Component):
         self, m: Module, size: Value, full: Value, was_open: Value, last: Value, closes: Value, valid: Value
     ) -> None:
         """Which rows a beat closes and begins."""
-        comment = "Words behind a full row, or none at the end of a packet, are a row of their own."
+        comment = "After this beat a row has words, or a packet has ended without a word to close a row."
         has_rest = named(m, "has_rest", size.any() | (last & ~full), comment)
         ends = named(m, "closes_rest", has_rest & closes)
-        comment = "Behind an open row only a second row of the beat is new."
+        comment = "If a row was open, the beat begins another one only if it filled that one and words are left."
         begins = named(m, "begins", Mux(was_open, full & has_rest, full | has_rest), comment)
         m.d.comb += [
             self.size.eq(delayed(m, size, "last_size")),

@@ -14,8 +14,8 @@ from utf8fpga.hdl.fifo import Reader
 from utf8fpga.hdl.packer.places import GROUP
 from utf8fpga.hdl.registers import delayed, delayed_duplicate, duplicate
 
-FEW_ROWS, MANY_ROWS = 16, 32
-"""Rows of a memory of look-up tables, and of two such banks."""
+BANKS = {16: 1, 32: 2, 64: 2}
+"""By the number of rows the banks that have them."""
 
 
 class _Group(NamedTuple):
@@ -51,7 +51,7 @@ class Rows(wiring.Component):
 
     def __init__(self, width: int, lanes: int, depth: int) -> None:
         self.width, self.lanes, self.depth = width, lanes, depth
-        self.banks = depth // FEW_ROWS
+        self.banks = BANKS[depth]
         self.latency = 1 + self.banks
         self.groups = [range(lane, min(lane + GROUP, lanes)) for lane in range(0, lanes, GROUP)]
         words = data.ArrayLayout(width, lanes)
@@ -86,11 +86,9 @@ class Rows(wiring.Component):
                 m.d.sync += announced_row.eq(announced_row + 1)
             group = self._read(m, number, announces)
             for lane in lanes:
-                wrapped, keep = self.wrapped[lane], self.keep[lane]
-                target = delayed(m, Mux(wrapped, next_row, open_row), f"row_of_{lane}")
-                writes = (
-                    [keep] if self.banks == 1 else [keep & (wrapped == open_row[0]), keep & (wrapped != open_row[0])]
-                )
+                keep, row = self.keep[lane], Mux(self.wrapped[lane], next_row, open_row)
+                target = delayed(m, row, f"row_of_{lane}")
+                writes = [keep] if self.banks == 1 else [keep & ~row[0], keep & row[0]]
                 enables = [
                     delayed(m, each, f"writes_{lane}_{bank}", reset_less=False) for bank, each in enumerate(writes)
                 ]
@@ -131,7 +129,7 @@ class Rows(wiring.Component):
 
     def _bank(self, m: Module, name: str, row: Value, writes: Value, target: Value, entry: Value) -> Value:
         """A memory of look-up tables."""
-        m.submodules[name] = rows = memory.Memory(shape=len(entry), depth=FEW_ROWS, init=[])
+        m.submodules[name] = rows = memory.Memory(shape=len(entry), depth=self.depth // self.banks, init=[])
         into, out = rows.write_port(), rows.read_port(domain="comb")
         m.d.comb += [into.en.eq(writes), into.addr.eq(target), into.data.eq(entry), out.addr.eq(row)]
         return out.data
@@ -139,9 +137,10 @@ class Rows(wiring.Component):
     def _announce(self, m: Module) -> tuple[Value, Value]:
         """Whether a closed row is announced, and its marks: the lanes with a word, and whether the packet ends.
 
-        Of two rows that a beat closes the second is announced a cycle later. One place to wait suffices: behind a beat
-        that closes two no row is open, and until a beat closes none, each closes exactly one and leaves none open. So
-        between two beats that close two there is one that closes none, in whose cycle the waiting row is announced.
+        To announce a row is to write its marks and to tell the readers. A beat that closes two rows is the last one of
+        its packet, see `Packer.closes`; the second row is announced a cycle later. One place to wait suffices: behind a
+        beat that closes two no row is open, and until a beat closes none, each closes exactly one and leaves none open.
+        So between two beats that close two there is one that closes none, in whose cycle the waiting row is announced.
         """
         lanes, full, ends = self.lanes, self.full[-1], self.ends[-1]
         two = full & ends
