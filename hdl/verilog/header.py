@@ -154,7 +154,8 @@ def _tap_ports(core: Any, entry: CoreEntry[Any]) -> Iterator[tuple[str, str]]:
     yield "s_axis_tvalid, s_axis_tready", "a beat is transferred in a cycle in which both are high"
     for name, _ in core.tap.report.shape():
         yield f"report_{name}", _REPORT_MEANINGS.get(name) or _meaning(name, "item")
-    yield "report_tvalid", "the report is valid in this cycle; it is undefined in others"
+    most = "\nAll ones in a number means this number or more." * (core.tap.report.shape().size > 1)
+    yield "report_tvalid", f"the report is valid in this cycle; it is undefined in others{most}"
 
 
 def _tap_timing(core: Any, reset: str) -> Iterator[str]:
