@@ -151,6 +151,16 @@ def test_a_soak_finds_faults(fault: PortFault, parameters: DecoderParameters) ->
         assert found.replay
 
 
+@pytest.mark.parametrize("fault", tiered({name: fault for name, (fault, _) in VIOLATIONS.items()}, 2))
+def test_the_monitors_of_a_soak_find_violations_of_the_contract_in_the_first_round(fault: PortFault) -> None:
+    from utf8fpga.sim.soak import soak
+
+    core = FaultyCore(DecoderParameters(lanes=2, packed=False), fault)
+    totals, found = soak(Simulation(core), symbols=10**6)
+    assert totals.rounds == 1
+    assert found is not None
+
+
 @pytest.mark.parametrize("kind", CORES.values(), ids=CORES)
 def test_a_soak_of_a_correct_core_finds_nothing(kind: type[CoreParameters]) -> None:
     from utf8fpga.sim.soak import soak
