@@ -119,6 +119,9 @@ class Accepted:
                 if name.endswith("_before"):
                     if self._stage_of(name) == number:
                         self._harness.holds(name, register, past[name])
+                elif name.startswith("load_"):
+                    if beat is self.beats[-1]:
+                        self._harness.holds(name, register, beat.valid)
                 elif name != "units_before_beat" and 1 + self._cuts.index(name.partition("_")[0]) == number:
                     self._claim_stage(name, register, beat, here)
         # What is known of the units before the beat behind the window.

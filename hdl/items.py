@@ -12,8 +12,12 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.decoder.window_logic import Source
 from utf8fpga.hdl.payloads import Kind
-from utf8fpga.hdl.window import Window, any_of
+from utf8fpga.hdl.registers import duplicate
+from utf8fpga.hdl.window import STEPS, Window, any_of
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
+
+GROUP = 8
+"""Lanes whose registers share a duplicate of their enable."""
 
 
 class Items(wiring.Component):
@@ -56,6 +60,9 @@ class Items(wiring.Component):
         self.table, self.lanes, self.window = table, lanes, Window(table, lanes, cuts)
         self.bits = self.window.control.serial.code_point_bits
         self.kind_of_unit = self.window.control.kind_of_unit
+        if self.window.cuts == set(STEPS):
+            # With many lanes a net to all registers that hold a beat is too long.
+            self.window.loads = [duplicate(f"load_{lane}") for lane in range(0, lanes, GROUP)]
         self.latency = self.window.latency + 2
         flags = ("present", "items", "errors", "heads")
         super().__init__(
@@ -126,9 +133,21 @@ class Items(wiring.Component):
             "kind": Cat(self.kind_of_unit(each) for each in unit),
         }
         held = {name: Signal(len(value), name=f"held_{name}", reset_less=True) for name, value in found.items()}
-        with m.If(w.valid):
-            m.d.sync += [held[name].eq(value) for name, value in found.items()]
+        for number, load in enumerate(w.loads or [w.valid]):
+            with m.If(load):
+                for name, value in found.items():
+                    part = self._part_of_group(len(value), number)
+                    m.d.sync += held[name][part].eq(value[part])
         return held
+
+    def _part_of_group(self, bits: int, number: int) -> slice:
+        """The bits for a group of lanes in a vector of all lanes; the first group has what is not of lanes, too."""
+        if not self.window.loads:
+            return slice(None)
+        if bits < self.lanes:
+            return slice(None) if number == 0 else slice(0)
+        size = GROUP * bits // self.lanes
+        return slice(number * size, min((number + 1) * size, bits))
 
     def _goes_on(self) -> Value:
         """The last lane learns from the next beat whether that continues its sequence; none does behind a packet."""

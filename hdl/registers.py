@@ -26,12 +26,15 @@ def duplicate(name: str, shape: ShapeLike = 1, *, init: int = 0) -> Signal:
 
 def delayed_duplicate(m: Module, value: Value, name: str) -> Signal:
     """One of several registers with a value of the cycle before, each for a part of the lanes; see `duplicate`."""
-    register = commented(
-        duplicate(name, len(value)), "A duplicate. It refers to itself so that synthesis does not merge it with others."
-    )
-    # The new value is that of `value`, whatever the old one is.
-    m.d.sync += register.eq((register & value) | (~register & value))
+    register = duplicate(name, len(value))
+    follow(m, register, value)
     return register
+
+
+def follow(m: Module, register: Signal, value: Value) -> None:
+    """A `duplicate` gets a value, whatever it held."""
+    commented(register, "A duplicate. It refers to itself so that synthesis does not merge it with others.")
+    m.d.sync += register.eq((register & value) | (~register & value))
 
 
 def delayed(m: Module, value: ValueLike, name: str, *, reset_less: bool = True) -> Any:

@@ -18,6 +18,7 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.hdl.commented import commented, named
 from utf8fpga.hdl.decoder.window_logic import WindowControl
 from utf8fpga.hdl.minimise import Function
+from utf8fpga.hdl.registers import follow
 from utf8fpga.model import EncodingTable
 
 STEPS = ("features", "pairs", "thirds", "ends")
@@ -116,6 +117,7 @@ class Window(wiring.Component):
     Attributes:
         reach: the units of the longest sequence in front of its last one.
         bounds: the numbers `N` of the ports `longer_N`: from 2 up to `reach`.
+        loads: duplicates of the register `valid`, if the circuit behind the window wants any.
 
     Ports:
         in_units, in_keep, in_last, in_valid: a beat, the unit of lane 0 in the low bits. Null beats must not be valid.
@@ -152,6 +154,7 @@ class Window(wiring.Component):
             | {name: Out(width) for name, width in self._outputs.items()}
             | {"units_before": Out(table.unit_width * self.reach)}
         )
+        self.loads: list[Signal] = []
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -163,6 +166,8 @@ class Window(wiring.Component):
             find(lanes)
             lanes.cut(step)
         self._find_ends(lanes)
+        for load in self.loads:
+            follow(m, load, lanes["valid"])
         lanes.cut("ends")
         m.d.comb += [getattr(self, name).eq(lanes[name]) for name in self._outputs]
         kept = Signal(len(self.units_before), name="units_before_beat", reset_less=True)
