@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, reduce
-from itertools import groupby
 from math import inf
 from operator import and_, or_
 
@@ -249,14 +248,11 @@ def _any(values: Iterable[Value]) -> Value:
 def _at_least(number: Value, bound: int) -> Value:
     """Whether a number is a constant or greater, without a carry chain."""
     lowest = (bound & -bound).bit_length() - 1
-    found: list[Value] = []
-    # Neighbouring bits that are the same in the bound; the lowest one is alone sufficient, or necessary, like its next.
-    for is_one, group in groupby(range(lowest, len(number)), key=lambda bit: bound >> max(bit, lowest + 1) & 1):
-        places = list(group)
-        bits = number[places[0] : places[-1] + 1]
-        found.append(reduce(and_ if is_one else or_, found, bits.all() if is_one else bits.any()))
-        del found[:-1]
-    return found[0]
+    result = number[lowest]
+    # As a chain, whose parts several bounds share.
+    for bit in range(lowest + 1, len(number)):
+        result = number[bit] & result if bound >> bit & 1 else number[bit] | result
+    return result
 
 
 def _intersection(some: Iterable[Range], others: Iterable[Range]) -> tuple[Range, ...]:
