@@ -116,7 +116,7 @@ class BeatClaims(Claims):
         m.d.comb += total.eq(pending + how_many(self.in_flight))
         self.claim("pending", pending <= total)
         self.claim_credits(m, "fifo.credits", fifo.depth, total)
-        values = {"write": read + pending, "read": read, "next_read": read + 1}
+        values = {"write": read + pending, "newest": read + pending - 1, "read": read, "next_read": read + 1}
         values |= {"is_valid": pending != 0, "only_one": pending == 1}
         for path, register in self.inside.items():
             name = path.rpartition(".")[2].rstrip("_0123456789")

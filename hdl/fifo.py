@@ -89,18 +89,19 @@ class Reader(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         rows = range(self.depth)
-        valid, only_one, write = duplicate("is_valid"), duplicate("only_one"), duplicate("write", rows)
+        valid, only_one = duplicate("is_valid"), duplicate("only_one")
+        newest = duplicate("newest", rows, init=self.depth - 1)
         row, next_row = duplicate("read", rows), duplicate("next_read", rows, init=1)
         m.d.comb += [self.output_valid.eq(valid), self.left.eq(valid & self.output_ready)]
         m.d.comb += [self.row.eq(row), self.next_row.eq(next_row)]
         with m.If(self.left):
             m.d.sync += [row.eq(row + 1), next_row.eq(next_row + 1)]
         with m.If(self.stored):
-            m.d.sync += write.eq(write + 1)
+            m.d.sync += newest.eq(newest + 1)
         # Whether one row is stored is known in advance, since `output_ready` comes from afar.
         m.d.sync += valid.eq(self.stored | (valid & ~(self.output_ready & only_one)))
         with m.If(self.stored != self.left):
-            m.d.sync += only_one.eq(Mux(self.stored, ~valid, (next_row + 1)[: len(row)] == write))
+            m.d.sync += only_one.eq(Mux(self.stored, ~valid, next_row == newest))
         return m
 
 
