@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("model", "hdl", "sim", "formal", "bench", "boards", "cli", "package")
 FILES = [
-    path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")) if ">>> " in path.read_text("utf-8")
+    path
+    for folder in FOLDERS
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if re.search(r"^ *>>> ", path.read_text("utf-8"), re.MULTILINE)
 ]
 
 
