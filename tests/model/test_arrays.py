@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The array decoder compared with the plain decoder and CPython: items, chunks, arguments, memory, speed."""
+"""The array decoder compared with the plain decoder and CPython: items, chunks, arguments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable
 from itertools import product
-from random import Random
 
 import pytest
 from hypothesis import given
@@ -22,7 +21,7 @@ from utf8fpga.model.forms import CESU_8, GENERALISED_UTF_8, RFC_2279, TABLE_3_7,
 np = pytest.importorskip("numpy", reason="requires the extra 'fast'")
 pytest.importorskip("numba", reason="requires the extra 'fast'")
 
-from utf8fpga.model.arrays import ItemArrays, decode_array, measure_speed  # noqa: E402  (not before numba is known to be there)
+from utf8fpga.model.arrays import ItemArrays, decode_array  # noqa: E402  (not before numba is known to be there)
 
 NARROW = EncodingTable.parse("narrow", "0..0  0\n1..2  1  2..3", source="made up: units of two bits", unit_width=2)
 SHARED_LEADS = EncodingTable.parse(
@@ -206,23 +205,6 @@ def test_a_table_by_its_name() -> None:
     assert list(decode_array(np.array([0xD83D, 0xDE00], np.uint16), "utf-16")) == [Item(0, 2, 0x1F600, None)]
     message = "an EncodingTable is required, not the composition CESU-8, whose tables are UTF-16 and CESU-8 code units"
     assert refusal(TypeError, decode_array, b"A", CESU_8) == refusal(TypeError, decode_array, b"A", "cesu-8") == message
-
-
-# Memory and speed.
-
-
-@pytest.mark.benchmark
-def test_speed(capsys: pytest.CaptureFixture[str]) -> None:
-    # More than half ASCII, and sequences of every length.
-    mixed = "Many scripts, one text: naïve Ελλάδα, мир и 漢字, שלום, 日本語 한국어, 𐍈 😀 ✓. ".encode()
-    texts = {"mixed": mixed * (10_000_000 // len(mixed)), "noise": Random(0).randbytes(10_000_000)}
-    speeds = measure_speed(texts)
-    with capsys.disabled():
-        print(*["", *speeds], sep="\n")
-    assert [(speed.text, speed.bytes) for speed in speeds] == [(name, len(text)) for name, text in texts.items()]
-    assert all(speed.arrays > 20 * speed.plain for speed in speeds)
-    # CPython with a handler that notes the errors; of pure ASCII it is a copy, which nothing reaches.
-    assert all(speed.arrays > speed.handler for speed in speeds)
 
 
 WITHOUT = """

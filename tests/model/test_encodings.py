@@ -15,7 +15,7 @@ from support.codecs_oracle import (
 )
 from support.oracle import refusal
 
-from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model import InvalidArgumentError, decode, encode_units
 from utf8fpga.model.encoder import CodeUnit, GoldenEncoder, GoldenTranscoder
 from utf8fpga.model.encodings import ENCODINGS, encoding_named
 
@@ -46,11 +46,16 @@ def test_an_unknown_name_is_refused() -> None:
 @pytest.mark.smoke
 @pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("step", [61, pytest.param(1, marks=pytest.mark.slow)])
-def test_scalar_values_encode_as_in_cpython(name: str, step: int) -> None:
-    points = list(scalar_values(step))
-    units = GoldenEncoder(ENCODINGS[name]).process(points, final=True)
-    assert not any(unit.error for unit in units)
-    assert ENCODINGS[name].to_bytes(unit.value for unit in units) == encoded_by_cpython("".join(map(chr, points)), name)
+def test_scalar_values_encode_as_in_cpython_and_decode_back(name: str, step: int) -> None:
+    points, encoding = scalar_values(step), ENCODINGS[name]
+    symbols = GoldenEncoder(encoding).process(points, final=True)
+    assert not any(symbol.error for symbol in symbols)
+    units = tuple(symbol.value for symbol in symbols)
+    assert encoding.to_bytes(units) == encoded_by_cpython("".join(map(chr, points)), name)
+    assert encode_units(points, encoding.form) == units
+    items = list(decode(units, encoding.form))
+    assert [item.code_point for item in items] == points
+    assert not any(item.error for item in items)
 
 
 @pytest.mark.parametrize("word", [0xD800, 0xDFFF, 0x110000, 0xFFFFFFFF])

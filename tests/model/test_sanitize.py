@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden sanitizer: what CPython's decoder gives with as many `?` as the error has bytes."""
+"""The golden sanitizer on code units of 16 bits, in parts and without replacement; of bytes see `test_texts`."""
 
 from __future__ import annotations
-
-import codecs
-from itertools import product
 
 import pytest
 from hypothesis import given
@@ -13,36 +10,6 @@ from support.strategies import any_text
 
 from utf8fpga.model import TABLE_3_7, UTF_16, UTF_32, EncodingTable, sanitize
 from utf8fpga.model.sanitizer import QUESTION_MARK, GoldenSanitizer
-
-
-def question_marks(error: UnicodeError) -> tuple[str, int]:
-    """The error handler: as many `?` as the error has bytes."""
-    assert isinstance(error, UnicodeDecodeError)
-    return "?" * (error.end - error.start), error.end
-
-
-codecs.register_error("utf8fpga.question-marks", question_marks)
-
-BOUNDS = sorted({bound for row in TABLE_3_7.rows for each in row.units for bound in (each.first, each.last)})
-"""The bounds of all ranges of Table 3-7."""
-
-
-def expected(data: bytes) -> bytes:
-    return data.decode("utf-8", "utf8fpga.question-marks").encode()
-
-
-@pytest.mark.smoke
-@pytest.mark.parametrize("length", [1, 2, 3])
-def test_all_sequences_of_boundary_bytes_are_those_of_cpython(length: int) -> None:
-    for units in product([*BOUNDS, 0xC1, 0xF5, 0xFF], repeat=length):
-        assert sanitize(units) == expected(bytes(units))
-
-
-@given(data=any_text())
-def test_any_text_is_that_of_cpython_and_keeps_its_length(data: tuple[int, ...]) -> None:
-    found = sanitize(data)
-    assert found == expected(bytes(data))
-    assert len(found) == len(data)
 
 
 @given(units=any_text(UTF_16))

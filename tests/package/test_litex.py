@@ -14,7 +14,6 @@ from support.tiers import tiered
 from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
-    EncoderParameters,
     RemoverParameters,
     TranscoderParameters,
     ValidatorParameters,
@@ -36,24 +35,18 @@ def platform() -> Any:
     return SimpleNamespace(sources=sources, add_source=sources.append)
 
 
-@pytest.mark.parametrize("lanes", [1, 2])
-def test_widths_of_the_endpoints(lanes: int, platform: Any, tmp_path: Path) -> None:
-    decoder = Utf8Core(platform, DecoderParameters(lanes=lanes), directory=tmp_path / "made")
+@pytest.mark.parametrize(("lanes", "kind"), [(1, False), (2, False), (2, True)])
+def test_widths_of_the_endpoints(lanes: int, kind: bool, platform: Any, tmp_path: Path) -> None:
+    decoder = Utf8Core(platform, DecoderParameters(lanes=lanes, kind=kind), directory=tmp_path / "made")
     assert (len(decoder.sink.data), len(decoder.sink.keep)) == (8 * lanes, lanes)
     assert (len(decoder.source.data), len(decoder.source.keep), len(decoder.source.user)) == (
         32 * lanes,
         4 * lanes,
-        lanes,
+        lanes * (4 if kind else 1),  # the error flag, and three bits for the cause
     )
     [file] = platform.sources
     assert Path(file).parent == tmp_path / "made"
     assert f"module {Path(file).stem} (" in Path(file).read_text(encoding="utf-8")
-
-
-def test_fields_of_items_are_user_bits(platform: Any, tmp_path: Path) -> None:
-    # The error flag, and three bits for the cause.
-    decoder = Utf8Core(platform, DecoderParameters(lanes=2, kind=True), directory=tmp_path)
-    assert len(decoder.source.user) == 2 * (1 + 3)
 
 
 def test_wrong_arguments_write_nothing(platform: Any, tmp_path: Path) -> None:
@@ -120,8 +113,6 @@ def units_of(data: bytes, size: int, bits: int) -> list[int]:
 
 CORES: dict[str, tuple[CoreParameters, list[int], list[int]]] = {
     "transcoder": (TranscoderParameters(to="utf-16-le"), list(TEXT), units_of(UTF_16, 2, 16)),
-    "sanitizer": (TranscoderParameters(), list(TEXT), units_of(REPLACED.encode(), 1, 8)),
-    "encoder": (EncoderParameters(), [0x61, 0x20AC, 0xD800], units_of("a€\ufffd".encode(), 1, 8)),
     "tap": (ValidatorParameters(), list(TEXT), [len(TEXT) | len(REPLACED) << 32]),
     "remover": (
         RemoverParameters(lanes=2, width=32, user=1),

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 PYTHON_CODECS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
@@ -34,6 +33,17 @@ def transcoded_by_cpython(data: bytes, source: str, target: str) -> bytes:
     return encoded_by_cpython(data.decode(source, "replace"), target)
 
 
-def scalar_values(step: int = 1) -> Iterable[int]:
-    """Every scalar value, or every so many of them."""
-    return (point for point in range(0, 0x110000, step) if not 0xD800 <= point < 0xE000)
+BOUNDS = sorted(
+    {
+        near
+        for bound in (0, 0x80, 0x800, 0x1000, 0xD000, 0xD800, 0xDC00, 0xE000, 0x10000, 0x40000, 0x100000, 0x110000)
+        for near in range(bound - 2, bound + 2)
+        if 0 <= near < 0x110000
+    }
+)
+"""The bounds of the rows of all forms and the code points next to them."""
+
+
+def scalar_values(step: int = 1) -> list[int]:
+    """Every scalar value, or every so many of them and those in `BOUNDS`."""
+    return sorted(point for point in {*range(0, 0x110000, step), *BOUNDS} if not 0xD800 <= point < 0xE000)
