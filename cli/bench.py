@@ -143,7 +143,7 @@ def processor() -> str:
 
 def _bench_software(as_json: bool, checkout: str | None) -> None:
     try:
-        from utf8fpga.model.arrays import measure_speed
+        from utf8fpga.bench.software import measure_speed
     except ImportError as error:
         raise CommandError(str(error), status=1) from None
     texts = {name: demo_text(name) for name in TEXTS}

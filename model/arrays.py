@@ -10,13 +10,10 @@ Numba compiles one loop over the table of an automaton; the items are those of `
 
 from __future__ import annotations
 
-import codecs
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import prod
-from time import process_time
 from typing import Any, NamedTuple
 
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item, not_code_units
@@ -27,7 +24,6 @@ from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.named import AnyTable, checked_table
 from utf8fpga.model.ranges import TableError
 from utf8fpga.model.table import EncodingTable, starts
-from utf8fpga.model.text import decode
 
 try:
     import numba
@@ -40,7 +36,7 @@ except ModuleNotFoundError as missing:
         f"{missing.name} is not installed: pip install 'utf8fpga[fast]'", name=missing.name
     ) from None
 
-__all__ = ["ItemArrays", "Speed", "decode_array", "measure_speed"]
+__all__ = ["ItemArrays", "decode_array"]
 
 WIDEST = 16
 """Upper bound on the bits in a code unit, since a state has an array entry for each unit."""
@@ -266,54 +262,3 @@ def _code_units(data: Iterable[int], table: EncodingTable) -> NDArray[Any]:
         for place in np.flatnonzero((units < 0) | (units > top))[:1].tolist():
             checked_unit(table, int(units[place]), place)  # Raises.
     return units.astype(kind, copy=False)
-
-
-class Speed(NamedTuple):
-    """The decoding speed for one text, in bytes per second of processor time.
-
-    Attributes:
-        text: the name of the text.
-        bytes: its length.
-        plain: the speed of `decode`.
-        arrays: the speed of `decode_array`.
-        codec: the speed of CPython's ``bytes.decode`` with ``errors="replace"``, which gives characters only.
-        handler: its speed with an error handler that notes where the errors are.
-    """
-
-    text: str
-    bytes: int
-    plain: float
-    arrays: float
-    codec: float
-    handler: float
-
-
-def measure_speed(texts: Mapping[str, bytes]) -> list[Speed]:
-    """Measure the speed for each of the texts, by name: the best of several runs, but of `decode` one run."""
-    found = []
-    for name, text in texts.items():
-        plain = _seconds(lambda text: deque(decode(text), maxlen=0), text)
-        arrays = min(_seconds(decode_array, text) for _ in range(5))
-        codec = min(_seconds(lambda text: text.decode(errors="replace"), text) for _ in range(5))
-        handler = min(_seconds(_decode_with_handler, text) for _ in range(5))
-        found.append(Speed(name, len(text), *(len(text) / seconds for seconds in (plain, arrays, codec, handler))))
-    return found
-
-
-def _decode_with_handler(text: bytes) -> str:
-    """The text as CPython decodes it with an error handler that notes the place of each error."""
-    places = []
-
-    def handler(error: UnicodeError) -> tuple[str, int]:
-        assert isinstance(error, UnicodeDecodeError)
-        places.append((error.start, error.end))
-        return chr(REPLACEMENT_CHARACTER), error.end
-
-    codecs.register_error("utf8fpga-places", handler)
-    return text.decode(errors="utf8fpga-places")
-
-
-def _seconds(work: Callable[[bytes], object], text: bytes) -> float:
-    start = process_time()
-    work(text)
-    return process_time() - start
