@@ -21,7 +21,6 @@ from utf8fpga.cli.core_command import chosen_executor, core_command, dask_option
 from utf8fpga.cli.demo import TEXTS, demo_text
 from utf8fpga.cli.options import FILE, FOLDER, MODULE, Number, json_option, one_of, reject, reject_others
 from utf8fpga.cli.output import CommandError, echo, naming, progress
-from utf8fpga.cli.process import ignore_unused_circuits
 from utf8fpga.cli.record import FIGURES_FILE, check_pages, record_figures, record_software
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.render import counted
@@ -68,7 +67,6 @@ def bench(
         reject_others("--software", "software", "checkout", "as_json")
         _bench_software(as_json, checkout)
         return
-    ignore_unused_circuits()
     chosen = [DEVICES[name] for name in devices or DEVICES]
     for device in chosen:
         tool_versions(device)  # Raises before the circuits are made if a tool is missing.

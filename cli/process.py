@@ -62,6 +62,7 @@ def run(command: Callable[[], None]) -> int:
     """
     _open_closed_streams()
     show_log()
+    ignore_unused_circuits()
     status = 0
     try:
         with _catching_signals():
@@ -75,7 +76,6 @@ def run(command: Callable[[], None]) -> int:
         status = 128 + (ended.number if isinstance(ended, _Terminated) else signal.SIGINT)
     except Exception as error:
         status = _report(error)
-    ignore_unused_circuits()
     try:
         sys.stdout.flush()
     except (OSError, ValueError) as error:
@@ -86,9 +86,11 @@ def run(command: Callable[[], None]) -> int:
 
 
 def ignore_unused_circuits() -> None:
-    """Suppress Amaranth's warnings of circuits that are not elaborated: used for attributes only, or interrupted."""
-    if hdl := sys.modules.get("amaranth.hdl"):
-        warnings.filterwarnings("ignore", category=hdl.UnusedElaboratable)
+    """Suppress Amaranth's warnings of circuits that are not elaborated: used for attributes only, or interrupted.
+
+    By their text, so that Amaranth need not be imported.
+    """
+    warnings.filterwarnings("ignore", message="<.* created but never used")
 
 
 def _report(error: Exception) -> int:

@@ -12,7 +12,6 @@ import click
 from utf8fpga.cli.core_command import chosen_executor, core_command, dask_option, jobs_option
 from utf8fpga.cli.options import FOLDER, directory_option, json_option, one_of, reject_others
 from utf8fpga.cli.output import CommandError, coloured, echo, naming, print_above, progress, say
-from utf8fpga.cli.process import ignore_unused_circuits
 from utf8fpga.cli.record import check_pages, record_proofs
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
 from utf8fpga.formal.report import Result
@@ -60,7 +59,6 @@ def prove(
     chosen, properties = _chosen(names, parameters), list(wanted or PROPERTIES)
     if checkout:
         check_pages(Path(checkout))  # Before proofs that may take hours.
-    ignore_unused_circuits()
     results: list[Result] = []
     with chosen_executor(jobs, dask) as workers, progress("proving", len(planned(chosen, properties))) as done:
         for result in prove_all(chosen, properties, workers, seconds=PROOF_SECONDS, done=done):

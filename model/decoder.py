@@ -236,7 +236,7 @@ def code_units(data: Iterable[int], table: EncodingTable, offset: int) -> Iterab
 def not_code_units(data: object) -> TypeError:
     """The error for an argument that is a string or not iterable."""
     kind = type(data).__name__
-    advice = ": encode converts text" if isinstance(data, str) else ""
+    advice = ": use text.encode(), or open the file with 'rb'" if isinstance(data, str) else ""
     return TypeError(f"code units must be an iterable of integers such as bytes, not {kind}{advice}")
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from utf8fpga.model.decoder import code_units
 from utf8fpga.model.encoder import CodeUnit
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.named import AnyTable, checked_table
 from utf8fpga.model.practices import Decoder
-from utf8fpga.model.text import kept
+from utf8fpga.model.text import errors, kept
 
 QUESTION_MARK = 0x3F
 """What each unit of an ill-formed subsequence becomes: a character of one unit in every table."""
@@ -64,6 +65,10 @@ def sanitize(data: Iterable[int], table: AnyTable = TABLE_3_7) -> bytes:
     form = checked_table(table)
     if form.unit_width != 8:
         raise InvalidArgumentError(
-            f"{form.name} has code units of {form.unit_width} bits, not bytes: use GoldenSanitizer"
+            f"{form.name} has code units of {form.unit_width} bits; sanitize takes tables of bytes, such as utf-8"
         )
-    return bytes(unit.value for unit in GoldenSanitizer(form).process(data, final=True))
+    text = bytes(code_units(data, form, 0))
+    made = bytearray(text)
+    for item in errors(text, form):
+        made[item.offset : item.end] = bytes([QUESTION_MARK]) * item.length
+    return bytes(made)

@@ -48,6 +48,12 @@ def test_a_closed_standard_output(command: str, folder: Path) -> None:
     assert (done.stderr, done.returncode) == (CLOSED, 1)
 
 
+@pytest.mark.parametrize("command", ["simulate --lanes 4 text", "generate --lanes 4 -o core.v", "decode text"])
+def test_nothing_on_standard_error_of_a_command_that_succeeds(command: str, folder: Path) -> None:
+    done = bash(f"utf8fpga {command}", folder)
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
 @pytest.mark.parametrize("command", ["decode", "decode -", "simulate -"])
 def test_a_closed_standard_input(command: str, folder: Path) -> None:
     done = bash(f"utf8fpga {command} <&-", folder)

@@ -156,7 +156,7 @@ def test_code_units_in_any_supported_type(kind: Callable[[bytes], Iterable[int]]
 ITERABLE = "must be an iterable of integers such as bytes, not"
 INTEGERS, INTEGER = "must be in an array of integers, not of", "is not an integer in 0..0xff"
 INVALID = [
-    ("text", TypeError, f"s {ITERABLE} str: encode converts text"),
+    ("text", TypeError, f"s {ITERABLE} str: use text.encode(), or open the file with 'rb'"),
     (5, TypeError, f"s {ITERABLE} int"),
     (np.array([65.0]), TypeError, f"s {INTEGERS} float64"),
     (np.array([True]), TypeError, f"s {INTEGERS} bool"),

@@ -177,7 +177,7 @@ CALLS: dict[str, Callable[[object], object]] = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_invalid_argument_is_rejected_before_iteration(call: Callable[[object], object]) -> None:
-    for data, kind in (("text", "str: encode converts text"), (None, "NoneType"), (5, "int")):
+    for data, kind in (("text", "str: use text.encode(), or open the file with 'rb'"), (None, "NoneType"), (5, "int")):
         message = f"code units must be an iterable of integers such as bytes, not {kind}"
         assert refusal(TypeError, call, data) == message
 

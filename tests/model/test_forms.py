@@ -178,7 +178,8 @@ def test_composition_reports_an_invalid_unit_with_its_offset() -> None:
     message = refusal(ValueError, list, decode([0x41, 0xED, 0x100], CESU_8))
     assert message == "code unit 0x100 at offset 2 is not an integer in 0..0xff"
     assert refusal(TypeError, decode, "text", CESU_8) == (
-        "code units must be an iterable of integers such as bytes, not str: encode converts text"
+        "code units must be an iterable of integers such as bytes, not str: "
+        "use text.encode(), or open the file with 'rb'"
     )
 
 

@@ -7,24 +7,37 @@ The functions are called with bytes, which regular expressions divide, and with 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.cases import cases
-from support.oracle import BOUNDARY, PIECES, REPRESENTATIVES, items_of, plain, report_of, strictly_decodes
+from support.oracle import (
+    BOUNDARY,
+    CESU_8_ROWS,
+    PIECES,
+    REPRESENTATIVES,
+    items_of,
+    plain,
+    refusal,
+    report_of,
+    strictly_decodes,
+)
 from support.practices_oracle import EXPECTED, by_definition
 
 from utf8fpga.model import (
     CATALOGUE,
     CESU_8,
+    MODIFIED_UTF_8_CODE_UNITS,
     TABLE_3_7,
     UTF_16,
     UTF_32,
     Composition,
     EncodingTable,
+    ErrorKind,
     Item,
     Practice,
     decode,
@@ -34,6 +47,7 @@ from utf8fpga.model import (
     sanitize,
     text,
     validate,
+    validator,
 )
 from utf8fpga.model.table import starts
 from utf8fpga.model.validator import GoldenValidator
@@ -252,3 +266,46 @@ def test_errors_of_a_composition_and_an_item_as_text() -> None:
     assert list(map(str, decode(data))) == ["0+1 U+0041", "1+2 U+FFFD TRUNCATED", "3+4 U+1F600"]
     assert "".join(item.char for item in decode(data)) == data.decode(errors="replace")
     assert [item.end for item in decode(data)] == [1, 3, 7]
+
+
+@pytest.mark.smoke
+def test_numbers_of_a_report_saturate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(validator, "COUNTER_WIDTH", 4)
+    assert validate(b"a" * 15 + b"\xff") == (False, 15, ErrorKind.INVALID_BYTE, 1, 15, 15)
+    assert validate(b"a" * 14)[3:] == (0, 14, 14)
+    assert validate(b"a" * 90 + b"\xff" * 20) == (False, 15, ErrorKind.INVALID_BYTE, 15, 15, 15)
+
+
+@pytest.mark.smoke
+def test_parts_of_a_text_give_the_report_of_the_text() -> None:
+    golden = GoldenValidator()
+    for each in (b"a\xf0\x9f\x98\x80\xe2\x82A\xff\xc3", "\U0001f600é".encode(), b""):
+        for place in range(len(each)):
+            assert golden.process(each[place : place + 1]) == []
+        assert golden.process(b"", final=True) == [(len(each), report_of(each))]
+
+
+@pytest.mark.smoke
+def test_reports_are_by_the_rules_of_the_table() -> None:
+    assert validate(b"\xc0\x80", MODIFIED_UTF_8_CODE_UNITS).well_formed
+    assert not validate(b"\xc0\x80").well_formed
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("function", [decode, errors, validate, sanitize, is_well_formed])
+def test_every_buffer_of_bytes_is_accepted(function: Callable[..., Any]) -> None:
+    data = b"A\xe1\x80\xc3\xa9\xff"
+    expected = function(data)
+    expected = expected if isinstance(expected, tuple | bytes | bool) else list(expected)
+    for each in (bytearray(data), memoryview(data), memoryview(b"-".join(data[k : k + 1] for k in range(6)))[::2]):
+        made = function(each)
+        assert (made if isinstance(made, tuple | bytes | bool) else list(made)) == expected
+
+
+@pytest.mark.smoke
+def test_partition_rejects_a_table_that_is_not_self_synchronising() -> None:
+    table = EncodingTable.parse("CESU-8", CESU_8_ROWS, source="UTR #26", self_synchronising=False)
+    assert refusal(ValueError, partition, b"", table) == (
+        "CESU-8 is not declared self-synchronising: "
+        "its minimal well-formed subsequences may overlap, so a partition need not exist"
+    )
