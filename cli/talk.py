@@ -57,10 +57,11 @@ def talk(port: str, file: str, output: str, baud: int | None, check: bool, form:
     is_quiet = check and is_standard_output(output)
     if is_quiet and as_json:
         raise CommandError("--json has no effect with --check, which prints no items: leave it out, or give -o FILE")
-    began, text = time.monotonic(), bytearray()
+    text = bytearray()
     with ExitStack() as stack:
         out = None if is_quiet else stack.enter_context(writing(output))
         conversation = _connected(stack, port, baud or BAUD, FORMS[form])
+        began = time.monotonic()  # A virtual board has been built.
         is_shown_there = out is not None and out.isatty()
         bar = nullcontext(lambda _: None) if is_shown_there else progress("sending", file_size(file), rate=True)
         parts = _parts(file, text, stack.enter_context(bar))

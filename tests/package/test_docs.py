@@ -43,7 +43,7 @@ CHECKOUT = Path(__file__).parents[2]
 PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
 
 NOT_RUN = {
-    "they install packages; .ci/run does": ("python3 -m venv", "pip install", ".venv/bin/pip", "pip install '.[docs]'"),
+    "they install packages; .ci/run does": ("python3 -m venv", "pip install", ".venv/bin/pip", "pip install -e '.[docs]'"),
     "they are the test run itself": (".venv/bin/pytest", "pytest", "bash .ci/run"),
     "they require a board": ("utf8fpga build icebreaker --program", "utf8fpga talk auto"),
     "they read what is typed": ("utf8fpga talk /dev/ttyUSB1",),
@@ -302,7 +302,7 @@ def test_exceptions_are_in_the_pages() -> None:
         *(each for begins in NOT_RUN.values() for each in begins),
     ]
     assert not [begin for begin in begins if begin not in present and f"{begin} " not in present]
-    assert {block.language for block in BLOCKS} <= {"console", "python", "verilog", "toml", "text", "{toctree}"}
+    assert {block.language for block in BLOCKS} <= {"console", "sh", "python", "verilog", "toml", "text", "{toctree}"}
 
 
 def command_words() -> Iterator[list[str]]:

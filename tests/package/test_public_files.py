@@ -34,6 +34,6 @@ def test_the_workflow_runs_the_checks_of_ci_and_the_test_line_of_the_readme() ->
     assert ".ci/run" in commands["linux"]
     readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
     [(install, tests)] = re.findall(
-        r"^\$ python3 -m venv .*pip (install -e '.*') && .*bin/(pytest.*)$", readme, re.MULTILINE
+        r"^python3 -m venv .*pip (install -e '.*') && .*bin/(pytest.*)$", readme, re.MULTILINE
     )
     assert commands["smoke"][-2:] == [f"python -m pip {install}".replace("'", '"'), f"python -m {tests}"]

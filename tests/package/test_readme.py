@@ -150,7 +150,7 @@ def test_drawing_in_the_docs_is_current() -> None:
 
 @pytest.mark.smoke
 def test_both_commands_of_the_readme_are_one_line_without_prerequisites() -> None:
-    lines = [line for line in README.splitlines() if line.startswith("$ python3 -m venv ")]
+    lines = [line for line in README.splitlines() if line.startswith("python3 -m venv ")]
     assert [line.rsplit("/", 1)[-1] for line in lines] == ["utf8fpga demo", "pytest -n auto"]
 
 
