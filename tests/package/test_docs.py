@@ -43,7 +43,12 @@ CHECKOUT = Path(__file__).parents[2]
 PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
 
 NOT_RUN = {
-    "they install packages; .ci/run does": ("python3 -m venv", "pip install", ".venv/bin/pip", "pip install -e '.[docs]'"),
+    "they install packages; .ci/run does": (
+        "python3 -m venv",
+        "pip install",
+        ".venv/bin/pip",
+        "pip install -e '.[docs]'",
+    ),
     "they are the test run itself": (".venv/bin/pytest", "pytest", "bash .ci/run"),
     "they require a board": ("utf8fpga build icebreaker --program", "utf8fpga talk auto"),
     "they read what is typed": ("utf8fpga talk /dev/ttyUSB1",),
