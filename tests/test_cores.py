@@ -11,7 +11,7 @@ from itertools import chain, product
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const
+from amaranth.hdl import Const, ShapeLike, Signal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.cores import (
@@ -297,8 +297,10 @@ def a_report_counts_each_unit_as_a_code_point(patch: pytest.MonkeyPatch) -> None
 
 
 def a_reset_leaves_what_waits(patch: pytest.MonkeyPatch) -> None:
-    plain = fifo.duplicate
-    patch.setattr(fifo, "duplicate", lambda name, *shape, init=0: plain(name, *shape, init=init, reset_less=True))
+    def duplicate(name: str, shape: ShapeLike = 1, *, init: int = 0) -> Signal:
+        return Signal(shape, name=name, init=init, reset_less=True)
+
+    patch.setattr(fifo, "duplicate", duplicate)
 
 
 def check_timing(parameters: CoreParameters) -> None:

@@ -194,7 +194,7 @@ def test_a_cache_that_cannot_be_written(tools: FakeTools, monkeypatch: pytest.Mo
     done = bench("--device", "hx8k", "--seeds", "1")
     assert (done.returncode, done.stderr) == (
         2,
-        f"utf8fpga: cannot write '{tmp_path}/utf8fpga/bench': Not a directory\n",
+        f"utf8fpga: cannot write '{tmp_path}/utf8fpga/measurements': Not a directory\n",
     )
     assert tools.calls() == {}
 

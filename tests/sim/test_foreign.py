@@ -236,7 +236,7 @@ CHANGES = [
     ("valid = ", "strobe = ", "unknown key 'input.strobe' (known: byte, valid, ready, last, keep)"),
     ('"valid"', "1", "input.valid = 1 is not the name of a port"),
     ('byte = "data", ', "", "input.byte is missing: name the port"),
-    ("output = ", "outputs = { }\n#", "output.code_point is missing: name the port"),
+    ("output = ", "output = { }\n#", "output.code_point is missing: name the port"),
     (', ready = "ready"', "", "input.ready is missing: name the port, or choose protocol = 'strobe'"),
     ('_valid"', '_valid", last = "out_valid"', "output.last requires input.last: name both ports or neither"),
     ('"data"', '"byte"', "wide has no input 'byte' for input.byte (inputs: data, keep, valid)"),
