@@ -205,7 +205,7 @@
     const verdict = difference === null ? "equal to the items above" : `not as the items above: ${difference}`;
     const later = latency ? latency.valid - latency.sent : 0;
     const when = later ? `${plural(later, "cycle")} after` : "in the cycle of";
-    const timing = latency ? ` The first word is valid ${when} the byte that determines it.` : "";
+    const timing = latency && count ? ` The first word is valid ${when} the byte that determines it.` : "";
     at("verdict").textContent = `${plural(cycles, "cycle")}, ${plural(count, "word")}, ${verdict}.${timing}`;
     at("verdict").classList.toggle("try-error", difference !== null);
     state.trace = trace;
@@ -291,8 +291,16 @@
 
   at("table").append(...data.tables.map(({ name: title }) => new Option(title)));
   at("example").append(...data.examples.map(({ name: title, hex: digits }) => new Option(title, digits)));
-  at("text").addEventListener("input", () => take(encodeText(state.table, at("text").value), "text"));
-  at("hex").addEventListener("input", () => takeHex());
+  // A text of one's own is no example, so that each example can be selected again.
+  const takesOwn = () => (at("example").selectedIndex = -1);
+  at("text").addEventListener("input", () => {
+    takesOwn();
+    take(encodeText(state.table, at("text").value), "text");
+  });
+  at("hex").addEventListener("input", () => {
+    takesOwn();
+    takeHex();
+  });
   at("example").addEventListener("change", () => take(parseHex(at("example").value).bytes));
   at("table").addEventListener("change", () => {
     takeTable(at("table").selectedIndex);

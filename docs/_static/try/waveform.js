@@ -201,7 +201,11 @@ globalThis.utf8fpga ??= {};
   // The labels stay where they are while a diagram is scrolled.
   globalThis.document?.addEventListener(
     "scroll",
-    ({ target }) => target.querySelector?.(".labels")?.setAttribute("transform", `translate(${target.scrollLeft} 0)`),
+    ({ target }) => {
+      // The page scrolls, too, but it is no element.
+      if (target instanceof Element)
+        target.querySelector(".labels")?.setAttribute("transform", `translate(${target.scrollLeft} 0)`);
+    },
     true,
   );
 
