@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import click
@@ -57,6 +58,8 @@ def decode(
     if file is not None and digits is not None:
         raise CommandError(f"give either FILE or --hex BYTES, not {file!r} and --hex {digits!r}")
     file = "-" if file is None else file
+    if "-" not in (file, output) and Path(file).exists() and Path(output).exists() and Path(file).samefile(output):
+        raise CommandError(f"-o {output!r} is the file that is read: give another name")
     decoder, tally = decoder_of(Practice(practice), _FORMS[name]), Tally()
     data = None if digits is None else from_hex(digits)
     is_typed = data is None and file == "-" and sys.stdin.isatty()

@@ -54,6 +54,13 @@ def test_nothing_on_standard_error_of_a_command_that_succeeds(command: str, fold
     assert (done.stderr, done.returncode) == ("", 0)
 
 
+def test_the_input_is_not_overwritten(folder: Path) -> None:
+    before = (folder / "text").read_bytes()
+    done = bash("utf8fpga decode text -o ./text", folder)
+    message = "utf8fpga: -o './text' is the file that is read: give another name\n"
+    assert (done.stderr, done.returncode, (folder / "text").read_bytes()) == (message, 2, before)
+
+
 @pytest.mark.parametrize("command", ["decode", "decode -", "simulate -"])
 def test_a_closed_standard_input(command: str, folder: Path) -> None:
     done = bash(f"utf8fpga {command} <&-", folder)
