@@ -22,7 +22,7 @@ from utf8fpga.hdl.packer.rows import BANKS, Rows
 from utf8fpga.hdl.registers import delayed, delayed_duplicate
 
 _COUNTED = 3
-"""Cycles that `Credits` needs of the rows."""
+"""Rows that `Credits` leaves unused at the full rate: one is always free, and a count is two cycles late."""
 
 
 class Packer(wiring.Component):
