@@ -7,7 +7,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from utf8fpga.bench.tables import Row
@@ -44,19 +44,13 @@ def drawn_digest(rows: Iterable[Row]) -> str:
     return hashlib.sha256(json.dumps(plotted_lines(rows)).encode()).hexdigest()
 
 
-def check_plots() -> None:
-    """Raise an error unless plots can be drawn."""
+def lanes_plot(rows: Collection[Row]) -> bytes:
+    """Throughput over lanes on logarithmic axes, as SVG described by `drawn_digest`."""
     try:
-        import matplotlib  # noqa: F401  (whether it is installed)
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
     except ImportError:
         raise ToolError("matplotlib is not installed: pip install 'utf8fpga[plots]'") from None
-
-
-def lanes_plot(rows: list[Row]) -> bytes:
-    """Throughput over lanes on logarithmic axes, as SVG described by `drawn_digest`."""
-    check_plots()
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
 
     with rc_context(_STYLE):
         figure, file = Figure(figsize=(8, 5), layout="constrained"), io.BytesIO()

@@ -6,11 +6,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from utf8fpga.bench.design import Design
-from utf8fpga.bench.measure import DEVICES, Device, Figure, Point
+from utf8fpga.bench.design import measured_core
+from utf8fpga.bench.measure import DEVICES, Figure, Point, tool_versions
 from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
@@ -71,10 +70,12 @@ Row = Mapping[str, Any]
 """A figure for JSON, for a line of the CSV file and for the tables."""
 
 
-def recorded_points(cores: Mapping[CoreParameters, Design]) -> list[Point]:
+def recorded_points() -> list[Point]:
     """The points of `RECORDED`."""
-    points = [Point(cores[parameters], DEVICES[device], SEEDS) for device, parameters in RECORDED]
-    return [replace(point, seeds=SEEDS_WIDE) if (point.core.lanes or 1) >= WIDE else point for point in points]
+    return [
+        Point(measured_core(parameters), DEVICES[device], SEEDS_WIDE if parameters.lanes >= WIDE else SEEDS)
+        for device, parameters in RECORDED
+    ]
 
 
 def selected(rows: Iterable[Row], points: Sequence[tuple[str, CoreParameters]]) -> list[Row]:
@@ -108,16 +109,10 @@ def row_of(figure: Figure) -> Row:
     }
 
 
-def figure_of(row: Row, point: Point) -> Figure:
-    """The figure of a point from a row of the CSV file."""
-    by_seed = tuple(float(mhz) for mhz in row["fabric_mhz_by_seed"].split())
-    return Figure(point, int(row["cells"]), int(row["luts"]), int(row["flip_flops"]), by_seed, row["tools"])
-
-
-def is_current(row: Row, point: Point, tools: str) -> bool:
+def is_current(row: Row, point: Point) -> bool:
     """Whether a row of the CSV file is of the same circuit, device, seeds and tools as a point."""
-    wanted = {"digest": point.core.digest, "device": point.device.name, "seeds": str(point.seeds), "tools": tools}
-    return all(row[name] == value for name, value in wanted.items())
+    wanted = point.core.digest, point.device.name, str(point.seeds), tool_versions(point.device)
+    return tuple(row[name] for name in ("digest", "device", "seeds", "tools")) == wanted
 
 
 def csv_text(rows: Sequence[Row]) -> str:
@@ -131,8 +126,9 @@ def csv_text(rows: Sequence[Row]) -> str:
 
 
 def read_csv(text: str) -> list[Row]:
-    """The rows of a CSV file; all values are texts."""
-    return list(csv.DictReader(io.StringIO(text)))
+    """The rows of a CSV file; all values are texts, or a list of them."""
+    rows = csv.DictReader(io.StringIO(text))
+    return [{**row, "fabric_mhz_by_seed": row["fabric_mhz_by_seed"].split()} for row in rows]
 
 
 CELLS_OF_ECP5_85F = 83640
@@ -178,31 +174,7 @@ def figures_table(rows: Sequence[Row]) -> str:
     return f"{markdown(_HEADING, lines, left=(0, 1))}\n\n{note}"
 
 
-def limits_table(devices: Iterable[Device] = DEVICES.values()) -> str:
+def limits_table() -> str:
     """The limits of the devices' clock networks, as a Markdown table."""
-    rows = [[device.title, f"{device.limit_mhz:g}", device.document] for device in devices]
+    rows = [[device.title, f"{device.limit_mhz:g}", device.document] for device in DEVICES.values()]
     return markdown(["device", "clock network, MHz", "source"], rows, left=(0, 2))
-
-
-SOFTWARE = {
-    "codec": "CPython `bytes.decode`",
-    "handler": "with an error handler",
-    "arrays": "`decode_array`",
-    "plain": "`decode`",
-}
-"""The software decoders of `bench --software`: the names of their speeds, and their titles."""
-
-
-def software_table(figures: Mapping[str, Any]) -> str:
-    """The throughput of the software decoders, as a Markdown table with processor, texts and versions.
-
-    Args:
-        figures: those of the command `bench --software`: `processor`, `tools` and `software`.
-    """
-    rows = [
-        [row["text"], f"{row['bytes'] / 1e6:.1f}", *(f"{row[name] / 1e9:.3f}" for name in SOFTWARE)]
-        for row in figures["software"]
-    ]
-    table = markdown(["text", "MB", *(f"{title}, GB/s" for title in SOFTWARE.values())], rows, left=(0,))
-    tools = ", ".join(f"{name} {version}" for name, version in figures["tools"].items())
-    return f"{table}\n\nOne core of {figures['processor']}, {tools}; best of five runs, of `decode` one."

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Cat, Const, Value
 
 from utf8fpga.hdl import CoreParameters, DecoderParameters, TranscoderParameters
-from utf8fpga.model import REPLACEMENT_CHARACTER, Decoder
+from utf8fpga.model import REPLACEMENT_CHARACTER, Decoder, decode
 
 
 class Mark(Enum):
@@ -151,15 +151,8 @@ FORMS = {
 """The forms, by name."""
 
 
-class Expected:
+def expected_items(text: bytes, form: Form) -> list[Received]:
     """The items of a text according to the model, as a board sends them in a form."""
-
-    def __init__(self, form: Form) -> None:
-        self._form, self._decoder = form, Decoder()
-
-    def feed(self, part: bytes, *, final: bool = False) -> list[Event]:
-        """The items that the next part of the text determines; `final` at the end of the text."""
-        items = self._decoder.decode(part, final)
-        if self._form.name == "words":
-            return [Received(item.code_point, item.error is not None) for item in items]
-        return [Received(item.code_point, item.code_point == REPLACEMENT_CHARACTER) for item in items]
+    if form.name == "words":
+        return [Received(item.code_point, item.error is not None) for item in decode(text)]
+    return [Received(item.code_point, item.code_point == REPLACEMENT_CHARACTER) for item in decode(text)]

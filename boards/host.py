@@ -7,12 +7,13 @@ import errno
 import importlib
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from time import monotonic
 from typing import Any, Protocol
 
-from utf8fpga.boards.forms import Event, Form, GarbledError, Mark
+from utf8fpga.boards.forms import Event, Form, GarbledError, Mark, Received, expected_items
 from utf8fpga.boards.uart_core import ENQ, EOT, WINDOW, escaped
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import UserError
@@ -144,6 +145,18 @@ class Conversation:
         return events
 
 
+def check_items(found: Sequence[Received], text: bytes, form: Form) -> None:
+    """Check that a board has sent what the model expects.
+
+    Raises:
+        TalkError: it has not.
+    """
+    for number, (item, other) in enumerate(zip_longest(found, expected_items(text, form))):
+        if item != other:
+            said = f"{item or 'none'} in place of {other or 'none'}"
+            raise TalkError(f"the board differs from the model at item {number}: {said}")
+
+
 _GREETING_BYTES = 512
 
 
@@ -215,11 +228,6 @@ class SerialPort:
                 self._port.write(data)
             except self._full:
                 raise TalkError(f"{self.name}: it accepted no data for {_WRITE_SECONDS} s: check the cable") from None
-
-    def close(self) -> None:
-        """Close it."""
-        with self._present():
-            self._port.close()
 
     @contextmanager
     def _present(self) -> Iterator[None]:

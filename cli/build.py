@@ -10,7 +10,7 @@ import click
 from utf8fpga.boards.build import build_board, build_self_test, program_board, require_programmer
 from utf8fpga.boards.catalog import find_board
 from utf8fpga.cli.command import command
-from utf8fpga.cli.options import SEED, baud_option, directory_option, form_option, json_option, reject_others
+from utf8fpga.cli.options import baud_option, directory_option, form_option, json_option, reject, seed_option
 from utf8fpga.cli.output import echo, progress, say
 
 
@@ -21,7 +21,7 @@ from utf8fpga.cli.output import echo, progress, say
 @baud_option
 @click.option("--self-test", is_flag=True, help="A test of the decoder at the clock of a PLL instead.")
 @click.option("--program", is_flag=True, help="Load the bitstream into the board.")
-@click.option("--seed", type=SEED, default=1, help="Seed of place and route; default: 1.")
+@seed_option
 @json_option
 def build(
     board: str, directory: str, form: str, baud: int | None, self_test: bool, program: bool, seed: int, as_json: bool
@@ -32,7 +32,7 @@ def build(
     the fabric. The LED for activity, or the UART, says that it passed, and the LED for errors that it failed.
     """
     if self_test:
-        reject_others("--self-test", "board", "directory", "baud", "self_test", "program", "seed", "as_json")
+        reject("with --self-test", "form")
     chosen = find_board(board)
     if program:
         require_programmer(chosen)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from utf8fpga.cli.command import command
-from utf8fpga.cli.options import FILE, MODULE, json_option, practice_option
+from utf8fpga.cli.options import json_option, practice_option
 from utf8fpga.cli.output import CommandError, coloured, progress
 from utf8fpga.model import Practice, spell
 from utf8fpga.model.render import columns, counted
@@ -25,9 +25,9 @@ SCHEMA_VERSION = 1
 
 
 @command("check utf8_decoder.v", "check theirs.sv --top theirs --ports ports.toml")
-@click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
-@click.option("--top", type=MODULE, help="The top module; default: the one without parent.")
-@click.option("--ports", type=FILE, help="The ports in TOML or JSON; default: our cores'.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--top", metavar="NAME", help="The top module; default: the one without parent.")
+@click.option("--ports", metavar="FILE", help="The ports in TOML or JSON; default: our cores'.")
 @practice_option
 @json_option
 def check(files: tuple[str, ...], top: str | None, ports: str | None, practice: str, as_json: bool) -> None:

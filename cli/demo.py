@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import time
 from importlib.resources import files
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 from utf8fpga.boards.build import build_board, require_tools
 from utf8fpga.boards.catalog import BOARDS
-from utf8fpga.boards.forms import FORMS, Expected, Received
-from utf8fpga.boards.host import Conversation
+from utf8fpga.boards.forms import FORMS, Received
+from utf8fpga.boards.host import Conversation, check_items
 from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.cli.command import command
 from utf8fpga.cli.options import directory_option
-from utf8fpga.cli.output import CommandError, pip_install, progress, say
+from utf8fpga.cli.output import CommandError, progress, say
 from utf8fpga.cli.show import Tally
 from utf8fpga.hdl import decoder_core
 from utf8fpga.hdl.parameters import OPTIMIZE
@@ -52,7 +52,7 @@ def run_demo(directory: Path) -> None:
     _title("3. The golden model")
     for name in TEXTS:
         tally = Tally()
-        tally.add(decode(demo_text(name)))
+        tally.add(list(decode(demo_text(name))))
         print(f"{name}: " + "\n".join(tally.lines()))
 
     _title("4. The decoder in simulated hardware, against the model on every byte")
@@ -72,30 +72,22 @@ def run_demo(directory: Path) -> None:
     if HAS_GRAPH:
         show_virtual_board(demo_text(TEXTS[-1]))
     else:
-        print(pip_install("Skipped, since Numba is not installed: pip install 'utf8fpga[fast]'"))
+        print("Skipped, since Numba is not installed: pip install 'utf8fpga[fast]'")
     print(f"\nThe demo took {time.monotonic() - began:.0f} s.")
 
 
 def show_virtual_board(text: bytes) -> None:
     """Send a text to a virtual board, compare what comes back with the model, and show the first item of each cause."""
-    form, found = FORMS["words"], []
-    with progress("sending", len(text)) as done:
-        parts = (text[at : at + _PART] for at in range(0, len(text), _PART))
-        for events in Conversation(VirtualBoard(BOARD, form), form).exchange(parts):
-            found += [event for event in events if isinstance(event, Received)]
-            done(len(found))
-    if found != Expected(form).feed(text, final=True):
-        raise CommandError(f"the virtual {BOARD} differs from the model", status=1)
+    form = FORMS["words"]
+    events = chain.from_iterable(Conversation(VirtualBoard(BOARD, form), form).exchange([text]))
+    found = [event for event in events if isinstance(event, Received)]
+    check_items(found, text, form)
     # The board sends whether an item is ill-formed; where it is and why, the host knows from the same text.
     first = {item.error: item for item in reversed(list(decode(text))) if item.error is not None}
     for error, item in sorted(first.items()):
         units = text[item.offset : item.offset + item.length].hex(" ").upper()
         print(f"ill-formed {units}: {error.name.lower().replace('_', ' ')}")
     print(f"\n{counted(len(text), 'byte')}, {counted(len(found), 'item')}, all equal")
-
-
-_PART = 256
-"""Bytes sent at once."""
 
 
 def _title(text: str) -> None:

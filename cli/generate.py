@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from utf8fpga.cli.core_command import core_command
-from utf8fpga.cli.options import FILE, output_option
-from utf8fpga.cli.output import check_different, is_standard_output, progress, writing
+from utf8fpga.cli.options import output_option
+from utf8fpga.cli.output import is_standard_output, progress, writing
 from utf8fpga.hdl import (
     CoreParameters,
     axi_assertions,
@@ -25,9 +25,9 @@ from utf8fpga.hdl import (
 @core_command("generate --lanes 4 -o utf8_decoder.v", "generate transcoder --to utf-16-le --testbench bench.v")
 @click.option("--name", help="Name of the top module; default: utf8_CORE.")
 @click.option("--reset-low", is_flag=True, help="Reset port rst_n, active low, in place of rst.")
-@click.option("--testbench", type=FILE, help="A test bench to write, which reads --vectors.")
-@click.option("--vectors", type=FILE, help="Vectors of the test bench to write.")
-@click.option("--sva", type=FILE, help="Assertions to write, in SystemVerilog.")
+@click.option("--testbench", metavar="FILE", help="A test bench to write, which reads --vectors.")
+@click.option("--vectors", metavar="FILE", help="Vectors of the test bench to write.")
+@click.option("--sva", metavar="FILE", help="Assertions to write, in SystemVerilog.")
 @output_option
 def generate(
     parameters: CoreParameters,
@@ -39,16 +39,15 @@ def generate(
     output: str,
 ) -> None:
     """Write a core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
-    check_different({"--output": output, "--testbench": testbench, "--vectors": vectors, "--sva": sva})
     if name is not None:
         check_module_name(name)
     core = build(parameters)
     texts: list[tuple[str, str]] = []
     with progress(f"writing {parameters.name}"):  # Many lanes take minutes.
         if testbench is not None:
-            names = {"verilog": output, "testbench": testbench, "vectors": vectors}
             # The test bench names the files, unless they are standard output.
-            known: Any = {file: None if is_standard_output(path) else path for file, path in names.items()}
+            paths = {"verilog": output, "testbench": testbench, "vectors": vectors}
+            known: Any = {file: path for file, path in paths.items() if path and not is_standard_output(path)}
             texts.append((testbench, axi_testbench(core, name, reset_low=reset_low, **known)))
         if vectors is not None:
             texts.append((vectors, bench_vectors(core)))

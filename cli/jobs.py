@@ -10,17 +10,14 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
-import shutil
 import signal
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing.connection import wait
 from typing import Any
 
-from utf8fpga.cli.process import ignore_unused_circuits, show_log
+from utf8fpga.cli.process import prepare
 from utf8fpga.hdl.toolchain import ToolError, stop_tools
 
 CONNECT_SECONDS = 5.0
@@ -28,13 +25,12 @@ CONNECT_SECONDS = 5.0
 
 
 @contextmanager
-def job_executor(jobs: int | None = None, dask: str | None = None) -> Iterator[Executor]:
+def job_executor(dask: str | None = None) -> Iterator[Executor]:
     """Where calls run until the end of the block, which ends those that are not finished.
 
     Args:
-        jobs: the number of processes on this machine, which start when they are needed; default: one per processor.
-        dask: the address of the scheduler of a Dask cluster that runs the calls instead. A call that has started there
-            is not ended.
+        dask: the address of the scheduler of a Dask cluster that runs them, where a call that has started is not ended;
+            default: a process for each processor of this machine.
 
     Raises:
         ToolError: Dask is not installed, or there is no cluster.
@@ -43,13 +39,12 @@ def job_executor(jobs: int | None = None, dask: str | None = None) -> Iterator[E
         with _client(dask) as client:
             yield client.get_executor(pure=False)
         return
-    others = set(multiprocessing.active_children())
     with tempfile.TemporaryDirectory(prefix="utf8fpga-", ignore_cleanup_errors=True) as scratch:
-        executor = _Processes(jobs or os.cpu_count() or 1, multiprocessing.get_context("spawn"), _begin, (scratch,))
+        executor = _Processes(None, multiprocessing.get_context("spawn"), _begin, (scratch,))
         try:
             yield executor
         finally:
-            for worker in set(multiprocessing.active_children()) - others:
+            for worker in multiprocessing.active_children():
                 worker.terminate()
             executor.shutdown(cancel_futures=True)
 
@@ -63,6 +58,18 @@ class _Processes(ProcessPoolExecutor):
             return super().submit(fn, *args, **kwargs)
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+def _begin(scratch: str) -> None:
+    """Prepare a worker, whose temporary files are in the folder `scratch`; SIGTERM ends it and its tools."""
+
+    def end(*_signal: object) -> None:
+        stop_tools()
+        os._exit(1)
+
+    prepare()
+    tempfile.tempdir = scratch
+    signal.signal(signal.SIGTERM, end)
 
 
 @contextmanager
@@ -79,28 +86,3 @@ def _client(address: str) -> Iterator[Any]:
         raise ToolError(f"no Dask cluster at {address!r}: {reason or type(error).__name__}") from None
     with client:
         yield client
-
-
-# The functions below run in a worker.
-
-
-def _begin(scratch: str) -> None:
-    """Prepare a worker, whose temporary files are in the folder `scratch`; it ends with the parent or at SIGTERM."""
-    show_log()
-    ignore_unused_circuits()
-    tempfile.tempdir = scratch
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    sentinel = parent.sentinel
-
-    def end(*_signal: object) -> None:
-        stop_tools()
-        os._exit(1)
-
-    def end_with_parent() -> None:
-        wait([sentinel])
-        shutil.rmtree(scratch, ignore_errors=True)
-        end()
-
-    signal.signal(signal.SIGTERM, end)
-    threading.Thread(target=end_with_parent, daemon=True).start()

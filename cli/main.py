@@ -6,12 +6,11 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
 from utf8fpga import __version__
-from utf8fpga.cli.command import SHORT_HELP, example_lines, short_help
+from utf8fpga.cli.command import examples
 from utf8fpga.cli.output import CommandError
 from utf8fpga.cli.process import run
 from utf8fpga.model.exceptions import did_you_mean
@@ -47,62 +46,46 @@ COMMANDS = tuple(name for commands in GROUPS.values() for name in commands)
 class _Commands(click.Group):
     """A group that imports a command's module when the command is used; its help needs no module."""
 
-    def __init__(self, *arguments: Any, examples: Sequence[str], **details: Any) -> None:
-        super().__init__(*arguments, **details)
-        self.examples = examples
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            raise CommandError(
+                f"there is no command {cmd_name!r}{did_you_mean(cmd_name, COMMANDS) or '; utf8fpga -h lists them'}"
+            )
         try:
             module = importlib.import_module(f"utf8fpga.cli.{cmd_name}")
         except ModuleNotFoundError as missing:
             if missing.name is None or missing.name.startswith("utf8fpga"):
                 raise
-            if missing.name in ("numba", "numpy"):
-                raise CommandError(f"{cmd_name} requires Numba: pip install 'utf8fpga[fast]'") from None
             extra = "boards" if cmd_name in ("demo", *GROUPS["Boards"]) else "hdl"
+            extra = "fast" if missing.name in ("numba", "numpy") else extra
             raise CommandError(f"{cmd_name} requires {missing.name}: pip install 'utf8fpga[{extra}]'") from None
         found: click.Command = getattr(module, cmd_name)
         return found
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS and not ctx.resilient_parsing:
-            near = did_you_mean(args[0], COMMANDS)
-            raise CommandError(f"there is no command {args[0]!r}{near or '; utf8fpga -h lists them'}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands alone, so that the help is one screen: `--help` and `--version` are in every program."""
+        formatter.write("\n")
         for heading, commands in GROUPS.items():
             formatter.write(f"{heading}:\n")
             for name, text in commands.items():
                 formatter.write(f"  {name:9} {text}\n")
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.write("\n".join(["", *example_lines(self), ""]))
-
 
 @click.group(
     cls=_Commands,
-    examples=("demo", "generate --lanes 4 -o utf8_decoder.v"),
-    context_settings={"help_option_names": ["--help"], "max_content_width": 80},
-    params=[SHORT_HELP],
+    epilog=examples("demo", "generate --lanes 4 -o utf8_decoder.v"),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     invoke_without_command=True,
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """A UTF-8 decoder in hardware, generated from Table 3-7 of the Unicode Standard.
-
-    FILE may be - for standard input or output.
-    """
+    """A UTF-8 decoder in hardware, generated from Table 3-7 of the Unicode Standard."""
     if context.invoked_subcommand is None:
-        click.echo(short_help(context))
+        click.echo(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,39 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The process of a command: its descriptors, its signals, and its error messages."""
+"""The process of a command: its streams, its signals, and its error messages."""
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
-import re
 import signal
 import sys
-import traceback
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable
 
 import click
 
-from utf8fpga.cli.output import coloured, pip_install, say
+from utf8fpga.cli.output import say
 from utf8fpga.model import UserError
 from utf8fpga.model.exceptions import did_you_mean
-
-DEFECT = 70
-"""The exit status after a defect of the program: ``EX_SOFTWARE`` of BSD's sysexits."""
-
-ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""The signals that end a command after it has cleaned up."""
-
-
-class _Terminated(KeyboardInterrupt):
-    """A signal has ended the command."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
 
 
 class _ToStandardError(logging.Handler):
@@ -44,53 +25,50 @@ class _ToStandardError(logging.Handler):
             say(f"utf8fpga: {record.getMessage()}")
 
 
-def show_log() -> None:
-    """Show the log messages of the library on standard error."""
+def prepare() -> None:
+    """Prepare this process: the library's messages are shown, and Amaranth's warnings of unused circuits are not.
+
+    A command may use only the attributes of a circuit, or be interrupted before it is elaborated.
+    """
     logger = logging.getLogger("utf8fpga")
-    if not any(isinstance(handler, _ToStandardError) for handler in logger.handlers):
-        logger.addHandler(_ToStandardError())
-        logger.setLevel(logging.INFO)
+    logger.handlers = [_ToStandardError()]
+    logger.setLevel(logging.INFO)
+    warnings.filterwarnings("ignore", message="<.* created but never used")
 
 
 def run(command: Callable[[], None]) -> int:
-    """Run a command and report the error that ended it, if any.
+    """Run a command, and report the error of the user or of the system that ended it.
 
     Returns:
-        The exit status: 0 for success; 1 for a failed check or tool, or full storage; 2 for incorrect use; `DEFECT`,
-        after a traceback, for any error that is not a `UserError`; 130 after Ctrl-C; 141 where the reader of the
-        output closed it; 128 and the number of a signal in `ENDING`.
+        The exit status: 0 for success; 1 for a failed check or tool; 2 for incorrect use; 130 after Ctrl-C, SIGTERM or
+        SIGHUP; 141 where the reader of the output closed it.
     """
-    _open_closed_streams()
-    show_log()
-    ignore_unused_circuits()
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # The caller has closed it.
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - as long as the process
+    prepare()
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, signal.SIGINT)  # Windows has no SIGHUP.
+        # A signal that is ignored, as with nohup, remains ignored.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
     status = 0
     try:
-        with _catching_signals():
-            command()
+        command()
         sys.stdout.flush()
     except click.exceptions.Exit as done:
         status = done.exit_code
-    except KeyboardInterrupt as ended:
-        is_terminated = isinstance(ended, _Terminated)
-        say(f"utf8fpga: {'terminated' if is_terminated else 'interrupted'}")
-        status = 128 + (ended.number if isinstance(ended, _Terminated) else signal.SIGINT)
-    except Exception as error:
+    except KeyboardInterrupt:
+        say("utf8fpga: interrupted")
+        status = 130
+    except (click.ClickException, UserError, OSError) as error:
         status = _report(error)
     try:
         sys.stdout.flush()
-    except (OSError, ValueError) as error:
-        # The buffered output cannot be written, so Python must not try again at exit.
+    except OSError:
+        # It is reported; Python must not try again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        status = status or _report(error)
     return status
-
-
-def ignore_unused_circuits() -> None:
-    """Suppress Amaranth's warnings of circuits that are not elaborated: used for attributes only, or interrupted.
-
-    By their text, so that Amaranth need not be imported.
-    """
-    warnings.filterwarnings("ignore", message="<.* created but never used")
 
 
 def _report(error: Exception) -> int:
@@ -98,18 +76,15 @@ def _report(error: Exception) -> int:
     if isinstance(error, BrokenPipeError):
         return 141  # Silently, as other programs do that a pipe into head ends.
     if isinstance(error, click.ClickException):
-        message, status = _usage_error(error), error.exit_code
+        message, status = _usage_error(error), 2
     elif isinstance(error, UserError):
-        message, status = pip_install(str(error)), error.exit_status
-    elif isinstance(error, OSError):
-        # That of writing to standard output names no file.
-        where = f"{error.filename!r}" if error.filename else "cannot write standard output"
-        message, status = f"{where}: {'it is closed' if error.errno == errno.EBADF else error.strerror}", 1
+        message, status = str(error), error.exit_status
     else:
-        text = "".join(traceback.format_exception(error))
-        say(f"{text}utf8fpga: this is a defect of utf8fpga: please report it with the lines above")
-        return DEFECT
-    say(f"{coloured('utf8fpga:', 'red', sys.stderr)} {message}")
+        assert isinstance(error, OSError)
+        # That of writing to standard output names no file.
+        where, status = (repr(error.filename), 2) if error.filename is not None else ("cannot write standard output", 1)
+        message = f"{where}: {error.strerror}"
+    say(f"utf8fpga: {message}")
     return status
 
 
@@ -117,48 +92,7 @@ def _usage_error(error: click.ClickException) -> str:
     """The message for a command line that the parser rejects."""
     if isinstance(error, click.NoSuchOption):
         return f"there is no option {error.option_name}{did_you_mean(error.option_name, error.possibilities or ())}"
-    if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Argument) and error.ctx:
-        return f"{error.param.make_metavar(error.ctx)} is missing"
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    if isinstance(error, click.BadOptionUsage) and "requires" in error.message:
-        return f"{error.option_name} requires a value"
-    if context and (found := re.match(r"Got unexpected extra arguments? \((.*)\)", error.message)):
-        usage = context.get_usage().removeprefix("Usage: ")
-        return f"unexpected argument {found[1]!r}: the usage is {usage}"
-    message = " ".join(error.message.rstrip(".").split())
+    message = " ".join(error.format_message().rstrip(".").split())
+    if isinstance(error, click.UsageError) and error.ctx and type(error) is not click.BadParameter:
+        message += f": the usage is {error.ctx.get_usage().removeprefix('Usage: ')}"
     return message[:1].lower() + message[1:]
-
-
-def _open_closed_streams() -> None:
-    """Reserve the numbers of closed standard streams, so that no file gets them; using one is an error as before."""
-    for name, mode, flags in (("stdin", "r", os.O_WRONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
-        if getattr(sys, name) is None:
-            number = os.open(os.devnull, flags)
-            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115 - as long as the process
-    if hasattr(sys.stdout, "reconfigure"):
-        # Escapes characters, such as those of a file name, that the encoding lacks.
-        sys.stdout.reconfigure(errors="backslashreplace")
-
-
-@contextmanager
-def _catching_signals() -> Iterator[None]:
-    """Raise `_Terminated` for signals that end the process, so that no file is left incomplete.
-
-    Running tools are ended first, since threads wait for them.
-    """
-
-    def end(number: int, _frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)  # A second signal ends the process at once.
-        if tools := sys.modules.get("utf8fpga.hdl.toolchain"):
-            tools.stop_tools()
-        raise _Terminated(number)
-
-    # A signal that is ignored, as with nohup, remains ignored.
-    caught = [number for number in ENDING if signal.getsignal(number) is signal.SIG_DFL]
-    try:
-        for number in caught:
-            signal.signal(number, end)
-        yield
-    finally:
-        for number in caught:
-            signal.signal(number, signal.SIG_DFL)

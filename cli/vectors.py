@@ -6,7 +6,7 @@ from __future__ import annotations
 import click
 
 from utf8fpga.cli.command import command
-from utf8fpga.cli.options import one_of, output_option, practice_option, reject
+from utf8fpga.cli.options import one_of, output_option, practice_option
 from utf8fpga.cli.output import write_bytes
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.vectors import VECTOR_FORMATS, render_vectors
@@ -22,6 +22,4 @@ def vectors(form: str, practice: str, output: str) -> None:
     A file for readmemh has the items of one practice. JSON has those of all practices and states when each item is
     known; schema is its JSON Schema.
     """
-    if form != "readmemh":
-        reject(f"with --format {form}", "practice")
     write_bytes(output, render_vectors(form, Practice(practice)).encode())

@@ -8,6 +8,7 @@ A command that takes a core has a section with its own options, and one for thos
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -39,18 +40,17 @@ def _page(name: str) -> Iterator[str]:
     assert command
     program = f"utf8fpga {name}"
     cores = command.commands if isinstance(command, CoreCommand) else {}
-    shown = command.default if isinstance(command, CoreCommand) else command
     yield from (program, "=" * len(program), "")
-    for paragraph in (shown.help or "").split("\n\n"):
+    for paragraph in (command.help or "").split("\n\n"):
         yield from (escape(" ".join(paragraph.replace("\b", "").split())), "")
-    usage = " ".join(shown.collect_usage_pieces(click.Context(shown)))
+    usage = " ".join(command.collect_usage_pieces(click.Context(command)))
     yield from _section("Usage and examples")
     yield from (".. code-block:: console", "", f"   $ {program} {usage}")
-    yield from (f"   $ utf8fpga {words}" for words in getattr(command, "examples", ()))
+    yield from re.findall(r"^  ( \$ utf8fpga .*)$", command.epilog or "", re.MULTILINE)
     yield from ("", *_section("Options"))
     of_all = _shared([each.params for each in cores.values()])
-    of_core = {word for each in shown.params for word in each.opts} - of_all if cores else set()
-    yield from _options(program, shown, of_core)
+    of_core = {word for each in command.params for word in each.opts} - of_all if cores else set()
+    yield from _options(program, command, of_core)
     for core, each in cores.items():
         yield from _section(f"Options of the {core}")
         yield from _options(f"{program} {core}", each, of_all)

@@ -14,7 +14,7 @@ from support.oracle import refusal
 from support.tiers import tiered
 
 from utf8fpga.bench.design import CoreError, foreign_core
-from utf8fpga.bench.measure import DEVICES, Cache, Figure, Point, measure
+from utf8fpga.bench.measure import DEVICES, Figure, Point, measure
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.sim.foreign_module import read_script
 from utf8fpga.sim.foreign_ports import read_description
@@ -133,9 +133,7 @@ def test_unsupported_core_is_rejected(ports: str, message: str, tmp_path: Path) 
 def test_foreign_core_with_the_real_tools(foreign: Path, tmp_path: Path) -> None:
     core = foreign_core([foreign], None, described(tmp_path, "constants = { en = 1 }"))
     with ThreadPoolExecutor(2) as threads:
-        for figure in measure(
-            [Point(core, DEVICES[name], 1) for name in ("hx8k", "ecp5-85k")], threads, Cache(tmp_path)
-        ):
+        for figure in measure([Point(core, DEVICES[name], 1) for name in ("hx8k", "ecp5-85k")], threads):
             assert isinstance(figure, Figure)
             assert figure.flip_flops == 22, "of the code and of the helper"
             assert 250 < figure.fabric_mhz < 700

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measurements with stand-ins for the tools: jobs, their cache, figures, tables, the plot and the command."""
+"""Measurements with stand-ins for the tools: figures, tables, the plot and the command."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import os
 import re
 import subprocess
 import sys
-import time
-from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -20,18 +19,11 @@ import pytest
 from support.command import utf8fpga
 from support.processes import run
 from support.programs import write_program
-from support.tiers import tiered
 
 from utf8fpga.bench import measure as measuring
 from utf8fpga.bench import tables
 from utf8fpga.bench.design import Design, circuit_digest
-from utf8fpga.bench.measure import (
-    DEVICES,
-    Cache,
-    Figure,
-    Point,
-    measure,
-)
+from utf8fpga.bench.measure import DEVICES, Figure, Point, measure
 from utf8fpga.bench.plot import drawn_digest, lanes_plot, plotted_lines
 from utf8fpga.hdl import DecoderParameters, axi_rtlil, build
 
@@ -41,13 +33,11 @@ VERILOG = "module counter(input clk, input up, output reg q);\nalways @(posedge 
 COUNTER = Design("counter", (("core.v", VERILOG),), "counter", "clk", (("up", 1),), (("q", 1),), bytes_per_clock=0.5)
 POINT = Point(COUNTER, HX8K, 3)
 
-# Stand-ins for the tools, which record their calls. They start hundreds of times and import little.
+# Stand-ins for the tools.
 _START = """
 import os, sys
 if "--version" in sys.argv:
     print("{tool} {version}"); sys.exit()
-def log(what):
-    with open({log!r}, "a") as file: file.write(what + "\\n")
 """
 _YOSYS = """
 if "write_json ports.json" in sys.argv[-1]:
@@ -56,51 +46,40 @@ if "write_json ports.json" in sys.argv[-1]:
     with open("ports.json", "w") as file:
         file.write('{{"modules": {{"counter": {{"attributes": {{"top": "1"}}, "ports": {{%s}}}}}}}}' % ports)
     sys.exit()
-log("yosys")
-number = sum(len(open(name).read()) for name in os.listdir() if name.endswith((".v", ".il")))
 with open("netlist.json", "w") as file:
-    file.write('{{"modules": {{"m": {{"attributes": {{"top": "1"}}, "n": %d, "cells": '
+    file.write('{{"modules": {{"m": {{"attributes": {{"top": "1"}}, "cells": '
                '{{"a": {{"type": "SB_LUT4"}}, "b": {{"type": "SB_LUT4"}}, "c": {{"type": "SB_DFFE"}}%s}}}}}}}}'
-               % (number, ', "d": {{"type": "SB_CARRY"}}' if {carry} and "-nocarry" not in sys.argv[-1] else ""))
+               % (', "d": {{"type": "SB_CARRY"}}' if {carry} and "-nocarry" not in sys.argv[-1] else ""))
 """
 _NEXTPNR = """
 with open("netlist.json") as file: has_carry = "SB_CARRY" in file.read()
 if "--pack-only" in sys.argv:
-    log("pack"); print("Info: ICESTORM_LC:    %d/ 7680" % (18 if has_carry else 17))
+    print("Info: ICESTORM_LC:    %d/ 7680" % (18 if has_carry else 17))
 else:
-    log("route"); {body}
-    reached = {{"1": 250.25, "2": 312.5, "3": 284.0}}.get(sys.argv[sys.argv.index("--seed") + 1], 200)
+    {body}
+    reached = {{"1": 250.25, "2": 312.5, "3": 284.0}}[sys.argv[sys.argv.index("--seed") + 1]]
     if has_carry: reached += 5
     print("Info: Max frequency for clock 'clk': 999.75 MHz (PASS at 400.00 MHz)")
     print("Info: Routing..")
     print("Info: Max frequency for clock 'clk': %s MHz (FAIL at 400.00 MHz)" % reached)
 """
+FULL = "if '--up5k' in sys.argv: print('ERROR: Unable to place cell, no BELs remaining'); sys.exit(1)"
+NO_ROOM = "nextpnr-ice40 failed with status 1: ERROR: Unable to place cell, no BELs remaining"
 
 
 class FakeTools:
-    """Yosys and nextpnr-ice40 as scripts; `calls` counts their syntheses, packings and routings."""
+    """Yosys and nextpnr-ice40 as scripts."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder, self.log = folder, folder / "log"
+        self.folder = folder
         monkeypatch.setenv("YOSYS", str(folder / "yosys"))
         monkeypatch.setenv("NEXTPNR_ICE40", str(folder / "nextpnr-ice40"))
-        monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         self.install()
 
-    def install(self, *, yosys: str = "1.0", nextpnr: str = "2.0", body: str = "pass", carry: bool = False) -> None:
-        for number, (tool, version, text) in enumerate(
-            (("yosys", yosys, _YOSYS), ("nextpnr-ice40", nextpnr, _NEXTPNR))
-        ):
-            given = {"tool": tool, "version": version, "log": str(self.log), "body": body, "carry": carry}
-            program = write_program(self.folder / tool, (_START + text).format_map(given))
-            # A new modification time, even if the resolution of the file system is coarse.
-            os.utime(program, ns=(number, time.monotonic_ns()))
-
-    def calls(self) -> dict[str, int]:
-        """The numbers of jobs since the last call, by kind."""
-        lines = self.log.read_text(encoding="utf-8").split() if self.log.exists() else []
-        self.log.unlink(missing_ok=True)
-        return dict(Counter(lines))
+    def install(self, *, body: str = "pass", carry: bool = False) -> None:
+        for tool, version, text in (("yosys", "1.0", _YOSYS), ("nextpnr-ice40", "2.0", _NEXTPNR)):
+            given = {"tool": tool, "version": version, "body": body, "carry": carry}
+            write_program(self.folder / tool, (_START + text).format_map(given))
 
 
 @pytest.fixture
@@ -108,114 +87,35 @@ def tools(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     return FakeTools(tmp_path_factory.mktemp("bin"), monkeypatch)
 
 
-@pytest.fixture
-def cache(tmp_path: Path) -> Cache:
-    return Cache(tmp_path / "cache")
-
-
-def measured(points: list[Point], cache: Cache, **options: Any) -> list[Any]:
+def measured(*points: Point) -> list[Any]:
     with ThreadPoolExecutor(2) as threads:
-        return measure(points, threads, cache, **options)
-
-
-EVERYTHING = {"yosys": 4, "pack": 1, "route": 3}
-"""The jobs of one point with three seeds, if carry chains make no difference."""
+        return list(measure(points, threads))
 
 
 # Measurements
 
 
 @pytest.mark.smoke
-def test_figure_has_the_area_of_the_core_and_the_median_of_the_seeds(tools: FakeTools, cache: Cache) -> None:
-    done: list[int] = []
-    [figure] = measured([POINT], cache, on_progress=done.append)
+@pytest.mark.usefixtures("tools")
+def test_figure_has_the_area_of_the_core_and_the_median_of_the_seeds() -> None:
+    [figure] = measured(POINT)
     assert (figure.cells, figure.luts, figure.flip_flops) == (17, 2, 1)
     assert figure.by_seed == (250.25, 312.5, 284.0), "after routing, not the estimate before it"
     assert (figure.fabric_mhz, figure.usable_mhz, figure.gigabytes_per_second) == (284.0, 275, 0.1375)
-    assert tools.calls() == EVERYTHING
-    assert done == [0, 1, 2, 3, 4, 4, 5, 6, 7, 8], "those on an equal netlist are not run"
 
 
-def test_figure_has_the_smaller_and_the_faster_netlist_with_or_without_carry_chains(
-    tools: FakeTools, cache: Cache
-) -> None:
+def test_figure_has_the_smaller_and_the_faster_netlist_with_or_without_carry_chains(tools: FakeTools) -> None:
     tools.install(carry=True)
-    [figure] = measured([POINT], cache)
+    [figure] = measured(POINT)
     assert (figure.cells, figure.by_seed) == (17, (255.25, 317.5, 289.0))
-    assert tools.calls() == {"yosys": 4, "pack": 2, "route": 6}
 
 
-# The cache
-
-
-OTHER_CORE = replace(COUNTER, sources=(("core.v", "module counter(); // other\nendmodule"),))
-OTHER_PACKAGE = replace(HX8K, options=("--hx8k", "--package", "cb132"))
-OTHERS: dict[str, tuple[Point, dict[str, str], dict[str, int]]] = {
-    "Verilog": (replace(POINT, core=OTHER_CORE), {}, EVERYTHING),
-    "additional seed": (replace(POINT, seeds=4), {}, {"route": 1}),
-    "package": (replace(POINT, device=OTHER_PACKAGE), {}, EVERYTHING),
-    "Yosys": (POINT, {"yosys": "1.1"}, EVERYTHING),
-    "nextpnr": (POINT, {"nextpnr": "2.1"}, EVERYTHING),
-}
-
-
-@pytest.mark.parametrize(("point", "versions", "expected"), tiered(OTHERS, ["Verilog", "nextpnr"]))
-def test_changed_input_is_measured_again(
-    point: Point, versions: dict[str, str], expected: dict[str, int], tools: FakeTools, cache: Cache
-) -> None:
-    measured([POINT], cache)
-    tools.calls()
-    tools.install(**versions)
-    measured([point], cache)
-    assert tools.calls() == expected
-    measured([POINT, point], cache)
-    assert tools.calls() == {}, "the results of both are there"
-
-
-@pytest.mark.parametrize(("shown", "ended"), [(1, 1), (5, 5)], ids=["synthesis", "place and route"])
-def test_interrupted_measurement_repeats_no_finished_job(
-    shown: int, ended: int, tools: FakeTools, cache: Cache
-) -> None:
-    def interrupt(done: int) -> None:
-        if done == shown:
-            raise KeyboardInterrupt
-
-    with ThreadPoolExecutor(1) as thread, pytest.raises(KeyboardInterrupt):
-        measure([POINT], thread, cache, interrupt)
-    tools.calls()
-    measured([POINT], cache)
-    assert sum(tools.calls().values()) == 8 - ended
-    assert not list(cache.directory.glob(".*")), "no half-written file"
-
-
-def test_a_cache_that_cannot_be_written(tools: FakeTools, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "utf8fpga").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    done = bench("--device", "hx8k", "--seeds", "1")
-    assert (done.returncode, done.stderr) == (
-        2,
-        f"utf8fpga: cannot write '{tmp_path}/utf8fpga/measurements': Not a directory\n",
-    )
-    assert tools.calls() == {}
-
-
-# Failures
-
-
-FULL = "print('ERROR: Unable to place cell, no BELs remaining'); sys.exit(1)"
-NO_ROOM = "nextpnr-ice40 failed with status 1: ERROR: Unable to place cell, no BELs remaining"
-
-
-def test_failed_job_is_reported_and_the_others_continue(tools: FakeTools, cache: Cache) -> None:
-    tools.install(body=f"'--up5k' in sys.argv and exec({FULL!r})")
-    failing = replace(POINT, device=UP5K)
-    first, error, last = measured([POINT, failing, POINT], cache)
-    assert first == last
-    assert isinstance(first, Figure)
-    assert error == f"place and route, seed 1: {NO_ROOM}"
-    # Failures are not cached.
-    tools.install()
-    assert isinstance(measured([failing], cache)[0], Figure)
+def test_failed_point_is_reported_and_the_others_continue(tools: FakeTools) -> None:
+    tools.install(body=FULL)
+    other = replace(POINT, seeds=1)
+    first, error, last = measured(POINT, replace(POINT, device=UP5K), other)
+    assert (first.point, last.point) == (POINT, other)
+    assert error == f"counter on up5k: {NO_ROOM}"
 
 
 # Figures, tables and the plot
@@ -269,15 +169,18 @@ def test_table_of_figures_is_the_same_from_the_csv_file() -> None:
     json.dumps(rows)
 
 
-def test_a_recorded_figure_is_current_while_circuit_device_seeds_and_tools_are_the_same() -> None:
+def test_a_recorded_figure_is_current_while_circuit_device_seeds_and_tools_are_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     known = figure(2, 281.5)
     [row] = tables.read_csv(tables.csv_text([tables.row_of(known)]))
-    assert tables.is_current(row, known.point, "yosys 1.0")
-    assert tables.figure_of(row, known.point) == known
+    monkeypatch.setattr(tables, "tool_versions", lambda _device: "yosys 1.0")
+    assert tables.is_current(row, known.point)
     changed = replace(known.point.core, digest="d2")
     for point in (replace(known.point, **what) for what in ({"core": changed}, {"device": HX8K}, {"seeds": 5})):
-        assert not tables.is_current(row, point, "yosys 1.0")
-    assert not tables.is_current(row, known.point, "yosys 1.0.post1")
+        assert not tables.is_current(row, point)
+    monkeypatch.setattr(tables, "tool_versions", lambda _device: "yosys 1.0.post1")
+    assert not tables.is_current(row, known.point)
 
 
 PLOTTED = [tables.row_of(figure(lanes, 260 - lanes)) for lanes in (64, 1, 4)]
@@ -314,20 +217,38 @@ def bench(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def test_the_command_measures_a_core(tools: FakeTools) -> None:
+@pytest.mark.usefixtures("tools")
+def test_the_command_measures_a_core() -> None:
     done = bench("--device", "hx8k", "--seeds", "3", "--json")
     assert (done.stderr, done.returncode) == ("", 0)
     [row] = json.loads(done.stdout)
     figures = (row["core"], row["cells"], row["fabric_mhz"], row["usable_mhz"], row["gigabytes_per_second"])
     assert figures == ("", 17, 284.0, 275, 0.275)
     assert row["tools"].endswith("yosys 1.0, nextpnr-ice40 2.0")
-    tools.calls()
-    again = bench("--device", "hx8k", "--seeds", "3")
-    assert again.stdout == tables.figures_table([row]) + "\n"
-    assert tools.calls() == {}, "all was kept"
 
 
-def test_the_command_measures_a_core_of_others_beside_it(tools: FakeTools, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("tools")
+def test_an_interrupted_record_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [replace(POINT, core=replace(COUNTER, title=name, digest=name, core=name)) for name in ("a", "b")]
+    monkeypatch.setattr(tables, "recorded_points", lambda: points)
+    file = tmp_path / "bench" / "results" / "figures.csv"
+    file.parent.mkdir(parents=True)
+    asked: list[list[str]] = []
+
+    def interrupted(chosen: list[Point], executor: Any) -> Iterator[Any]:
+        asked.append([point.core.title for point in chosen])
+        yield from measure(chosen[:1], executor)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("utf8fpga.cli.bench.measure", interrupted)
+    file.write_text("")
+    assert [bench("--record", tmp_path).returncode for _ in range(2)] == [130, 130]
+    assert asked == [["a", "b"], ["b"]]
+    assert [row["core"] for row in tables.read_csv(file.read_text())] == ["a", "b"]
+
+
+@pytest.mark.usefixtures("tools")
+def test_the_command_measures_a_core_of_others_beside_it(tmp_path: Path) -> None:
     (tmp_path / "counter.v").write_text(VERILOG)
     (tmp_path / "ports.toml").write_text("bytes_per_clock = 0.5\nlanes = 1\n")
     files = ["--against", tmp_path / "counter.v", "--top", "counter", "--ports", tmp_path / "ports.toml"]
@@ -344,9 +265,9 @@ def test_the_command_measures_a_core_of_others_beside_it(tools: FakeTools, tmp_p
 
 
 def test_failed_points_have_exit_status_1(tools: FakeTools) -> None:
-    tools.install(body=f"'--up5k' in sys.argv and exec({FULL!r})")
+    tools.install(body=FULL)
     done = bench("--device", "hx8k", "--device", "up5k", "--seeds", "1", "--optimize", "area")
     assert done.returncode == 1
-    failed = f"the first serial, 1 lane, area on up5k: place and route, seed 1: {NO_ROOM}"
+    failed = f"the first serial, 1 lane, area on up5k: {NO_ROOM}"
     assert done.stderr == f"utf8fpga: 1 of 2 points failed, {failed}\n"
     assert "| iCE40 HX8K | 17 |" in done.stdout

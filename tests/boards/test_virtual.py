@@ -21,12 +21,11 @@ from support.oracle import refusal
 from support.pty_board import on_pty
 
 from utf8fpga.boards import host
-from utf8fpga.boards.forms import FORMS, Expected, GarbledError, Mark, Received, TextParser
+from utf8fpga.boards.forms import FORMS, GarbledError, Mark, Received, TextParser, expected_items
 from utf8fpga.boards.host import Conversation, PortError, SerialPort, TalkError, find_port
 from utf8fpga.boards.uart_core import escaped
 from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.cli.demo import show_virtual_board
-from utf8fpga.cli.output import CommandError
 
 pytestmark = requires_graph
 
@@ -104,7 +103,7 @@ def test_any_text_at_line_rate_loses_nothing(form: str) -> None:
     assert characters(events) == text.decode("utf-8", "replace")
     assert events[-1] is Mark.END
     assert Mark.LOST not in events
-    assert events[:-1] == [*Expected(FORMS[form]).feed(text, final=True)]
+    assert events[:-1] == expected_items(text, FORMS[form])
 
 
 def test_a_later_conversation_ends_what_an_interrupted_one_left() -> None:
@@ -222,7 +221,7 @@ def test_ports_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert reason(tmp_path) == "it is not a serial port, or has not the speed 1000000"
     other = SerialPort(port, 1e6)
     assert reason(port) == "another program uses it: close that"
-    other.close()
+    del other
 
     def forbidden(*_arguments: Any, **_options: Any) -> None:
         raise serial.SerialException(errno.EACCES, f"could not open port: {os.strerror(errno.EACCES)}")
@@ -242,5 +241,7 @@ def test_the_demo_shows_what_a_virtual_board_sends(capsys: pytest.CaptureFixture
 
 
 def test_the_demo_ends_with_an_error_if_the_board_differs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Expected, "feed", lambda *_arguments, **_named: [])
-    assert refusal(CommandError, show_virtual_board, b"A") == "the virtual icebreaker differs from the model"
+    monkeypatch.setattr(host, "expected_items", lambda *_arguments: [])
+    assert refusal(TalkError, show_virtual_board, b"A") == (
+        "the board differs from the model at item 0: U+0041 in place of none"
+    )

@@ -84,9 +84,6 @@ def test_decode_with_a_table(name: str, tmp_path: Path) -> None:
     items = utf8fpga("decode", "--table", name, "--hex", "ED A0 BD ED B8 80 ED A0 BD").stdout.decode().splitlines()
     assert [line.split()[:7] for line in items[1:2]] == [["0", "ED", "A0", "BD", "ED", "B8", "80"]]
     assert items[2].split() == ["6", "ED", "A0", "BD", "U+FFFD", "INCOMPLETE"]
-    done = utf8fpga("decode", "--table", name, "--practice", "each-unit", path)
-    title = {"cesu-8": "CESU-8", "modified-utf-8": "Modified UTF-8"}[name]
-    assert_rejected(done, f"--practice each-unit is for tables only, and {title} is a composition: leave it out")
 
 
 @pytest.mark.smoke
@@ -109,37 +106,35 @@ def test_standard_output_and_a_file_are_equal(command: str, part: bytes, tmp_pat
 @pytest.mark.smoke
 @pytest.mark.parametrize("optimize", ["area", "speed"])
 def test_simulate_a_file(damaged: Path, tmp_path: Path, optimize: str) -> None:
-    out, wave = tmp_path / "out.txt", tmp_path / "wave.vcd"
-    pauses = ["--input-pauses", "010", "--output-pauses", "1101"]
-    done = utf8fpga("simulate", damaged, "--optimize", optimize, "-o", out, "--vcd", wave, *pauses)
+    wave, pauses = tmp_path / "wave.vcd", ["--input-pauses", "010", "--output-pauses", "1101"]
+    done = utf8fpga("simulate", damaged, "--optimize", optimize, "--vcd", wave, *pauses)
     assert done.stdout.decode().splitlines()[0] == "20 bytes, 15 items, 5 ill-formed"
     assert done.stdout.decode().splitlines()[-1] == "the simulated decoder gave exactly the model's items"
-    assert out.read_text("utf-8") == DAMAGED.decode("utf-8", "replace")
     assert "$enddefinitions" in wave.read_text()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.txt", "out.txt", "wave.vcd"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.txt", "wave.vcd"]
 
 
 def test_simulate_prints_the_items_of_decode(damaged: Path) -> None:
-    assert utf8fpga("simulate", "--json", damaged).stdout == utf8fpga("decode", "--json", damaged).stdout
-    assert utf8fpga("simulate", "-o", "-", damaged).stdout == utf8fpga("decode", damaged).stdout
-    given = utf8fpga("simulate", "--json", "--hex", DAMAGED.hex(" "))
-    assert given.stdout == utf8fpga("decode", "--json", damaged).stdout
+    expected = utf8fpga("decode", "--json", damaged).stdout
+    assert utf8fpga("simulate", "--json", damaged).stdout == expected
+    assert utf8fpga("simulate", "--json", "--hex", DAMAGED.hex(" ")).stdout == expected
 
 
-def test_output_of_wide_symbols_is_little_endian() -> None:
-    done = utf8fpga("simulate", "remover", "--width", "20", "--hex", "41 00 00 42 00 00", "-o", "-")
-    assert done.stdout == b"A\0\0B\0\0"
+def test_simulate_writes_the_output_as_bytes(damaged: Path, tmp_path: Path) -> None:
+    utf8fpga("simulate", damaged, "-o", tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == utf8fpga("decode", damaged).stdout
+    words = ("remover", "--width", "20", "--hex", "41 00 00 42 00 00")
+    utf8fpga("simulate", *words, "-o", tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == b"A\0\0B\0\0", "little endian"
 
 
-def test_simulation_of_a_validator_prints_and_writes_reports(tmp_path: Path) -> None:
+def test_simulation_of_a_validator_prints_reports(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_bytes("aé😀".encode() + b"\xe2\x82")
     numbers = {"errors": 1, "units": 9, "code_points": 4}
     report = {"well_formed": False, "offset": 7, "error": "INCOMPLETE", **numbers}
     done = utf8fpga("simulate", "validator", "--lanes", "2", "--json", text)
     assert json.loads(done.stdout) == {"length": 9, "value": report}
-    done = utf8fpga("simulate", "validator", "-o", "-", text)
-    assert json.loads(done.stdout) == report
 
 
 @requires_graph
@@ -159,16 +154,11 @@ def test_simulate_selects_the_graph_for_long_input(size: int, is_long: bool, mon
 @requires_graph
 @pytest.mark.slow
 def test_soak_prints_what_was_sent() -> None:
-    done = utf8fpga("simulate", "--lanes", "2", "--soak", "1.5MB", "--seed", "7", "--json")
-    totals = json.loads(done.stdout)
+    totals = json.loads(utf8fpga("simulate", "--lanes", "2", "--soak", "1", "--seed", "7", "--json").stdout)
     assert [totals[name] for name in ("core", "seed")] == ["decoder-2", 7]
-    assert totals["symbols"] >= 1_500_000
-    again = json.loads(utf8fpga("simulate", "--lanes", "2", "--soak", "1.5MB", "--seed", "7", "--json").stdout)
-    assert again | {"seconds": 0} == totals | {"seconds": 0}
-    first, last = utf8fpga("simulate", "--soak", "0.1s").stdout.decode().splitlines()
-    assert re.fullmatch(
-        r"\d+ code units in \d+ packets, \d+ cycles, \d+ rounds? from seed 0 on, \d+\.\d s, .* per second", first
-    )
+    assert totals["symbols"] > 10_000
+    first, last = utf8fpga("simulate", "--soak", "1").stdout.decode().splitlines()
+    assert re.fullmatch(r"\d+ code units in \d+ packets, \d+ cycles, \d+ rounds? from seed 1 on", first)
     assert last == "the simulated decoder gave exactly the model's code points"
 
 
@@ -218,10 +208,10 @@ def test_build_prints_the_report_it_writes(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read and write everything")
 def test_no_permission(tmp_path: Path, damaged: Path) -> None:
     damaged.chmod(0)
-    assert_rejected(utf8fpga("decode", damaged), f"cannot read {str(damaged)!r}: Permission denied")
+    assert_rejected(utf8fpga("decode", damaged), f"{str(damaged)!r}: Permission denied")
     tmp_path.chmod(0o500)
     out = tmp_path / "out.v"
-    assert_rejected(utf8fpga("generate", "-o", out), f"cannot write {str(out)!r}: Permission denied")
+    assert_rejected(utf8fpga("generate", "-o", out), f"{str(out)!r}: Permission denied")
 
 
 def test_replaced_file_keeps_its_mode_and_links(tmp_path: Path) -> None:
@@ -256,9 +246,9 @@ def faulty_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.smoke
 @pytest.mark.usefixtures("faulty_decoder")
 def test_mismatch_is_reported_with_the_shortest_input_and_a_replay_command(tmp_path: Path) -> None:
-    source, out, wave = tmp_path / "long.txt", tmp_path / "out.txt", tmp_path / "w.vcd"
+    source, wave = tmp_path / "long.txt", tmp_path / "w.vcd"
     source.write_bytes("é€ and so on, ".encode() * 30 + b"\xed\xa0\x80" + b" and on" * 10)
-    done = utf8fpga("simulate", source, "--kind", "-o", out, "--vcd", wave)
+    done = utf8fpga("simulate", source, "--kind", "--vcd", wave)
     assert done.returncode == 1
     assert done.stderr.decode().splitlines() == [
         "utf8fpga: the decoder differs from the model at offset 0 of ED A0",
@@ -266,20 +256,19 @@ def test_mismatch_is_reported_with_the_shortest_input_and_a_replay_command(tmp_p
         "  simulated: U+FFFD INCOMPLETE",
         "  replay:    utf8fpga simulate --hex 'ED A0' --kind --vcd mismatch.vcd",
     ]
-    assert not out.exists()
     assert wave.exists()
 
 
 @requires_graph
 @pytest.mark.usefixtures("faulty_decoder")
 def test_soak_reports_the_shortest_input_and_two_replay_commands() -> None:
-    done = utf8fpga("simulate", "--soak", "1m")
+    done = utf8fpga("simulate", "--soak", "60")
     assert done.returncode == 1
     said = done.stderr.decode().splitlines()
     found = re.fullmatch(r"utf8fpga: the decoder differs from the model at offset \d of (ED [AB][0-9A-F])", said[0])
     assert found
     assert said[3] == f"  replay:    utf8fpga simulate --hex '{found[1]}' --vcd mismatch.vcd"
-    assert re.fullmatch(r"  its round: utf8fpga simulate --soak 1s --seed \d+", said[4])
+    assert re.fullmatch(r"  its round: utf8fpga simulate --soak 1 --seed \d+", said[4])
     # The round alone reproduces it.
     again = utf8fpga(*shlex.split(said[4])[3:])
     assert again.stderr.decode().splitlines()[:4] == said[:4]
@@ -288,7 +277,7 @@ def test_soak_reports_the_shortest_input_and_two_replay_commands() -> None:
 @pytest.mark.usefixtures("faulty_decoder")
 def test_a_counterexample_is_printed_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # In this process, which has the fault.
-    monkeypatch.setattr("utf8fpga.cli.prove.chosen_executor", lambda *_: ThreadPoolExecutor(1))
+    monkeypatch.setattr("utf8fpga.cli.prove.job_executor", lambda _: ThreadPoolExecutor(1))
     done = utf8fpga("prove", "--optimize", "speed", "--property", "equivalence", "--directory", tmp_path)
     assert done.returncode == 1
     written = [Path(line.split(": ", 1)[1]) for line in done.stderr.decode().splitlines() if "  written: " in line]

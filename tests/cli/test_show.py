@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -76,13 +76,3 @@ def test_a_large_file_needs_no_numpy(tmp_path: Path) -> None:
     program = "import sys; sys.modules['numpy'] = None; from utf8fpga.cli.main import main; main(sys.argv[1:])"
     done = run([sys.executable, "-c", program, "decode", "--summary", path], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (expected("summary", large), b"")
-
-
-def test_input_is_not_read_after_the_first_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def chunks(_path: str) -> Iterator[bytes]:
-        yield b"A\xffB"
-        pytest.fail("read after the first error")
-
-    monkeypatch.setattr("utf8fpga.cli.decode.read_chunks", chunks)
-    done = utf8fpga("decode", "--summary", "--practice", "first-error")
-    assert done.stdout == b"offset 1: FF INVALID_BYTE\n2 bytes, 2 items, 1 ill-formed\n  1 INVALID_BYTE\n"

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
-import re
 import shlex
 import signal
 import subprocess
@@ -45,12 +43,10 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.smoke
-def test_the_text_comes_back(file: Path, tmp_path: Path) -> None:
+def test_the_text_comes_back(file: Path) -> None:
     expected = TEXT.decode("utf-8", "replace").encode()
     assert talk(file).stdout == expected
     assert talk(data=TEXT).stdout == expected
-    assert talk("-", "-o", tmp_path / "out", data=TEXT).stdout == b""
-    assert (tmp_path / "out").read_bytes() == expected
 
 
 def test_a_reader_that_closes_the_pipe(tmp_path: Path) -> None:
@@ -60,20 +56,11 @@ def test_a_reader_that_closes_the_pipe(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == (b"AAA141\n", b"")
 
 
-def test_items_are_lines_of_json(file: Path) -> None:
-    items = [json.loads(line) for line in talk(file, "--json").stdout.splitlines()]
-    # The two U+FFFD stand for FF and for E2 82.
-    expected = [(ord(each), each == "\ufffd") for each in TEXT.decode("utf-8", "replace")]
-    assert [(item["code_point"], item["error"]) for item in items] == expected
-
-
 @pytest.mark.parametrize("form", ["words", "utf-8"])
 def test_a_check_without_difference(form: str, file: Path) -> None:
     done = talk(file, "--check", "--form", form)
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(
-        r"16 bytes, 11 items, 2 ill-formed, all equal to the model; [\d.]+ s, [\d.]+ kB/s\n", done.stdout.decode()
-    )
+    assert done.stdout == b"16 bytes, 11 items, 2 ill-formed, all equal to the model\n"
 
 
 @pytest.mark.smoke
@@ -117,26 +104,14 @@ def test_each_typed_line_is_answered_before_the_next_one() -> None:
         os.write(primary, b"h\xc3\xa9\n")
         assert shown_until(primary, "hé\n", 2), "the echo of the terminal, and the answer"
         os.write(primary, b"A\n\x04")
-        shown_until(primary, "6 bytes, 5 items, 0 ill-formed")
+        shown_until(primary, "A\n", 2)
         assert process.wait() == 0
 
 
-def test_ctrl_c_while_a_file_is_sent_leaves_no_file(tmp_path: Path) -> None:
+def test_ctrl_c_while_a_file_is_sent(tmp_path: Path) -> None:
     (tmp_path / "long").write_bytes(b"A" * 10_000_000)
-    out = tmp_path / "out"
-    with on_terminal(tmp_path / "long", "-o", out) as (primary, process):
-        shown_until(primary, "sending")
+    with on_terminal(tmp_path / "long") as (primary, process):
+        shown_until(primary, "AAA")
         os.kill(process.pid, signal.SIGINT)
         shown_until(primary, "interrupted")
         assert process.wait() == 130
-    assert list(tmp_path.iterdir()) == [tmp_path / "long"]
-
-
-def test_a_board_does_not_command_a_terminal(tmp_path: Path) -> None:
-    text = "A\x1b]0;title\x07 \x9b2J\x7f\tB\r\n\N{EURO SIGN}Z"
-    (tmp_path / "text").write_bytes(text.encode())
-    with on_terminal(tmp_path / "text") as (primary, process):
-        shown = shown_until(primary, "Z")
-        assert process.wait() == 0
-    assert "A\\x1b]0;title\\x07 \\x9b2J\\x7f\tB\n\N{EURO SIGN}Z" in shown
-    assert talk(tmp_path / "text").stdout == text.encode(), "data for other programs are as they are"
