@@ -87,7 +87,8 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], No
 
 def read_chunks(path: str) -> Iterator[bytes]:
     """The contents of a file, or of standard input for ``-``, in chunks of bounded size."""
-    with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
+    opened: Any = nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb")  # noqa: SIM115
+    with opened as file:
         while chunk := file.read1(CHUNK):
             yield chunk
 

@@ -68,7 +68,8 @@ def simulate(
     simulation = Simulation(build(parameters), engine="graph" if netlist or is_graph else "python", netlist=netlist)
     units = list(symbols_from(iter([data]), symbol_width(simulation.core)))
     is_decoder = parameters.core == "decoder"
-    tally, symbols = Tally(), []
+    tally = Tally()
+    symbols: list[Any] = []
 
     def take(symbol: Any) -> None:
         if written:
