@@ -111,13 +111,13 @@ class BeatClaims(Claims):
         entered: Value = fifo.entry
         if fifo.latency > 1:
             entered, stored, row = self._entry_near_slices(m, fifo, row, stored)
-        read, pending, total = Signal(range(fifo.depth)), Signal(8), Signal(8)
-        m.d.sync += [read.eq(read + out), pending.eq(pending + stored - out)]
+        read, pending, total, has_left = Signal(range(fifo.depth)), Signal(8), Signal(8), Signal()
+        m.d.sync += [read.eq(read + out), pending.eq(pending + stored - out), has_left.eq(out)]
         m.d.comb += total.eq(pending + how_many(self.in_flight))
         self.claim("pending", pending <= total)
         self.claim_credits(m, "fifo.credits", fifo.depth, total)
-        values = {"write": read + pending, "newest": read + pending - 1, "read": read, "next_read": read + 1}
-        values |= {"is_valid": pending != 0, "only_one": pending == 1}
+        values = {"write": read + pending, "read": read, "held": pending + has_left}
+        values |= {"has_left": has_left, "is_valid": pending != 0, "only_one": pending == 1}
         for path, register in self.inside.items():
             name = path.rpartition(".")[2].rstrip("_0123456789")
             if path.startswith("fifo.") and name in values:

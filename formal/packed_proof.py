@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.beat_claims import BeatClaims
@@ -146,12 +146,9 @@ class PackedProof(BeatClaims):
         self._holds("last_0", one.last)
         self._holds("valid_0", one.valid)
         self._holds("closes_0", one.closes)
-        self._holds("ranks.counts_of_1", one.counts[-1])
-        ranks = self.inside["packer.ranks.ranks_in_group"]
-        for lane, before in enumerate((Const(0, 1), one.counts[0])):
-            width = len(ranks) // LANES
-            self.holds(f"rank of {lane}", ranks.word_select(lane, width), before, one.valid)
-        self._holds("open_row.fill", one.fill)
+        self._holds("ranks.counts_of_4", one.counts[-1])
+        self._holds("ranks.rank_of_4_1", one.counts[0], one.valid)
+        self._holds("open_row.fill_0", one.fill)
         matters = two.valid | two.closes
         self._holds("open_row.place", Cat(two.fill, (two.fill + two.counts[0])[0]), two.valid)
         self._holds("open_row.is_placed", Cat(two.keep))
@@ -213,7 +210,9 @@ class PackedProof(BeatClaims):
         full, ends, out = last.full, last.ends, Signal()
         announces, waits, closed, pending = Signal(), Signal(), Signal(8), Signal(8)
         total, read, write = Signal(8), Signal(range(depth)), Signal(range(depth))
+        has_left = Signal()
         m.d.sync += [
+            has_left.eq(out),
             announces.eq(full | ends | waits),
             waits.eq((full & ends) | (waits & (full | ends))),
             closed.eq(closed + full + ends - out),
@@ -231,11 +230,11 @@ class PackedProof(BeatClaims):
         self._holds("rows.open_row_0", self._row)
         self._holds("rows.next_row_0", self._row + 1)
         self._holds("rows.announced_row_0", write)
-        self._holds("rows.reader_0.newest", write - 1)
         self._holds("rows.announces", announces)
         self._holds("rows.waits", waits)
         self._holds("rows.reader_0.read", read)
-        self._holds("rows.reader_0.next_read", read + 1)
+        self._holds("rows.reader_0.has_left", has_left)
+        self._holds("rows.reader_0.held", pending + has_left)
         self._holds("rows.reader_0.is_valid", pending != 0)
         self._holds("rows.reader_0.only_one", pending == 1)
 

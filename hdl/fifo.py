@@ -10,7 +10,7 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.registers import delayed, delayed_duplicate, duplicate
+from utf8fpga.hdl.registers import delayed, delayed_duplicate, duplicate, loaded
 
 SLICE = 8
 """Lanes whose entries share pointers."""
@@ -67,9 +67,9 @@ class Reader(wiring.Component):
 
     Ports:
         stored: a row has been written by the end of this cycle.
-        row, next_row: registers, the row that is read and the one after it.
+        row: register, the row that is read.
         output_valid, output_ready: the handshake of this row.
-        left: it is transferred.
+        left, has_left: it is transferred; and a register, it was in the cycle before.
     """
 
     def __init__(self, depth: int) -> None:
@@ -79,29 +79,28 @@ class Reader(wiring.Component):
             {
                 "stored": In(1),
                 "row": Out(rows),
-                "next_row": Out(rows),
                 "output_valid": Out(1),
                 "output_ready": In(1),
                 "left": Out(1),
+                "has_left": Out(1),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        rows = range(self.depth)
+        row, held = duplicate("read", range(self.depth)), duplicate("held", range(self.depth))
         valid, only_one = duplicate("is_valid"), duplicate("only_one")
-        newest = duplicate("newest", rows, init=self.depth - 1)
-        row, next_row = duplicate("read", rows), duplicate("next_read", rows, init=1)
-        m.d.comb += [self.output_valid.eq(valid), self.left.eq(valid & self.output_ready)]
-        m.d.comb += [self.row.eq(row), self.next_row.eq(next_row)]
-        with m.If(self.left):
-            m.d.sync += [row.eq(row + 1), next_row.eq(next_row + 1)]
-        with m.If(self.stored):
-            m.d.sync += newest.eq(newest + 1)
-        # Whether one row is stored is known in advance, since `output_ready` comes from afar.
-        m.d.sync += valid.eq(self.stored | (valid & ~(self.output_ready & only_one)))
-        with m.If(self.stored != self.left):
-            m.d.sync += only_one.eq(Mux(self.stored, ~valid, next_row == newest))
+        # `output_ready` comes from afar, so little depends on it: rows that left are counted a cycle later.
+        left = valid & self.output_ready
+        has_left = delayed(m, left, "has_left", reset_less=False)
+        m.d.comb += [self.row.eq(row), self.output_valid.eq(valid), self.left.eq(left), self.has_left.eq(has_left)]
+        m.d.sync += [
+            held.eq(held + self.stored - has_left),
+            valid.eq(self.stored | (valid & ~(self.output_ready & only_one))),
+        ]
+        with m.If(left):
+            m.d.sync += row.eq(row + 1)
+        m.d.sync += loaded(only_one, Mux(self.stored, ~valid, held == Mux(has_left, 3, 2)), self.stored != left)
         return m
 
 

@@ -7,21 +7,18 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.packer.places import is_wide, place_bits
+from utf8fpga.hdl.packer.places import place_bits
 from utf8fpga.hdl.registers import delayed, delayed_duplicate
-
-FEW_BITS = 16
-"""Bits of a word whose switches are near one another."""
 
 
 class Network(wiring.Component):
     """A reverse banyan network: each word goes to the lane that is its place, modulo the lanes.
 
     Words with consecutive places never collide in it. Step k settles bit k of the place: a switch exchanges two
-    lanes whose numbers differ in this bit. The words come `behind` cycles after their places, so that registers set the
+    lanes whose numbers differ in this bit. The words come one cycle after their places, so that registers set the
     switches.
 
-    Latency: `latency` cycles from `keep` to `out_keep`: one for each bit of a place, and one more if `behind` is 2.
+    Latency: one cycle for each bit of a place, from `keep` to `out_keep`.
 
     Args:
         width: bits of a word.
@@ -29,19 +26,17 @@ class Network(wiring.Component):
 
     Ports:
         keep, places: the lanes with a word, and where it goes.
-        words: the words, `behind` cycles later.
+        words: the words, one cycle later.
         out_keep, out_words: the lanes with a word, and one cycle later the words.
     """
 
     def __init__(self, width: int, lanes: int) -> None:
-        self.lanes, self.steps = lanes, place_bits(lanes)
-        # A setting reaches the switches of few bits in the cycle in which it is computed.
-        self.behind = 1 + (is_wide(lanes) and width > FEW_BITS)
-        self.latency = self.steps + self.behind - 1
+        self.lanes = lanes
+        self.latency = place_bits(lanes)
         super().__init__(
             {
                 "keep": In(lanes),
-                "places": In(data.ArrayLayout(self.steps, lanes)),
+                "places": In(data.ArrayLayout(self.latency, lanes)),
                 "words": In(data.ArrayLayout(width, lanes)),
                 "out_keep": Out(lanes),
                 "out_words": Out(data.ArrayLayout(width, lanes)),
@@ -51,8 +46,8 @@ class Network(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         keep, places, words = self.keep, self.places, self.words
-        for step in range(self.steps):
-            bits = data.ArrayLayout(self.steps - step - 1, self.lanes)
+        for step in range(self.latency):
+            bits = data.ArrayLayout(self.latency - step - 1, self.lanes)
             next_keep = Signal(self.lanes, name=f"keep_after_{step}")
             next_places = Signal(bits, name=f"places_after_{step}", reset_less=True)
             next_words = Signal(words.shape(), name=f"words_after_{step}", reset_less=True)
@@ -62,17 +57,14 @@ class Network(wiring.Component):
                     continue
                 crosses = Signal(name=f"crosses_{step}_{low}")
                 m.d.comb += crosses.eq(Mux(keep[low], places[low][0], ~places[high][0]))
-                setting = delayed(m, crosses, f"setting_{step}_{low}") if self.behind > 1 else crosses
                 for lane, other in ((low, high), (high, low)):
-                    crossed = delayed_duplicate(m, setting, f"crossed_{step}_{lane}")
+                    crossed = delayed_duplicate(m, crosses, f"crossed_{step}_{lane}")
                     m.d.sync += [
                         next_keep[lane].eq(Mux(crosses, keep[other], keep[lane])),
                         next_places[lane].eq(Mux(crosses, places[other], places[lane])[1:]),
                         next_words[lane].eq(Mux(crossed, words[other], words[lane])),
                     ]
             keep, places, words = next_keep, next_places, next_words
-        if self.behind > 1:
-            keep = delayed(m, keep, "keep_behind", reset_less=False)
         m.d.comb += [self.out_keep.eq(keep), self.out_words.eq(words)]
         return m
 

@@ -16,6 +16,7 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.hdl.beats import is_effective, stage_ports
 from utf8fpga.hdl.commented import register
 from utf8fpga.hdl.fifo import Credits
+from utf8fpga.hdl.minimise import minimised_word
 from utf8fpga.hdl.packer.network import Fold, Network
 from utf8fpga.hdl.packer.places import OpenRow, Ranks, place_bits
 from utf8fpga.hdl.packer.rows import BANKS, Rows
@@ -53,7 +54,7 @@ class Packer(wiring.Component):
         self.ranks, self.open_row = Ranks(lanes), OpenRow(lanes)
         self.network = Network(width, 1 << place_bits(lanes))
         self.fold = Fold(width, lanes) if self.network.lanes != lanes else None
-        to_rows = self.ranks.latency + self.open_row.latency + self.network.latency + (self.fold is not None)
+        to_rows = self.ranks.latency + 1 + self.network.latency + (self.fold is not None)
         # A credit returns two cycles per bank behind the rows, and one more if the next beat closes the row.
         latest = in_front + to_rows + 1 + _COUNTED
         self.depth = next(depth for depth, banks in BANKS.items() if latest + 2 * banks <= depth)
@@ -111,12 +112,12 @@ class Packer(wiring.Component):
             ranks.valid.eq(self.valid),
             open_row.keep.eq(keep),
             open_row.ranks.eq(ranks.ranks),
-            open_row.counts.eq(ranks.counts),
+            open_row.total.eq(ranks.total),
             open_row.last.eq(last),
             open_row.valid.eq(valid),
             open_row.closes.eq(closes),
         ]
-        for cycle in range(open_row.latency + self.network.behind):
+        for cycle in range(2):
             words = delayed(m, words, f"words_waiting_{cycle}")
         return open_row, words
 
@@ -132,7 +133,8 @@ class Packer(wiring.Component):
         for lane in range(lanes):
             m.d.comb += [network.places[lane].eq(open_row.places[lane]), network.words[lane].eq(words[lane])]
         # The lanes of the last row of the beat that have a word.
-        rest = Cat(*(open_row.size > lane for lane in range(lanes - 1)), Const(0, 1))
+        fronts = {size: (1 << size) - 1 for size in range(lanes)}
+        rest = minimised_word(fronts, lanes, len(open_row.size))(open_row.size)
         groups = len(rows.groups)
         full, ends = open_row.full.replicate(groups), open_row.ends.replicate(groups)
         marks = {"rest": rest, "last": open_row.out_last, "full": full, "ends": ends}

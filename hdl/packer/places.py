@@ -8,6 +8,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.commented import named
+from utf8fpga.hdl.minimise import minimised_word
 from utf8fpga.hdl.registers import delayed, duplicate
 
 GROUP = 4
@@ -19,72 +20,77 @@ def place_bits(lanes: int) -> int:
     return max(1, (lanes - 1).bit_length())
 
 
-def is_wide(lanes: int) -> bool:
-    """Whether a packer is so wide that nets from one lane to all others have one more register."""
-    return lanes > GROUP
+def groups_of(lanes: int) -> list[range]:
+    """The lanes in groups of neighbours."""
+    return [range(first, min(first + GROUP, lanes)) for first in range(0, lanes, GROUP)]
 
 
 def _count(bits: Value) -> Value:
-    """The number of bits that are set."""
-    return sum(bits[1:], bits[0]) if len(bits) else Const(0)
+    """The number of bits that are set. A bit of it is one look-up table of up to four bits, where a sum is a chain."""
+    numbers = {value: value.bit_count() for value in range(1 << len(bits))}
+    return minimised_word(numbers, len(bits).bit_length(), len(bits))(bits)
 
 
 class Ranks(wiring.Component):
-    """How many words a beat has in front of each lane: those in its group of `GROUP` lanes, and those up to each group.
+    """How many words a beat has in front of each lane, and in all.
 
-    Latency: `latency` cycles: one for each group by itself, then prefix sums, one for each doubling of the groups.
+    Latency: `latency` cycles: one for the groups of lanes by themselves, then one for each doubling of their size.
 
     Ports:
         keep: the lanes with a word.
-        valid: there is a beat; otherwise all counts are 0.
-        ranks: for each lane the words in front of it in its group.
-        counts: for each group the words in all groups up to and with it.
+        valid: there is a beat; otherwise `total` is 0.
+        ranks: for each lane the words in front of it.
+        total: the words of the beat.
     """
 
     def __init__(self, lanes: int) -> None:
         self.lanes = lanes
-        self.groups = -(-lanes // GROUP)
-        self.latency = 1 + (self.groups - 1).bit_length()
+        self.latency = 1 + (len(groups_of(lanes)) - 1).bit_length()
         super().__init__(
             {
                 "keep": In(lanes),
                 "valid": In(1),
-                "ranks": Out(data.ArrayLayout(range(GROUP), lanes)),
-                "counts": Out(data.ArrayLayout(lanes.bit_length(), self.groups)),
+                "ranks": Out(data.ArrayLayout(range(lanes), lanes)),
+                "total": Out(range(lanes + 1)),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        ranks = Signal(self.ranks.shape(), name="ranks_in_group", reset_less=True)
-        for lane in range(self.lanes):
-            m.d.sync += ranks[lane].eq(_count(self.keep[lane - lane % GROUP : lane]))
-        counts = Signal(data.ArrayLayout(min(GROUP, self.lanes).bit_length(), self.groups), name="counts_of_1")
-        for group in range(self.groups):
-            m.d.sync += counts[group].eq(_count(self.keep[group * GROUP : (group + 1) * GROUP]))
-        with m.If(~self.valid):
-            m.d.sync += counts.eq(0)
-        span = 1
-        while span < self.groups:
-            width = min(2 * span * GROUP, self.lanes).bit_length()
-            doubled = Signal(data.ArrayLayout(width, self.groups), name=f"counts_of_{2 * span}")
-            for group in range(self.groups):
-                block = group // span
-                before = counts[block * span - 1] if block % 2 else 0
-                m.d.sync += doubled[group].eq(counts[group] + before)
-            counts, ranks, span = doubled, delayed(m, ranks, f"ranks_behind_{span}"), 2 * span
-        m.d.comb += self.ranks.eq(ranks)
-        m.d.comb += [self.counts[group].eq(counts[group]) for group in range(self.groups)]
+        blocks = groups_of(self.lanes)
+        ranks = [Const(0)] * self.lanes
+        counts = Signal(data.ArrayLayout(range(GROUP + 1), len(blocks)), name=f"counts_of_{GROUP}")
+        # Without a beat, counts are 0. A reset of them by logic would be a slow net.
+        keep = self.keep & self.valid.replicate(self.lanes)
+        for number, block in enumerate(blocks):
+            m.d.sync += counts[number].eq(_count(keep[block.start : block.stop]))
+            for lane in block:
+                ranks[lane] = delayed(m, _count(self.keep[block.start : lane]), f"rank_of_{GROUP}_{lane}")
+        span = GROUP
+        while span < self.lanes:
+            span *= 2
+            pairs = range(0, len(counts), 2)
+            doubled = Signal(data.ArrayLayout(range(span + 1), len(pairs)), name=f"counts_of_{span}")
+            for number, first in enumerate(pairs):
+                both = counts[first] + (counts[first + 1] if first + 1 < len(counts) else 0)
+                m.d.sync += doubled[number].eq(both)
+            for lane in range(self.lanes):
+                block = lane * 2 // span
+                before = counts[block - 1] if block % 2 else Const(0)
+                ranks[lane] = delayed(m, (ranks[lane] + before)[: place_bits(span)], f"rank_of_{span}_{lane}")
+            counts = doubled
+        m.d.comb += [self.ranks[lane].eq(rank) for lane, rank in enumerate(ranks)]
+        m.d.comb += self.total.eq(counts[0])
         return m
 
 
 class OpenRow(wiring.Component):
     """The places of a beat's words behind those of the open row, and the rows that the beat closes.
 
-    Latency: `latency` cycles for the places, one more for the rows.
+    Latency: one cycle for the places, one more for the rows.
 
     Ports:
-        keep, ranks, counts, last, valid: a beat and its `Ranks`.
+        keep, ranks, total, last, valid: a beat and its `Ranks`.
         closes: the last row of the beat is closed; also without a beat.
         out_keep, places: the words, and for each the words in front of it since the open row began, modulo a power of
             two: see `Fold`.
@@ -96,12 +102,12 @@ class OpenRow(wiring.Component):
     """
 
     def __init__(self, lanes: int) -> None:
-        self.lanes, self.latency = lanes, 1 + is_wide(lanes)
+        self.lanes = lanes
         super().__init__(
             {
                 "keep": In(lanes),
-                "ranks": In(data.ArrayLayout(range(GROUP), lanes)),
-                "counts": In(data.ArrayLayout(lanes.bit_length(), -(-lanes // GROUP))),
+                "ranks": In(data.ArrayLayout(range(lanes), lanes)),
+                "total": In(range(lanes + 1)),
                 "last": In(1),
                 "valid": In(1),
                 "closes": In(1),
@@ -117,58 +123,35 @@ class OpenRow(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        lanes = self.lanes
-        keep, ranks, total = self.keep & self.valid.replicate(lanes), self.ranks, self.counts[-1]
-        last, valid, closes = self.last, self.valid, self.closes
-        fill = duplicate("fill", range(lanes))
-        next_fill, full = self._filled(m, "next_fill", fill, total)
-        with m.If(closes):
-            m.d.sync += fill.eq(0)
-        with m.Else():
-            m.d.sync += fill.eq(next_fill)
-        # Where the words of each group begin.
-        starts, rest = [fill], next_fill
-        if is_wide(lanes):
-            starts = [delayed(m, fill, "start_of_0", reset_less=False)]
-            for group in range(1, len(self.counts)):
-                start = Signal(place_bits(lanes), name=f"start_of_{group}", reset_less=True)
-                m.d.sync += start.eq(fill + self.counts[group - 1])
-                starts.append(start)
-            ranks, total = delayed(m, ranks, "ranks_behind"), delayed(m, total, "total", reset_less=False)
-            keep = delayed(m, keep, "keep_behind", reset_less=False)
-            last, valid, closes = (
-                delayed(m, value, f"{name}_behind", reset_less=False)
-                for name, value in (("last", last), ("valid", valid), ("closes", closes))
-            )
         places = Signal(self.places.shape(), name="place", reset_less=True)
-        for lane in range(lanes):
-            m.d.sync += places[lane].eq(starts[lane // GROUP] + ranks[lane])
+        for number, group in enumerate(groups_of(self.lanes)):
+            fill = duplicate(f"fill_{number}", range(self.lanes))
+            next_fill, full = self._filled(m, f"next_fill_{number}", fill)
+            m.d.sync += fill.eq(next_fill & ~self.closes.replicate(len(fill)))
+            for lane in group:
+                m.d.sync += places[lane].eq(fill + self.ranks[lane])
+            if number == 0:
+                self._close(m, fill.any(), next_fill, full)
+        keep = self.keep & self.valid.replicate(self.lanes)
         m.d.comb += [self.places.eq(places), self.out_keep.eq(delayed(m, keep, "is_placed", reset_less=False))]
-        if is_wide(lanes):
-            rest, full = self._filled(m, "next_rest", starts[0], total)
-        self._close(
-            m,
-            size=delayed(m, rest, "rest"),
-            full=delayed(m, full, "is_full", reset_less=False),
-            was_open=delayed(m, starts[0].any(), "was_open"),
-            last=delayed(m, last, "is_last", reset_less=False),
-            closes=delayed(m, closes, "is_closed", reset_less=False),
-            valid=delayed(m, valid, "is_valid", reset_less=False),
-        )
         return m
 
-    def _filled(self, m: Module, name: str, fill: Value, count: Value) -> tuple[Value, Value]:
-        """The words in the last row when a beat has followed, and whether the row before that is full."""
-        total, bits = fill + count, len(self.size)
+    def _filled(self, m: Module, name: str, fill: Value) -> tuple[Value, Value]:
+        """The words in the last row when the beat has followed, and whether the row before that is full."""
+        total, bits = fill + self.total, len(self.size)
         full = total >= self.lanes
         if self.lanes == 1 << bits:
             return named(m, name, total[:bits]), full
         return named(m, name, Mux(full, (total - self.lanes)[:bits], total[:bits])), full
 
-    def _close(
-        self, m: Module, size: Value, full: Value, was_open: Value, last: Value, closes: Value, valid: Value
-    ) -> None:
+    def _close(self, m: Module, was_open: Value, size: Value, full: Value) -> None:
         """Which rows a beat closes and begins."""
+        size, full = delayed(m, size, "rest"), delayed(m, full, "is_full", reset_less=False)
+        was_open, last = delayed(m, was_open, "was_open"), delayed(m, self.last, "is_last", reset_less=False)
+        closes, valid = (
+            delayed(m, self.closes, "is_closed", reset_less=False),
+            delayed(m, self.valid, "is_valid", reset_less=False),
+        )
         comment = "After this beat a row has words, or a packet has ended without a word to close a row."
         has_rest = named(m, "has_rest", size.any() | (last & ~full), comment)
         ends = named(m, "closes_rest", has_rest & closes)

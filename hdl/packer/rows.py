@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.commented import named
 from utf8fpga.hdl.fifo import Reader
-from utf8fpga.hdl.packer.places import GROUP
+from utf8fpga.hdl.packer.places import groups_of
 from utf8fpga.hdl.registers import delayed, delayed_duplicate, duplicate
 
 BANKS = {16: 1, 32: 2, 64: 2}
@@ -53,7 +53,7 @@ class Rows(wiring.Component):
         self.width, self.lanes, self.depth = width, lanes, depth
         self.banks = BANKS[depth]
         self.latency = 1 + self.banks
-        self.groups = [range(lane, min(lane + GROUP, lanes)) for lane in range(0, lanes, GROUP)]
+        self.groups = groups_of(lanes)
         words = data.ArrayLayout(width, lanes)
         super().__init__(
             {
@@ -107,14 +107,16 @@ class Rows(wiring.Component):
         m.d.comb += reader.output_ready.eq(self.output_ready)
         if number == 0:
             # With many lanes, the count of credits is far from here.
-            left = delayed(m, reader.left, "has_left", reset_less=False) if self.banks > 1 else reader.left
+            left = reader.has_left if self.banks > 1 else reader.left
             m.d.comb += [self.output_valid.eq(reader.output_valid), self.left.eq(left)]
         if self.banks == 1:
             m.d.comb += reader.stored.eq(announces)
             return _Group([reader.row], Const(0))
         m.d.comb += reader.stored.eq(delayed_duplicate(m, announces, f"announced_{number}"))
-        next_even = reader.next_row[1:]  # (row + 1) // 2
-        next_odd = reader.row[1:]
+        following = duplicate(f"read_next_{number}", range(self.depth), init=1)
+        with m.If(reader.left):
+            m.d.sync += following.eq(following + 1)
+        next_even, next_odd = following[1:], reader.row[1:]
         return _Group([next_even, next_odd], reader.row[0])
 
     def _memory(self, m: Module, name: str, group: _Group, enables: list[Value], target: Value, entry: Value) -> Value:
