@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import TypeAlias
 
-from utf8fpga.hdl.verilog.circuit import Circuit, memory_of, wires_of
-from utf8fpga.hdl.verilog.rtlil import Bit, Cell, Value
+from utf8fpga.hdl.verilog.circuit import Circuit, is_read, memory_of
+from utf8fpga.hdl.verilog.rtlil import Bit, Value
+from utf8fpga.hdl.verilog.statements import wires_of
 
 Place: TypeAlias = tuple[tuple[str, ...], str]
 """A wire, behind the names of the instances that it is in."""
@@ -19,31 +21,27 @@ class Hierarchy:
     """The instances of a design."""
 
     def __init__(self, circuits: Mapping[str, Circuit], top: str) -> None:
-        self._top = circuits[top]
-        self.circuits: dict[tuple[str, ...], Circuit] = {}
+        self._circuits, self._top = circuits, circuits[top]
+        self._inside: dict[tuple[str, ...], Circuit] = {}
         """The circuits by the names of the instances that lead to them."""
         self._outside: dict[Place, list[Place]] = {}
         """What drives input ports, and wires at outputs of instances."""
-        waiting: list[tuple[tuple[str, ...], Circuit]] = [((), self._top)]
-        while waiting:
-            path, circuit = waiting.pop()
-            self.circuits[path] = circuit
-            for cell in circuit.instances:
-                inner = circuits[cell.kind]
-                self._connect(path, cell, inner)
-                waiting.append(((*path, cell.name), inner))
+        self._add((), self._top)
 
-    def _connect(self, path: tuple[str, ...], cell: Cell, inner: Circuit) -> None:
-        for port, value in cell.ports.items():
-            inside = (*path, cell.name), port
-            outside = [(path, wire) for wire in wires_of([value])]
-            if inner.wires[port].direction == "input":
-                self._outside[inside] = outside
-                continue
-            for wire in outside:
-                self._outside.setdefault(wire, []).append(inside)
+    def _add(self, path: tuple[str, ...], circuit: Circuit) -> None:
+        self._inside[path] = circuit
+        for cell in circuit.instances:
+            inner = self._circuits[cell.kind]
+            for port, value in cell.ports.items():
+                inside, outside = ((*path, cell.name), port), [(path, wire) for wire in wires_of([value])]
+                if inner.wires[port].direction == "input":
+                    self._outside[inside] = outside
+                    continue
+                for wire in outside:
+                    self._outside.setdefault(wire, []).append(inside)
+            self._add((*path, cell.name), inner)
 
-    def reached(self, outputs: Iterable[str], *, registers: bool) -> set[Place]:
+    def _reached(self, outputs: Iterable[str], *, registers: bool) -> set[Place]:
         """The wires that outputs of the top depend on.
 
         Args:
@@ -53,48 +51,62 @@ class Hierarchy:
         waiting: list[Place] = [((), wire) for wire in outputs]
         while waiting:
             path, wire = place = waiting.pop()
-            if place in found:
-                continue
-            found.add(place)
-            circuit = self.circuits[path]
-            waiting += self._outside.get(place, ())
-            if registers or wire not in circuit.registers:
-                waiting += [(path, each) for each in circuit.sources_of(wire)]
-            if registers and wire in circuit.results and "MEMID" in circuit.results[wire].parameters:
-                memory = memory_of(circuit.results[wire])
-                writes = [cell.ports.values() for cell in circuit.writes if memory_of(cell) == memory]
-                waiting += [(path, each) for ports in writes for each in wires_of(ports)]
+            if place not in found:
+                found.add(place)
+                waiting += self._outside.get(place, ())
+                waiting += ((path, each) for each in self._inside[path].sources_of(wire, registers=registers))
         return found
 
-    def live_wires(self) -> dict[str, set[str]]:
-        """By module the wires that an output of the top depends on."""
-        found: dict[str, set[str]] = {}
-        for path, wire in self.reached(self._top.ports("output"), registers=True):
-            found.setdefault(self.circuits[path].name, set()).add(wire)
-        return found
-
-    def combinational_paths(self) -> dict[str, Collection[str]]:
+    def combinational_paths(self) -> dict[str, list[str]]:
         """For each output port of the top the input ports from which a path without registers leads."""
-        inputs = [((), port) for port in self._top.ports("input")]
-        found: dict[str, Collection[str]] = {}
+        found: dict[str, list[str]] = {}
         for output in self._top.ports("output"):
-            reached = self.reached([output], registers=False)
-            found[output] = [port for path, port in inputs if (path, port) in reached]
+            reached = self._reached([output], registers=False)
+            found[output] = [port for port in self._top.ports("input") if ((), port) in reached]
+        return found
+
+    def live_circuits(self) -> dict[str, Circuit]:
+        """The circuits with what an output of the top depends on, and all ports of the top."""
+        live: dict[str, set[str]] = {self._top.name: {*self._top.ports("input"), *self._top.ports("output")}}
+        for path, wire in self._reached(self._top.ports("output"), registers=True):
+            live.setdefault(self._inside[path].name, set()).add(wire)
+        found: dict[str, Circuit] = {}
+        for name, circuit in self._circuits.items():
+            if name in live:
+                found[name] = _live_part(circuit, live[name], found)
         return found
 
 
-def uses_of(circuit: Circuit, live: AbstractSet[str], inputs: Iterable[Value]) -> Counter[str]:
-    """How often the bit of each wire that is read most often is read; a condition of several assignments counts once.
+def _live_part(circuit: Circuit, live: AbstractSet[str], others: Mapping[str, Circuit]) -> Circuit:
+    """The part of a circuit that drives wires."""
+    instances = []
+    for cell in circuit.instances:
+        inner = others.get(cell.kind, Circuit(""))
+        ports = {port: value for port, value in cell.ports.items() if port in inner.wires}
+        outputs = wires_of(ports[port] for port in inner.ports("output"))
+        if not live.isdisjoint(outputs):
+            instances.append(replace(cell, ports=ports))
+            live = live.union(outputs)
+    results = {wire: cell for wire, cell in circuit.results.items() if wire in live}
+    read = {memory_of(cell) for cell in results.values() if is_read(cell)}
+    return replace(
+        circuit,
+        wires={name: wire for name, wire in circuit.wires.items() if name in live},
+        memories={name: size for name, size in circuit.memories.items() if name in read},
+        results=results,
+        statements={wire: statements for wire, statements in circuit.statements.items() if wire in live},
+        writes=[cell for cell in circuit.writes if memory_of(cell) in read],
+        instances=instances,
+    )
 
-    Args:
-        inputs: what instances read.
-    """
-    values = list(inputs)
+
+def uses_of(circuit: Circuit) -> Counter[str]:
+    """How often the bit of each wire that is read most often is read; a condition of several assignments counts once."""
+    values = [value for cell in circuit.instances for value in cell.ports.values()]
     conditions: dict[Value, None] = {}
     for wire in circuit.wires:
-        if wire in live:
-            values += circuit.values_of(wire)
-            conditions |= dict.fromkeys(circuit.conditions_of(wire))
+        values += circuit.values_of(wire)
+        conditions |= dict.fromkeys(circuit.conditions_of(wire))
     for cell in circuit.writes:
         values += [cell.ports["ADDR"], cell.ports["DATA"], cell.ports["EN"][:1]]
     bits: Counter[Bit] = Counter(bit for value in (*values, *conditions) for bit in value)

@@ -17,9 +17,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from utf8fpga.hdl.verilog.build import circuit_of
-from utf8fpga.hdl.verilog.circuit import Circuit, wires_of
+from utf8fpga.hdl.verilog.circuit import Circuit
 from utf8fpga.hdl.verilog.identifiers import SEPARATOR, Names
 from utf8fpga.hdl.verilog.rtlil import read_rtlil
+from utf8fpga.hdl.verilog.statements import wires_of
 from utf8fpga.model.exceptions import InvalidArgumentError
 
 
@@ -108,7 +109,7 @@ class _Converter:
     def _module(self, text: str, component: wiring.Component, name: str) -> str:
         """The name of the module for a text, which is read if there was no equal one."""
         if text not in self._texts:
-            [module] = read_rtlil(text)
+            module = read_rtlil(text)
             module.name = self._texts[text] = self._names.take(name)
             circuit = circuit_of(module, self.circuits, documentation(component))
             self.circuits[module.name] = _in_order(circuit, [port for port, _, _ in members(component)])
@@ -128,7 +129,7 @@ def _check(fragment: Fragment, component: wiring.Component, visible: Sequence[Si
 
 def _in_order(circuit: Circuit, names: Sequence[str]) -> Circuit:
     """A circuit whose ports are in the order of the members, behind clock and reset."""
-    ports = [wire for name in names for wire in wires_of([circuit.fields.get(name, ((name, 0),))])]
+    ports = [wire for name in names for wire in wires_of([circuit.fields[name]])]
     others = [name for name, wire in circuit.wires.items() if wire.direction and name not in ports]
     ordered = dict.fromkeys([*others, *ports, *circuit.wires])
     return replace(circuit, wires={name: circuit.wires[name] for name in ordered})

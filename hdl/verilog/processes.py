@@ -6,12 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from utf8fpga.hdl.verilog import expressions
-from utf8fpga.hdl.verilog.circuit import Circuit, assigned, memory_of, wires_of
+from utf8fpga.hdl.verilog.circuit import memory_of
 from utf8fpga.hdl.verilog.expressions import Text
 from utf8fpga.hdl.verilog.rtlil import Assign, Cell, Slice, Statement, Switch, Value, slices_of
-from utf8fpga.hdl.verilog.statements import Reset, grouped
 from utf8fpga.hdl.verilog.values import Values
-from utf8fpga.model.exceptions import InvalidArgumentError
 
 _WIDE = 90
 """A concatenation with more characters is written part by part."""
@@ -20,24 +18,19 @@ _WIDE = 90
 class Processes:
     """Writes the assignments and the processes of a module."""
 
-    def __init__(self, circuit: Circuit, values: Values) -> None:
-        self._circuit, self._values = circuit, values
+    def __init__(self, values: Values) -> None:
+        self._values = values
 
-    def clocked(self, clock: Value, registers: Sequence[Reset]) -> Iterator[str]:
-        """A process of registers with the same clock, reset and conditions."""
-        [block] = grouped(each.others for each in registers)
+    def clocked(self, clock: Value, block: Sequence[Statement]) -> Iterator[str]:
+        """A process of registers."""
         yield f"  always @(posedge {self._values.text(clock).text}) begin"
-        if not registers[0].condition:
-            yield from self._block(block, "    ", "<=")
-        else:
-            yield f"    if ({self._values.text(registers[0].condition).text}) begin"
-            yield from self._block([each for one in registers for each in one.first], "      ", "<=")
-            if len(block) == 1 and isinstance(block[0], Switch) and not _is_choice(block[0]):
-                yield from self._branches(block[0], "    ", "    end else ", "<=")
-            else:
-                yield "    end else begin"
-                yield from self._block(block, "      ", "<=")
-                yield "    end"
+        yield from self._block(block, "    ", "<=")
+        yield "  end"
+
+    def unclocked(self, block: Sequence[Statement]) -> Iterator[str]:
+        """A process of signals that have several values by conditions."""
+        yield "  always @* begin"
+        yield from self._block(block, "    ", "=")
         yield "  end"
 
     def memory(self, cell: Cell) -> Iterator[str]:
@@ -47,51 +40,25 @@ class Processes:
         condition = "" if enable == (("", 1),) else f"if ({self._values.text(enable).text}) "
         yield f"  always @(posedge {clock}) {condition}{self._values.named(memory_of(cell))}[{place}] <= {value};"
 
-    def unclocked(self, block: Sequence[Statement]) -> Iterator[str]:
-        """A process of signals that have several values by conditions."""
-        if not any(wires_of(each.selector for each in block if isinstance(each, Switch))):
-            name = self._values.named(assigned(block)[0])
-            raise InvalidArgumentError(f"module {self._circuit.name}: the conditions of {name} are constants")
-        yield "  always @* begin"
-        yield from self._block(block, "    ", "=")
-        yield "  end"
-
-    def wire(self, declared: str, name: str) -> Iterator[str]:
-        """The declaration of a wire, if it has one, and its assignments."""
-        whole = Slice(name, 0, self._circuit.wires[name].width)
-        if name in self._circuit.results:
-            pieces = [(whole, self._values.definition(name))]
-        else:
-            bits = self._circuit.connections[name]
-            pieces = list(self._pieces(tuple((name, at) for at in bits), tuple(bits.values())))
-        if declared and pieces[0][0] == whole:
-            yield f"  {declared} = {pieces[0][1].text};"
-            return
-        if declared:
-            yield f"  {declared};"
-        for target, text in pieces:
-            yield f"  assign {self._values.bits(target)} = {text.text};"
-
-    def _pieces(self, target: Value, value: Value) -> Iterator[tuple[Slice, Text]]:
+    def pieces(self, each: Assign) -> Iterator[tuple[Slice, Text]]:
         """The assignments to bits: one for adjacent ones, or for their parts if these are long."""
-        names, at = self._values.enumeration(target), 0
-        for bits in slices_of(target):
-            text = self._values.text(value[at : at + bits.width], names)
+        names, at = self._values.enumeration(each.target), 0
+        for bits in slices_of(each.target):
+            value = each.value[at : at + bits.width]
+            at, start = at + bits.width, bits.start
+            text = self._values.text(value, names)
             parts: list[tuple[Slice, Text]] = []
-            start = bits.start
-            for each in slices_of(value[at : at + bits.width]):
-                inside = value[at : at + each.width]
-                parts.append((Slice(bits.wire, start, each.width), self._values.text(inside)))
-                at, start = at + each.width, start + each.width
-            if len(parts) > 1 and len(text.text) > _WIDE and any(part.operator for _, part in parts):
-                yield from parts
-            else:
-                yield bits, text
+            for part in slices_of(value):
+                inside = value[start - bits.start : start - bits.start + part.width]
+                parts.append((Slice(bits.wire, start, part.width), self._values.text(inside)))
+                start += part.width
+            is_long = len(parts) > 1 and len(text.text) > _WIDE and any(part.operator for _, part in parts)
+            yield from parts if is_long else [(bits, text)]
 
     def _block(self, statements: Iterable[Statement], indent: str, operator: str) -> Iterator[str]:
         for each in statements:
             if isinstance(each, Assign):
-                for target, text in self._pieces(each.target, each.value):
+                for target, text in self.pieces(each):
                     yield f"{indent}{self._values.bits(target)} {operator} {text.text};"
             elif _is_choice(each):
                 yield from self._choice(each, indent, operator)
@@ -118,23 +85,18 @@ class Processes:
 
     def _branches(self, switch: Switch, indent: str, start: str, operator: str) -> Iterator[str]:
         """The cases one after the other, each of which depends on one bit."""
-        cases = [(patterns[0] if patterns else "", body) for patterns, body in switch.cases]
-        while cases and not cases[-1][1]:
-            cases.pop()
-        if [(pattern, bool(body)) for pattern, body in cases] == [("1", False), ("", True)]:
-            cases = [("0", cases[1][1])]
-        for pattern, body in cases:
-            condition = self._condition(switch.selector, pattern)
+        for patterns, body in switch.cases:
+            if not patterns and len(body) == 1 and isinstance(body[0], Switch) and not _is_choice(body[0]):
+                yield from self._branches(body[0], indent, start, operator)
+                return
+            condition = self._condition(switch.selector, patterns[0]) if patterns else ""
             yield f"{start}{condition}begin"
             yield from self._block(body, f"{indent}  ", operator)
             start = f"{indent}end else "
-        if cases:
-            yield f"{indent}end"
+        yield f"{indent}end"
 
     def _condition(self, selector: Value, pattern: str) -> str:
         """Whether a selector has the only bit of a pattern that matters."""
-        if not pattern:
-            return ""
         at = len(pattern.rstrip("-")) - 1
         bit = self._values.text((selector[-1 - at],))
         return f"if ({(bit if pattern[at] == '1' else expressions.unary('~', bit)).text}) "

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -32,11 +30,6 @@ def bits_of(wire: str, width: int, start: int = 0) -> Value:
     return tuple((wire, at) for at in range(start, start + width))
 
 
-def constant_bits(digits: str) -> Value:
-    """A constant, written with the highest bit first; a bit that does not matter is 0."""
-    return tuple(("", int(digit == "1")) for digit in reversed(digits))
-
-
 def extended(value: Value, width: int, *, signed: bool = False) -> Value:
     """A value with zeros, or copies of its sign, above it up to a width, or without the bits above the width."""
     above = value[-1] if signed and value else ("", 0)
@@ -50,19 +43,19 @@ def slices_of(value: Value) -> list[Slice]:
     [Slice(wire='a', start=2, width=2), Slice(wire='', start=2, width=2)]
     """
     found: list[Slice] = []
+    before: Bit | None = None
     is_repeated = False
-    for bit, following in zip_longest(value, value[1:]):
+    for bit in value:
         wire, at = bit
-        last = found[-1] if found else Slice("", -1, 0)
-        # A repeated bit is not a part of its neighbours on one side.
-        is_alone = is_repeated or bit == following
-        is_repeated = bit == following
-        if found and wire == last.wire == "":
-            found[-1] = Slice("", last.start | at << last.width, last.width + 1)
-        elif found and wire == last.wire and at == last.start + last.width and not is_alone:
+        last = found[-1] if found else Slice("", 0, 0)
+        if wire == last.wire == "":
+            found[-1:] = [Slice("", last.start | at << last.width, last.width + 1)]
+        elif bit == (last.wire, last.start + last.width) and not is_repeated:
             found[-1] = Slice(wire, last.start, last.width + 1)
         else:
             found.append(Slice(wire, at, 1))
+        # A bit that stands behind itself is no part of what follows it.
+        before, is_repeated = bit, bit == before
     return found
 
 
@@ -92,9 +85,9 @@ class Cell:
     ports: dict[str, Value] = field(default_factory=dict)
 
     def number(self, parameter: str) -> int:
-        """The value of a parameter."""
+        """The value of a parameter, which is a decimal number or has a width and binary digits."""
         width, _, digits = self.parameters.get(parameter, "0").partition("'")
-        return int(digits or "0", 2) if _ else int(width)
+        return int(digits, 2) if digits else int(width)
 
 
 @dataclass
@@ -132,14 +125,15 @@ class Module:
     connections: list[Assign] = field(default_factory=list)
 
 
-def read_rtlil(text: str) -> list[Module]:
-    """The modules in their order.
+def read_rtlil(text: str) -> Module:
+    """The only module of a text.
 
     Raises:
         InvalidArgumentError: it has a statement that Amaranth did not write when this was written.
     """
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return list(_Reader(lines[::-1]).modules())
+    reader = _Reader([line.strip() for line in reversed(text.splitlines()) if line.strip()])
+    reader.read()
+    return reader.module
 
 
 _OPERAND = re.compile(r"[{}]|\d+'(?P<digits>[01x-]*)|(?P<wire>[\\$]\S+)(?: \[(?P<high>\d+)(?::(?P<low>\d+))?\])?")
@@ -150,24 +144,18 @@ class _Reader:
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
-        self._module = Module("")
+        self.module = Module("")
 
-    def modules(self) -> Iterator[Module]:
-        while self._lines:
-            word, _, name = self._lines.pop().partition(" ")
-            if word == "module":
-                self._module = Module(_plain(name))
-                self._read_module()
-                yield self._module
-
-    def _read_module(self) -> None:
-        module, attributes = self._module, dict[str, str]()
+    def read(self) -> None:
+        module, attributes = self.module, dict[str, str]()
         while (line := self._lines.pop()) != "end":
             word, *words = line.split()
             if word == "attribute":
                 attributes[_plain(words[0])] = " ".join(words[1:])
                 continue
-            if word == "wire":
+            if word == "module":
+                module.name = _plain(words[0])
+            elif word == "wire":
                 module.wires[_plain(words[-1])] = _wire(words, attributes)
             elif word == "memory":
                 module.memories[_plain(words[-1])] = int(words[1]), int(words[3])
@@ -185,11 +173,11 @@ class _Reader:
     def _cell(self, kind: str, name: str) -> Cell:
         cell = Cell(_plain(kind), _plain(name))
         while (line := self._lines.pop()) != "end":
-            word, *words = line.split()
+            word, port, value = line.split(maxsplit=2)
             if word == "connect":
-                (cell.ports[_plain(words[0])],) = self._operands(" ".join(words[1:]))
-            elif word == "parameter":
-                cell.parameters[_plain(words[-2])] = words[-1]
+                [cell.ports[_plain(port)]] = self._operands(value)
+            else:
+                cell.parameters[_plain(port)] = value
         return cell
 
     def _statements(self) -> list[Statement]:
@@ -197,14 +185,15 @@ class _Reader:
         found: list[Statement] = []
         while not self._lines[-1].startswith(("end", "case")):
             word, _, rest = self._lines.pop().partition(" ")
+            operands = self._operands(rest)
             if word == "assign":
-                found.append(Assign(*self._operands(rest)))
-            elif word == "switch":
-                switch = Switch(self._operands(rest)[0])
-                while (line := self._lines.pop()) != "end":
-                    switch.cases.append((tuple(re.findall(r"'([01-]+)", line)), self._statements()))
-                # Without a selector it only keeps its assignments behind the switch before it.
-                found += [switch] if switch.selector else switch.cases[0][1]
+                found.append(Assign(*operands))
+                continue
+            switch = Switch(*operands)
+            while (line := self._lines.pop()) != "end":
+                switch.cases.append((tuple(re.findall(r"'([01-]+)", line)), self._statements()))
+            # Without a selector it only keeps its assignments behind the switch before it.
+            found += [switch] if switch.selector else switch.cases[0][1]
         return found
 
     def _operands(self, text: str) -> list[Value]:
@@ -223,21 +212,24 @@ class _Reader:
 
     def _operand(self, match: re.Match[str]) -> Value:
         if match["wire"] is None:
-            return constant_bits(match["digits"])
+            return _constant(match["digits"])
         name = _plain(match["wire"])
         if match["high"] is None:
-            return bits_of(name, self._module.wires[name].width)
+            return bits_of(name, self.module.wires[name].width)
         high, low = int(match["high"]), int(match["low"] or match["high"])
         return bits_of(name, high + 1 - low, low)
 
 
+def _constant(digits: str) -> Value:
+    """A constant, written with the highest bit first; a bit that does not matter is 0."""
+    return tuple(("", int(digit == "1")) for digit in reversed(digits))
+
+
 def _wire(words: list[str], attributes: dict[str, str]) -> Wire:
     direction = next((each for each in words if each in ("input", "output")), "")
-    init = constant_bits(attributes.get("init", "").partition("'")[2])
+    init = _constant(attributes.get("init", "").partition("'")[2])
     texts = {name: ast.literal_eval(value) for name, value in attributes.items() if value.startswith('"')}
-    if "keep" in attributes:
-        texts["keep"] = "1"
-    return Wire(int(words[1]), direction, init, texts)
+    return Wire(int(words[1]), direction, init, texts | dict.fromkeys(attributes.keys() & {"keep"}, "1"))
 
 
 def _plain(name: str) -> str:

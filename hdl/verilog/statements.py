@@ -1,66 +1,92 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Statements of several registers as those of one process."""
+"""Statements of one wire, and those of several as one process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from utf8fpga.hdl.verilog.rtlil import Assign, Statement, Switch, Value
+from utf8fpga.hdl.verilog.rtlil import Assign, Bit, Statement, Switch, Value
+
+
+def wires_of(values: Iterable[Value]) -> list[str]:
+    """The wires that values have bits of."""
+    return list(dict.fromkeys(wire for value in values for wire, _ in value if wire))
+
+
+def walk(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Statements, and those in the cases of switches."""
+    for each in statements:
+        yield each
+        if isinstance(each, Switch):
+            for _, body in each.cases:
+                yield from walk(body)
+
+
+def assigned(statements: Iterable[Statement]) -> list[str]:
+    """The wires that statements assign, in their order."""
+    return wires_of(each.target for each in walk(statements) if isinstance(each, Assign))
+
+
+def by_wire(statements: Sequence[Statement]) -> dict[str, list[Statement]]:
+    """For each wire what assigns it: at most one assignment, and switches behind it."""
+    return {wire: _selected(statements, lambda bit, own=wire: bit[0] == own) for wire in assigned(statements)}
+
+
+def _selected(statements: Iterable[Statement], is_wanted: Callable[[Bit], bool]) -> list[Statement]:
+    """The assignments to some bits, of which none is assigned again beside an earlier assignment.
+
+    Yosys takes an assignment behind a switch for one in front of it.
+    """
+    first: dict[Bit, Bit] = {}
+    found: list[Statement] = []
+    for each in statements:
+        if isinstance(each, Switch):
+            cases = [(patterns, _selected(body, is_wanted)) for patterns, body in each.cases]
+            if any(body for _, body in cases):
+                found.append(Switch(each.selector, cases))
+            continue
+        bits = {target: value for target, value in zip(each.target, each.value, strict=True) if is_wanted(target)}
+        if bits and found:
+            found = _selected(found, lambda bit, later=bits: bit not in later)
+        first |= bits
+    ordered = sorted(first)
+    return [Assign(tuple(ordered), tuple(first[bit] for bit in ordered)), *found] if first else found
+
+
+def reset_first(width: int, statements: list[Statement]) -> list[Statement]:
+    """The statements of a register, of which the last one may be a reset, as those of the two cases of the reset."""
+    *others, last = statements
+    if others and isinstance(last, Switch) and [patterns for patterns, _ in last.cases] == [("1",)]:
+        [(patterns, body)] = last.cases
+        if isinstance(body[0], Assign) and len(body[0].value) == width and not wires_of([body[0].value]):
+            return [Switch(last.selector, [(patterns, body), ((), others)])]
+    return statements
 
 
 def grouped(blocks: Iterable[Sequence[Statement]]) -> list[list[Statement]]:
     """Blocks with the same conditions as one block each."""
     groups: dict[object, list[Sequence[Statement]]] = {}
     for block in blocks:
-        if block:
-            groups.setdefault(shape_of(block), []).append(block)
-    return [merged(group) for group in groups.values()]
+        groups.setdefault(_shape_of(block), []).append(block)
+    return [_merged(group) for group in groups.values()]
 
 
-def shape_of(block: Sequence[Statement]) -> object:
-    """The same for blocks with the same conditions in the same order."""
-    shape: list[object] = []
-    for each in block:
-        if isinstance(each, Switch):
-            shape.append((each.selector, tuple(patterns for patterns, _ in each.cases)))
-        elif not shape or shape[-1] is not None:
-            shape.append(None)
-    return tuple(shape)
+def _shape_of(block: Sequence[Statement]) -> object:
+    """The same for blocks with the same conditions, also behind a reset."""
+    return tuple(
+        (each.selector, *((patterns, None if patterns else _shape_of(body)) for patterns, body in each.cases))
+        for each in block
+        if isinstance(each, Switch)
+    )
 
 
-def merged(blocks: Sequence[Sequence[Statement]]) -> list[Statement]:
+def _merged(blocks: Sequence[Sequence[Statement]]) -> list[Statement]:
     """Blocks with the same shape as one, whose switches have the statements of all."""
-    found: list[Statement] = []
-    waiting = [list(block) for block in blocks]
-    while any(waiting):
-        for block in waiting:
-            while block and isinstance(block[0], Assign):
-                found.append(block.pop(0))
-        switches = [each for block in waiting if block and isinstance(each := block.pop(0), Switch)]
-        if switches:
-            cases = []
-            for number, (patterns, _) in enumerate(switches[0].cases):
-                bodies = grouped(switch.cases[number][1] for switch in switches)
-                cases.append((patterns, [statement for body in bodies for statement in body]))
-            found.append(Switch(switches[0].selector, cases))
+    found: list[Statement] = [each for block in blocks for each in block if isinstance(each, Assign)]
+    for switches in zip(*([each for each in block if isinstance(each, Switch)] for block in blocks), strict=True):
+        cases = []
+        for number, (patterns, _) in enumerate(switches[0].cases):
+            bodies = grouped(switch.cases[number][1] for switch in switches)
+            cases.append((patterns, [statement for body in bodies for statement in body]))
+        found.append(Switch(switches[0].selector, cases))
     return found
-
-
-class Reset(NamedTuple):
-    """The condition and the assignments of a reset, which are empty without one, and the other statements."""
-
-    condition: Value
-    first: Sequence[Statement]
-    others: Sequence[Statement]
-
-
-def split_reset(width: int, block: Sequence[Statement]) -> Reset:
-    """The statements of a register, of which the last one may be a reset: it sets the whole register."""
-    *others, last = block
-    if others and isinstance(last, Switch) and [patterns for patterns, _ in last.cases] == [("1",)]:
-        [(_, body)] = last.cases
-        values = [bit for each in body if isinstance(each, Assign) for bit in each.value]
-        if len(values) == width and not any(wire for wire, _ in values):
-            return Reset(last.selector, body, others)
-    return Reset((), [], block)

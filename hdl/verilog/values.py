@@ -9,10 +9,11 @@ from collections.abc import Mapping
 
 from utf8fpga.hdl.verilog import expressions
 from utf8fpga.hdl.verilog.build import SHIFTS
-from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, memory_of, operands_of, wires_of
+from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, memory_of, operands_of
 from utf8fpga.hdl.verilog.expressions import Text
 from utf8fpga.hdl.verilog.identifiers import Names, plain_identifier
 from utf8fpga.hdl.verilog.rtlil import Cell, Slice, Value, bits_of, extended, slices_of
+from utf8fpga.hdl.verilog.statements import wires_of
 from utf8fpga.model import REPLACEMENT_CHARACTER
 
 _BITWISE = {"$and": "&", "$or": "|", "$xor": "^"}
@@ -51,7 +52,7 @@ class Values:
         """The name of a signal or a memory in Verilog."""
         if wire not in self._chosen:
             source = self._name_of_result(wire) if is_anonymous(wire) else wire
-            short = re.sub(r"\$\d+$", "", source).replace("__payload", "")
+            short = re.sub(r"\$\d+(?=\.|$)", "", source).replace("__payload", "").replace(".symbols.", ".")
             self._chosen[wire] = self.names.take(plain_identifier(short))
         return self._chosen[wire]
 
@@ -143,8 +144,8 @@ class Values:
 
     def enumeration(self, value: Value) -> Mapping[int, str]:
         """The names of the values of a signal; of part of one there are none."""
-        wire = next(wires_of([value]), "")
-        if not wire or len(value) != self._circuit.wires[wire].width:
+        wire, *others = wires_of([value]) or [""]
+        if not wire or others or len(value) != self._circuit.wires[wire].width:
             return {}
         attributes, prefix = self._circuit.wires[wire].attributes, "enum_value_"
         return {
@@ -158,7 +159,7 @@ class Values:
         kind = "choice"
         while is_anonymous(wire):
             cell = self._circuit.results.get(wire)
-            operands = [] if cell is None else list(wires_of(operands_of(cell).values()))
+            operands = [] if cell is None else wires_of(operands_of(cell).values())
             if cell is None or not operands:
                 return kind
             kind = kind if kind != "choice" else cell.kind.strip("$").removeprefix("reduce_")

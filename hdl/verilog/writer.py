@@ -111,6 +111,7 @@ def axi_verilog(
     """
     module = WrittenModule.of(core, name, reset_low)
     circuits = circuits_of(axi_component(core, reset_low=reset_low), module.name)
-    paths = Hierarchy(circuits, module.name).combinational_paths()
+    hierarchy = Hierarchy(circuits, module.name)
+    paths = hierarchy.combinational_paths()
     comment = header(core, module.name, module.ports, paths, module.words, module.reset)
-    return comment + _WAIVER + modules_text(circuits, module.name)
+    return comment + _WAIVER + modules_text(hierarchy.live_circuits())

@@ -21,13 +21,14 @@ from support.tiers import tiered
 
 from utf8fpga.hdl.toolchain import run_yosys
 from utf8fpga.hdl.verilog import values
+from utf8fpga.hdl.verilog.live import Hierarchy
 from utf8fpga.hdl.verilog.modules import circuits_of
 from utf8fpga.hdl.verilog.text import modules_text
 from utf8fpga.model.exceptions import InvalidArgumentError
 
 
 def verilog_of(component: wiring.Component, name: str = "top") -> str:
-    return modules_text(circuits_of(component, name), name)
+    return modules_text(Hierarchy(circuits_of(component, name), name).live_circuits())
 
 
 OPERATORS: list[Callable[[Value, Value], Value]] = [
