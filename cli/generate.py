@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Any
 
 import click
 
@@ -45,10 +44,8 @@ def generate(
     texts: list[tuple[str, str]] = []
     with progress(f"writing {parameters.name}"):  # Many lanes take minutes.
         if testbench is not None:
-            # The test bench names the files, unless they are standard output.
-            paths = {"verilog": output, "testbench": testbench, "vectors": vectors}
-            known: Any = {file: path for file, path in paths.items() if path and not is_standard_output(path)}
-            texts.append((testbench, axi_testbench(core, name, reset_low=reset_low, **known)))
+            known = vectors if vectors and not is_standard_output(vectors) else None
+            texts.append((testbench, axi_testbench(core, name, reset_low=reset_low, vectors=known)))
         if vectors is not None:
             texts.append((vectors, bench_vectors(core)))
         if sva is not None:

@@ -38,8 +38,9 @@ from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.hdl.verilog.assertions import axi_assertions
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
 from utf8fpga.hdl.verilog.identifiers import check_module_name
+from utf8fpga.hdl.verilog.interface import module_name
 from utf8fpga.hdl.verilog.testbench import axi_testbench
-from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, module_name
+from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog
 
 __all__ = [
     "CORES",

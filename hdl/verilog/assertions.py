@@ -12,15 +12,10 @@ from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import entry_of, parameters_of
 from utf8fpga.hdl.parameters import RemoverParameters
-from utf8fpga.hdl.verilog.writer import WrittenModule
+from utf8fpga.hdl.verilog.interface import Interface
 
 
-def axi_assertions(
-    core: Core,
-    name: str | None = None,
-    *,
-    reset_low: bool = False,
-) -> str:
+def axi_assertions(core: Core, name: str | None = None, *, reset_low: bool = False) -> str:
     """The contract of the module that `axi_verilog` writes, as immediate assertions in SystemVerilog.
 
     The module ``NAME_contract`` states it for the ports alone. Simulators bind it to each instance of it. Yosys and
@@ -35,8 +30,7 @@ def axi_assertions(
     Raises:
         InvalidArgumentError: `name` is not valid.
     """
-    module = WrittenModule.of(core, name, reset_low)
-    ports = module.ports
+    name, _, ports, command = Interface.of(core, name, reset_low=reset_low)
     widths = {port: f"[{width - 1}:0] " if width > 1 else "" for port, (_, width) in ports.items()}
     vectors = widths | {port: f"[{ports[port][1] - 1}:0] " for port in ports if port.endswith(("data", "keep", "user"))}
     given, source = SymbolPorts.of(core.input), files("utf8fpga.hdl.verilog")
@@ -46,12 +40,12 @@ def axi_assertions(
     )
     return Template(text).substitute(
         {"latency": core.tap.latency} if hasattr(core, "tap") else _stream_terms(core, ports),
-        name=module.name,
-        command=module.command,
+        name=name,
+        command=command,
         inputs=",\n".join(f"  input wire {vectors[port]}{port}" for port in ports),
         ports=",\n".join(f"  {way} wire {widths[port]}{port}" for port, (way, _) in ports.items()),
         connections=",\n".join(f"    .{port}({port})" for port in ports),
-        reset=module.resets,
+        reset="!rst_n" if reset_low else "rst",
         lanes=lanes_of(core.input),
         size=given.size,
         gaps=int(entry_of(parameters_of(core)).accepts_gaps),

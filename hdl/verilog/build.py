@@ -17,11 +17,6 @@ _MEMORY_PORTS = ("signature", "out")
 """What the names of the signals at ports of memories begin with, with two underscores behind it."""
 
 SHIFTS = ("$shl", "$shr", "$sshr", "$shift")
-OPERATORS = (
-    *("$not", "$and", "$or", "$xor", "$mux", "$add", "$sub", "$mul", "$neg", "$eq", "$ne", "$lt", "$le", "$gt", "$ge"),
-    *("$reduce_and", "$reduce_or", "$reduce_bool", "$reduce_xor", *SHIFTS),
-)
-"""The cells that are written as expressions."""
 
 
 def circuit_of(module: Module, modules: Mapping[str, Circuit], doc: str = "") -> Circuit:
@@ -119,7 +114,7 @@ class _Builder:
             value = cell.ports.get("DATA" if is_read(cell) else "Y", ())
             if cell.kind.startswith("$reduce") and len(cell.ports["A"]) == 1:
                 self._connect([Assign(value, cell.ports["A"])])
-            elif value and (is_read(cell) or cell.kind in OPERATORS):
+            elif value and is_anonymous(cell.kind):
                 place, width = self._moved(value), _width_inside(cell)
                 wire = place[0][0]
                 if place != bits_of(wire, width) or width != self.circuit.wires[wire].width:
@@ -185,30 +180,26 @@ class _Builder:
             for wire, statements in by_wire(self._moved_statements(process)).items():
                 made.statements[wire] = by_wire(made.statements.get(wire, []) + statements)[wire]
         for wire, [first, *others] in made.statements.items():
-            if isinstance(first, Assign) and not others and len(first.target) == made.wires[wire].width:
-                if sum(bool(each.wire) for each in slices_of(first.value)) > 1:
+            if isinstance(first, Assign) and not others and first.target == bits_of(wire, made.wires[wire].width):
+                parts = [each for each in slices_of(first.value) if each.wire]
+                if len(parts) > 1:
                     self._named.setdefault(first.value, first.target)
 
     def _add_cell(self, cell: Cell) -> None:
         kind = cell.kind
-        unknown = ""
-        if kind in ("$dff", "$memwr_v2", "$memrd_v2") and not cell.number("CLK_POLARITY"):
-            unknown = f"{kind} with a falling edge"
-        elif is_read(cell) and cell.number("CLK_ENABLE"):
-            unknown = f"{kind} with a clock"
-        elif kind in self._modules:
+        falls = kind in ("$dff", "$memwr_v2") and not cell.number("CLK_POLARITY")
+        if kind in self._modules:
             self._add_instance(cell)
-        elif kind == "$dff":
+        elif kind == "$dff" and not falls:
             self._add_register(cell)
-        elif kind == "$memwr_v2":
+        elif kind == "$memwr_v2" and not falls:
             self.circuit.writes.append(cell)
         elif kind == "$meminit_v2":
             self.circuit.initial[memory_of(cell)] = cell.ports["DATA"]
-        elif kind not in OPERATORS and not is_read(cell):
-            unknown = kind
-        if unknown:
+        elif "Y" not in cell.ports and (not is_read(cell) or cell.number("CLK_ENABLE")):
+            edge = " with a falling edge" * falls + " with a clock" * is_read(cell)
             raise InvalidArgumentError(
-                f"module {self._module.name}: the Verilog writer does not know the cell {unknown}"
+                f"module {self._module.name}: the Verilog writer does not know the cell {kind}{edge}"
             )
 
     def _add_register(self, cell: Cell) -> None:

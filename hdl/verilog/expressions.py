@@ -7,9 +7,12 @@ an expression means the same wherever it is inserted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
+
+_NAME = re.compile(r"(?<!['$])\b[A-Za-z_]")
 
 
 class Text(NamedTuple):
@@ -17,52 +20,49 @@ class Text(NamedTuple):
 
     Attributes:
         operator: the outermost operator, which parentheses may have to keep together; empty: there is none.
-        size: how many operands it has that are not operations themselves.
     """
 
     text: str
     operator: str = ""
-    size: int = 1
 
     @property
     def inner(self) -> str:
         """It as an operand of another operator."""
         return self.text if self.operator in ("", "~", "reduction") else f"({self.text})"
 
+    @property
+    def size(self) -> int:
+        """How many names are in it."""
+        return len(_NAME.findall(self.text))
+
 
 def constant(value: int, width: int) -> Text:
     """A constant: one bit in binary, several in hexadecimal digits."""
-    return Text(f"1'b{value}" if width == 1 else f"{width}'h{value:0{(width + 3) // 4}x}", size=0)
-
-
-def combined(text: str, operands: Sequence[Text], operator: str = "") -> Text:
-    """An expression with operands."""
-    return Text(text, operator, sum(each.size for each in operands))
+    return Text(f"1'b{value}" if width == 1 else f"{width}'h{value:0{(width + 3) // 4}x}")
 
 
 def unary(operator: str, operand: Text) -> Text:
     """``~``, ``-``, or the reduction ``&``, ``|`` or ``^``."""
     inner = f"({operand.text})" if operand.operator else operand.text
-    return combined(operator + inner, [operand], operator if operator in "~-" else "reduction")
+    return Text(operator + inner, operator if operator in "~-" else "reduction")
 
 
 def binary(operator: str, left: Text, right: Text) -> Text:
     """An operation with two operands, in the order of the source, which has an influence on the area."""
     first = left.text if left.operator == operator and operator in "&|^+" else left.inner
-    return combined(f"{first} {operator} {right.inner}", [left, right], operator)
+    return Text(f"{first} {operator} {right.inner}", operator)
 
 
 def conditional(condition: Text, chosen: Text, otherwise: Text) -> Text:
     """A choice; one behind the colon needs no parentheses."""
     first = f"({chosen.text})" if chosen.operator == "?" else chosen.text
-    return combined(f"{condition.inner} ? {first} : {otherwise.text}", [condition, chosen, otherwise], "?")
+    return Text(f"{condition.inner} ? {first} : {otherwise.text}", "?")
 
 
 def concatenation(parts: Sequence[Text]) -> Text:
     """Parts side by side, the lowest first; equal ones are a repetition."""
     if len(parts) == 1:
         return parts[0]
-    groups = [(part, len(list(group))) for part, group in groupby(reversed(parts))]
-    texts = [part.text if number == 1 else f"{{{number}{{{part.text}}}}}" for part, number in groups]
-    text = texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}"
-    return combined(text, [part for part, _ in groups])
+    groups = [(part.text, len(list(group))) for part, group in groupby(reversed(parts))]
+    texts = [text if number == 1 else f"{{{number}{{{text}}}}}" for text, number in groups]
+    return Text(texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shlex
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
@@ -14,6 +13,7 @@ from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core, CoreEntry
 from utf8fpga.hdl.cores import entry_of, parameters_of
 from utf8fpga.hdl.parameters import DecoderParameters, EncoderParameters, TranscoderParameters
+from utf8fpga.hdl.verilog.interface import Interface
 from utf8fpga.model import ErrorKind
 from utf8fpga.model.render import counted
 
@@ -37,26 +37,18 @@ _REPORT_MEANINGS = {
 }
 
 
-def header(
-    core: Core,
-    name: str,
-    ports: Mapping[str, tuple[str, int]],
-    paths: Mapping[str, Collection[str]],
-    command: Sequence[str],
-    reset: str,
-) -> str:
+def header(core: Core, interface: Interface, paths: Mapping[str, Collection[str]]) -> str:
     """The lines of the comment.
 
     Args:
-        ports: the direction and the width of each port of the top, in order.
         paths: for each output port the input ports from which there is a combinational path to it.
-        reset: the name of the reset port.
     """
     entry, is_tap = entry_of(parameters_of(core)), hasattr(core, "tap")
+    name, reset, ports, command = interface
     values = [f"{key} {value}" for key, value in entry.parameters.as_dict().items()]
     lines = [
         *entry.description(),
-        f"Command: {shlex.join(['utf8fpga', 'generate', *command])}",
+        f"Command: {command}",
         *_wrapped(f"Parameters: {', '.join(values)}"),
         f"Written by utf8fpga {version('utf8fpga')}",
         "Copyright (c) 2026, the utf8fpga authors",

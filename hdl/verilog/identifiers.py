@@ -9,36 +9,29 @@ from itertools import count
 from utf8fpga.model.exceptions import InvalidArgumentError
 
 _RESERVED = """
-    always and assign automatic begin buf bufif0 bufif1 case casex casez cell cmos config deassign default defparam
-    design disable edge else end endcase endconfig endfunction endgenerate endmodule endprimitive endspecify
-    endtable endtask event for force forever fork function generate genvar highz0 highz1 if ifnone incdir include
-    initial inout input instance integer join large liblist library localparam macromodule medium module nand
-    negedge nmos nor noshowcancelled not notif0 notif1 or output parameter pmos posedge primitive pull0 pull1
-    pulldown pullup pulsestyle_ondetect pulsestyle_onevent rcmos real realtime reg release repeat rnmos rpmos rtran
-    rtranif0 rtranif1 scalared showcancelled signed small specify specparam strong0 strong1 supply0 supply1 table
-    task time tran tranif0 tranif1 tri tri0 tri1 triand trior trireg unsigned use uwire vectored wait wand weak0
-    weak1 while wire wor xnor xor
+    accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins
+    binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config const
+    constraint context continue cover covergroup coverpoint cross deassign default defparam design disable dist do edge
+    else end endcase endchecker endclass endclocking endconfig endfunction endgenerate endgroup endinterface endmodule
+    endpackage endprimitive endprogram endproperty endsequence endspecify endtable endtask enum event eventually expect
+    export extends extern final first_match for force foreach forever fork forkjoin function generate genvar global
+    highz0 highz1 if iff ifnone ignore_bins illegal_bins implements implies import incdir include initial inout input
+    inside instance int integer interconnect interface intersect join join_any join_none large let liblist library local
+    localparam logic longint macromodule matches medium modport module nand negedge nettype new nexttime nmos nor
+    noshowcancelled not notif0 notif1 null or output package packed parameter pmos posedge primitive priority program
+    property protected pull0 pull1 pulldown pullup pulsestyle_ondetect pulsestyle_onevent pure rand randc randcase
+    randsequence rcmos real realtime ref reg reject_on release repeat restrict return rnmos rpmos rtran rtranif0
+    rtranif1 s_always s_eventually s_nexttime s_until s_until_with scalared sequence shortint shortreal showcancelled
+    signed small soft solve specify specparam static string strong strong0 strong1 struct super supply0 supply1
+    sync_accept_on sync_reject_on table tagged task this throughout time timeprecision timeunit tran tranif0 tranif1 tri
+    tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire var
+    vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor
 """
-_RESERVED_SINCE = """
-    accept_on alias always_comb always_ff always_latch assert assume before bind bins binsof bit break byte chandle
-    checker class clocking const constraint context continue cover covergroup coverpoint cross dist do endchecker
-    endclass endclocking endgroup endinterface endpackage endprogram endproperty endsequence enum eventually expect
-    export extends extern final first_match foreach forkjoin global iff ignore_bins illegal_bins implements implies
-    import inside int interconnect interface intersect join_any join_none let local logic longint matches modport
-    nettype new nexttime null package packed priority program property protected pure rand randc randcase
-    randsequence ref reject_on restrict return s_always s_eventually s_nexttime s_until s_until_with sequence
-    shortint shortreal soft solve static string strong struct super sync_accept_on sync_reject_on tagged this
-    throughout timeprecision timeunit type typedef union unique unique0 until until_with untyped var virtual void
-    wait_order weak wildcard with within
-"""
-_KEYWORDS = frozenset((_RESERVED + _RESERVED_SINCE).split())
-"""Reserved in IEEE Std 1364-2005, annex B, and in IEEE Std 1800-2017, annex B; they are case-sensitive."""
+_KEYWORDS = frozenset(_RESERVED.split())
+"""Reserved in IEEE Std 1800-2017, annex B, which has those of IEEE Std 1364-2005; they are case-sensitive."""
 
 SEPARATOR = "__"
 """Between the name of the top module and that of another one, so that cores with different names do not conflict."""
-
-_LONGEST_NAME = 127
-"""Verilator 5 does not find the file of a module with a longer name."""
 
 
 def check_module_name(name: str) -> None:
@@ -47,13 +40,9 @@ def check_module_name(name: str) -> None:
     Raises:
         InvalidArgumentError: it is not valid.
     """
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         raise InvalidArgumentError(
             f"{name!r} is not a Verilog identifier: use letters, digits and _, not a digit first"
-        )
-    if len(name) > _LONGEST_NAME:
-        raise InvalidArgumentError(
-            f"{name[:20] + '...'!r} has {len(name)} characters, but Verilator finds names of at most {_LONGEST_NAME}"
         )
     if SEPARATOR in name:
         raise InvalidArgumentError(f"{name!r} has {SEPARATOR}, which the names of inner modules have: use single _")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TypeAlias
@@ -100,36 +100,13 @@ def _live_part(circuit: Circuit, live: AbstractSet[str], others: Mapping[str, Ci
     )
 
 
-def uses_of(circuit: Circuit) -> Counter[str]:
-    """How often the bit of each wire that is read most often is read; a condition of several assignments counts once."""
+def uses_of(circuit: Circuit) -> Counter[Bit]:
+    """How often each bit is read; a condition of several assignments counts once."""
     values = [value for cell in circuit.instances for value in cell.ports.values()]
+    for cell in circuit.writes:
+        values += [cell.ports["ADDR"], cell.ports["DATA"], cell.ports["EN"][:1]]
     conditions: dict[Value, None] = {}
     for wire in circuit.wires:
         values += circuit.values_of(wire)
         conditions |= dict.fromkeys(circuit.conditions_of(wire))
-    for cell in circuit.writes:
-        values += [cell.ports["ADDR"], cell.ports["DATA"], cell.ports["EN"][:1]]
-    bits: Counter[Bit] = Counter(bit for value in (*values, *conditions) for bit in value)
-    found: Counter[str] = Counter()
-    for (wire, _), number in bits.items():
-        found[wire] = max(found[wire], number)
-    return found
-
-
-def ordered(names: Iterable[str], sources: Callable[[str], Iterable[str]]) -> list[str]:
-    """Names and what they depend on, each behind its sources, but for those that depend on each other."""
-    found: dict[str, None] = {}
-    entered: set[str] = set()
-    for name in names:
-        path = [(name, iter(sources(name)))] if name not in entered else []
-        entered.add(name)
-        while path:
-            last, rest = path[-1]
-            inner = next((each for each in rest if each not in entered), None)
-            if inner is None:
-                found[last] = None
-                path.pop()
-            else:
-                entered.add(inner)
-                path.append((inner, iter(sources(inner))))
-    return list(found)
+    return Counter(bit for value in (*values, *conditions) for bit in value)

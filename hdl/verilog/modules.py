@@ -7,7 +7,6 @@ import inspect
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from amaranth.back import rtlil
@@ -20,14 +19,13 @@ from utf8fpga.hdl.verilog.build import circuit_of
 from utf8fpga.hdl.verilog.circuit import Circuit
 from utf8fpga.hdl.verilog.identifiers import SEPARATOR, Names
 from utf8fpga.hdl.verilog.rtlil import read_rtlil
-from utf8fpga.hdl.verilog.statements import wires_of
 from utf8fpga.model.exceptions import InvalidArgumentError
 
 
 def circuits_of(component: wiring.Component, name: str) -> dict[str, Circuit]:
     """The components as modules by their names, each behind those that it has instances of.
 
-    Each is converted by itself, so those that are alike are one module.
+    Each is converted by itself, so those that are alike are one module. There is one clock domain.
 
     Args:
         name: the name of the top module.
@@ -37,9 +35,7 @@ def circuits_of(component: wiring.Component, name: str) -> dict[str, Circuit]:
             something that the writer does not know.
     """
     fragment = Fragment.get(component, None)
-    domain, *others = list(fragment.domains) or ["sync"]
-    if others:
-        raise InvalidArgumentError(f"the Verilog writer does not know the clock domain {others[0]} beside {domain}")
+    [domain] = fragment.domains or ["sync"]
     converter = _Converter(name, domain)
     converter.convert(fragment, component, name)
     return converter.circuits
@@ -78,22 +74,27 @@ class _Converter:
         for port, member, value in members(component):
             ports[port] = value, PortDirection.Input if member.flow is In else PortDirection.Output
         visible = [signal for signal, _ in ports.values()]
-        names = [(signal, signal.name) for signal in visible]
+        names: list[tuple[Signal, str]] = []
         for at, (inner, instance, place) in enumerate(fragment.subfragments):
             if not isinstance(inner, MemoryInstance):
                 stub = self._instance(inner, str(instance))
                 fragment.subfragments[at] = (stub, instance, place)
-                signals = {port: signal for port, (signal, _) in stub.ports.items() if isinstance(signal, Signal)}
-                names += [(signal, signal.name) for signal in signals.values()]
-                visible += signals.values()
-                for port, signal in signals.items():
-                    signal.name = f"{instance}__{port}"
+                for port, (signal, _) in stub.ports.items():
+                    if isinstance(signal, Signal):
+                        names.append((signal, signal.name))
+                        signal.name = f"{instance}__{port}"
         design = fragment.prepare(ports, hierarchy=(self._top,))
         text, _ = rtlil.convert_fragment(design, name=self._top, emit_src=False)
         for signal, own_name in reversed(names):
             signal.name = own_name
-        _check(design.fragment, component, visible)
-        return self._module(text, component, name)
+        _check(design.fragment, component, [*visible, *(signal for signal, _ in names)])
+        if text not in self._texts:
+            module = read_rtlil(text)
+            # The ports are in the order of the members, not first the inputs.
+            module.wires = {wire: module.wires[wire] for wire in dict.fromkeys([*ports, *module.wires])}
+            module.name = self._texts[text] = self._names.take(name)
+            self.circuits[module.name] = circuit_of(module, self.circuits, documentation(component))
+        return self._texts[text]
 
     def _instance(self, inner: Fragment, name: str) -> Instance:
         """An instance in place of a component."""
@@ -106,15 +107,6 @@ class _Converter:
         module = f"{self._top}{SEPARATOR}{_words(type(component).__name__)}"
         return Instance(self.convert(inner, component, module), *ports)
 
-    def _module(self, text: str, component: wiring.Component, name: str) -> str:
-        """The name of the module for a text, which is read if there was no equal one."""
-        if text not in self._texts:
-            module = read_rtlil(text)
-            module.name = self._texts[text] = self._names.take(name)
-            circuit = circuit_of(module, self.circuits, documentation(component))
-            self.circuits[module.name] = _in_order(circuit, [port for port, _, _ in members(component)])
-        return self._texts[text]
-
 
 def _check(fragment: Fragment, component: wiring.Component, visible: Sequence[Signal]) -> None:
     """Check that a component reads nothing but what it assigns, its ports, and those of its parts."""
@@ -125,14 +117,6 @@ def _check(fragment: Fragment, component: wiring.Component, visible: Sequence[Si
     for signal in (signal for each in statements for signal in each._rhs_signals()):
         if id(signal) not in known:
             raise InvalidArgumentError(f"{type(component).__name__} reads {signal.name}, which is not at a port of it")
-
-
-def _in_order(circuit: Circuit, names: Sequence[str]) -> Circuit:
-    """A circuit whose ports are in the order of the members, behind clock and reset."""
-    ports = [wire for name in names for wire in wires_of([circuit.fields[name]])]
-    others = [name for name, wire in circuit.wires.items() if wire.direction and name not in ports]
-    ordered = dict.fromkeys([*others, *ports, *circuit.wires])
-    return replace(circuit, wires={name: circuit.wires[name] for name in ordered})
 
 
 def members(component: wiring.Component) -> list[tuple[str, wiring.Member, Value]]:

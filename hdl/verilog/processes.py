@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial, reduce
 
 from utf8fpga.hdl.verilog import expressions
 from utf8fpga.hdl.verilog.circuit import memory_of
@@ -21,16 +22,10 @@ class Processes:
     def __init__(self, values: Values) -> None:
         self._values = values
 
-    def clocked(self, clock: Value, block: Sequence[Statement]) -> Iterator[str]:
-        """A process of registers."""
-        yield f"  always @(posedge {self._values.text(clock).text}) begin"
-        yield from self._block(block, "    ", "<=")
-        yield "  end"
-
-    def unclocked(self, block: Sequence[Statement]) -> Iterator[str]:
-        """A process of signals that have several values by conditions."""
-        yield "  always @* begin"
-        yield from self._block(block, "    ", "=")
+    def process(self, events: str, block: Sequence[Statement], operator: str) -> Iterator[str]:
+        """A process that assigns when there are events, by ``<=`` or ``=``."""
+        yield f"  always @{events} begin"
+        yield from self._block(block, "    ", operator)
         yield "  end"
 
     def memory(self, cell: Cell) -> Iterator[str]:
@@ -60,48 +55,29 @@ class Processes:
             if isinstance(each, Assign):
                 for target, text in self.pieces(each):
                     yield f"{indent}{self._values.bits(target)} {operator} {text.text};"
-            elif _is_choice(each):
-                yield from self._choice(each, indent, operator)
             else:
                 yield from self._branches(each, indent, indent, operator)
 
-    def _choice(self, switch: Switch, indent: str, operator: str) -> Iterator[str]:
-        names = self._values.enumeration(switch.selector)
-        has_any = any("-" in each for patterns, _ in switch.cases for each in patterns)
-        yield f"{indent}case{'z' * has_any} ({self._values.text(switch.selector).text})"
-        for patterns, body in switch.cases:
-            labels = [
-                f"{len(each)}'b{each.replace('-', '?')}"
-                if has_any
-                else self._values.constant(int(each, 2), len(each), names).text
-                for each in patterns
-            ]
-            yield f"{indent}  {', '.join(labels) or 'default'}: begin"
-            yield from self._block(body, f"{indent}    ", operator)
-            yield f"{indent}  end"
-        if switch.cases[-1][0]:
-            yield f"{indent}  default: begin end"
-        yield f"{indent}endcase"
-
     def _branches(self, switch: Switch, indent: str, start: str, operator: str) -> Iterator[str]:
-        """The cases one after the other, each of which depends on one bit."""
+        """The cases one after the other."""
         for patterns, body in switch.cases:
-            if not patterns and len(body) == 1 and isinstance(body[0], Switch) and not _is_choice(body[0]):
+            if not patterns and len(body) == 1 and isinstance(body[0], Switch):
                 yield from self._branches(body[0], indent, start, operator)
                 return
-            condition = self._condition(switch.selector, patterns[0]) if patterns else ""
-            yield f"{start}{condition}begin"
+            yield f"{start}if ({self._condition(switch.selector, patterns)}) begin" if patterns else f"{start}begin"
             yield from self._block(body, f"{indent}  ", operator)
             start = f"{indent}end else "
         yield f"{indent}end"
 
-    def _condition(self, selector: Value, pattern: str) -> str:
-        """Whether a selector has the only bit of a pattern that matters."""
-        at = len(pattern.rstrip("-")) - 1
-        bit = self._values.text((selector[-1 - at],))
-        return f"if ({(bit if pattern[at] == '1' else expressions.unary('~', bit)).text}) "
-
-
-def _is_choice(switch: Switch) -> bool:
-    """Whether a switch is written as a choice: a case has several patterns, or one with several bits that matter."""
-    return any([len(each.replace("-", "")) for each in patterns] not in ([], [1]) for patterns, _ in switch.cases)
+    def _condition(self, selector: Value, patterns: Sequence[str]) -> str:
+        """Whether a selector has one of some patterns, of which only the bits that matter are compared."""
+        tests: list[Text] = []
+        for pattern in patterns:
+            bits = tuple(bit for bit, digit in zip(selector, reversed(pattern), strict=True) if digit != "-")
+            value, wanted = self._values.text(bits), int(pattern.replace("-", ""), 2)
+            if len(bits) == 1:
+                tests.append(value if wanted else expressions.unary("~", value))
+            else:
+                constant = self._values.constant(wanted, len(bits), self._values.enumeration(bits))
+                tests.append(expressions.binary("==", value, constant))
+        return reduce(partial(expressions.binary, "|"), tests).text

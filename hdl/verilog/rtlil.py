@@ -85,9 +85,8 @@ class Cell:
     ports: dict[str, Value] = field(default_factory=dict)
 
     def number(self, parameter: str) -> int:
-        """The value of a parameter, which is a decimal number or has a width and binary digits."""
-        width, _, digits = self.parameters.get(parameter, "0").partition("'")
-        return int(digits, 2) if digits else int(width)
+        """The value of a parameter; 0 without it."""
+        return int(self.parameters.get(parameter, "0"))
 
 
 @dataclass

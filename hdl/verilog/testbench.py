@@ -15,19 +15,11 @@ from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import entry_of, parameters_of
 from utf8fpga.hdl.parameters import DecoderParameters
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors, data_bits, report_fields
-from utf8fpga.hdl.verilog.writer import WrittenModule
+from utf8fpga.hdl.verilog.interface import Interface
 from utf8fpga.model.render import counted
 
 
-def axi_testbench(
-    core: Core,
-    name: str | None = None,
-    *,
-    reset_low: bool = False,
-    verilog: str | None = None,
-    testbench: str | None = None,
-    vectors: str | None = None,
-) -> str:
+def axi_testbench(core: Core, name: str | None = None, *, reset_low: bool = False, vectors: str | None = None) -> str:
     """A test bench in Verilog-2005 for the module that `axi_verilog` writes.
 
     It sends the packets of a file of vectors for ``$readmemh`` with pseudo-random pauses on both sides, and prints
@@ -36,26 +28,23 @@ def axi_testbench(
     Args:
         name: the name of the core's module; default: see `module_name`. That of the bench is this with ``_bench``.
         reset_low: the reset port is ``rst_n``, active low.
-        verilog, testbench, vectors: the names of the files of the core, of the bench and of the vectors, which its
-            comment states and from the last of which it reads; default: ``NAME.v``, ``NAME_bench.v``, ``vectors.hex``.
+        vectors: the name of the file of the vectors that it reads; default: ``vectors.hex``.
 
     Raises:
         InvalidArgumentError: `name` is not valid.
     """
     parameters, is_tap, report = parameters_of(core), hasattr(core, "tap"), report_fields(core)
     entry = entry_of(parameters)
-    name, _, ports, words = module = WrittenModule.of(core, name, reset_low)
+    name, reset, ports, command = Interface.of(core, name, reset_low=reset_low)
     given, made = SymbolPorts.of(core.input), None if is_tap else SymbolPorts.of(core.output)
-    verilog, testbench = _shown(verilog, f"{name}.v"), _shown(testbench, f"{name}_bench.v")
-    vectors = _shown(vectors, "vectors.hex")
-    vectors_command = shlex.join(["utf8fpga", "generate", *words, "-o", verilog, "--vectors", vectors])
+    vectors = vectors or "vectors.hex"
+    vectors_command = f"{command} {shlex.join(['-o', f'{name}.v', '--vectors', vectors])}"
     lanes, width = lanes_of(core.input), data_bits(core)
     report_bits = 1 if report is None else report.size
     text = files("utf8fpga.hdl.verilog").joinpath("testbench.v").read_text(encoding="utf-8")
     return Template(text).substitute(
         product=f"a {parameters.core} with {counted(lanes, entry.input_noun)} per cycle",
-        command=module.command,
-        files=shlex.join([verilog, testbench]),
+        command=command,
         vectors=vectors_command,
         vectors_shown=_in_string(vectors_command).replace("%", "%%"),
         vectors_file=_in_string(vectors),
@@ -74,18 +63,13 @@ def axi_testbench(
         out_user=max(1, 0 if made is None else made.user_bits * lanes_of(core.output)),
         report_bits=report_bits,
         reported=_extended("report", report_bits, width),
-        reset_port=f".{module.reset}({'!' if reset_low else ''}rst)",
+        reset_port=f".{reset}({'!' if reset_low else ''}rst)",
         connections=",\n".join(f"    .{port}({wire})" for port, wire in _connections(ports, report)),
         absent="".join(f"  assign {wire};\n" for wire in _absent(ports)),
         valid="report_tvalid" if is_tap else "m_axis_tvalid",
         error="1'b0" if made is None else _error(made),
         data="{WIDTH{1'b0}}" if made is None else _data(made, width),
     )
-
-
-def _shown(path: str | None, default: str) -> str:
-    """The name of a file for a comment; the default without a name, or with one that is no text of one line."""
-    return path if path is not None and path.isprintable() else default
 
 
 def _in_string(text: str) -> str:

@@ -4,8 +4,8 @@
 // Command: $command
 //
 // The vectors:    $vectors
-// With Icarus:    iverilog -g2005 -s ${name}_bench -o bench.vvp $files && vvp -N bench.vvp
-// With Verilator: verilator --binary --timing -CFLAGS -std=c++20 --top ${name}_bench $files && obj_dir/V${name}_bench
+// With Icarus:    iverilog -g2005 -s ${name}_bench -o bench.vvp ${name}.v THIS_FILE && vvp -N bench.vvp
+// With Verilator: verilator --binary --timing -CFLAGS -std=c++20 --top ${name}_bench ${name}.v THIS_FILE && obj_dir/V${name}_bench
 // A failure ends with $$stop: the exit status is not 0 with Verilator and with vvp -N; with vvp -n it is 0.
 // A simulation may set +vectors=FILE, +seed=NUMBER, +pause_in=PERCENT and +pause_out=PERCENT.
 

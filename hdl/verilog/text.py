@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from utf8fpga.hdl.verilog import expressions
 from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous
 from utf8fpga.hdl.verilog.identifiers import plain_identifier
-from utf8fpga.hdl.verilog.live import ordered, uses_of
+from utf8fpga.hdl.verilog.live import uses_of
 from utf8fpga.hdl.verilog.processes import Processes
 from utf8fpga.hdl.verilog.rtlil import Slice, Statement, Value, slices_of
 from utf8fpga.hdl.verilog.statements import grouped, wires_of
@@ -59,25 +59,13 @@ class _ModuleText:
 
     def body(self) -> str:
         """The text from the ports on, without ``endmodule``."""
-        circuit = self.circuit
-        ports = [
-            f"{self._doc(name)}  {self._kept(name)}{wire.direction} {self._declared(name)}"
-            for name, wire in circuit.wires.items()
-            if wire.direction
-        ]
-        processes = [*self._unclocked(), *self._clocked()]
+        names = [name for name, wire in self.circuit.wires.items() if wire.direction]
+        ports = ",\n".join(f"{self._declared(name)}{self.values.named(name)}" for name in names)
+        processes = list(self._all_processes())
         instances, wires = list(self._instances()), list(self._wires())
-        lines = [
-            *self._variables(),
-            *self._at_outputs(),
-            *wires,
-            *instances,
-            *processes,
-            *self._initial(),
-        ]
-        lines = [*self._constants("\n".join(lines)), *lines]
-        header = ",\n".join(ports)
-        return f"(\n{header}\n);\n" + "".join(f"{part}\n" for line in lines for part in _wrapped(line))
+        text = "\n".join([*self._declarations(), *wires, *instances, *processes, *self._initial()])
+        text = "\n".join([*self._constants(text), text])
+        return f"(\n{ports}\n);\n" + "".join(f"{_wrapped(line)}\n" for line in text.splitlines())
 
     def _constants(self, text: str) -> Iterator[str]:
         """Declarations of the named constants that are in a text."""
@@ -89,51 +77,43 @@ class _ModuleText:
         return comment(self.circuit.wires[name].attributes.get("doc", ""), "  ")
 
     def _declared(self, name: str) -> str:
-        kind = "reg" if self.circuit.is_variable(name) else "wire"
-        return f"{kind} {_range(self.circuit.wires[name].width)}{self.values.named(name)}"
+        """The declaration up to the name; a duplicate has an attribute, so that synthesis does not merge it."""
+        wire = self.circuit.wires[name]
+        words = ["(* keep *)"] if "keep" in wire.attributes and name in self.circuit.clocks else []
+        words += [wire.direction] if wire.direction else []
+        words += ["reg" if self.circuit.is_variable(name) else "wire"]
+        return f"{self._doc(name)}  {' '.join(words)} {_range(wire.width)}"
 
-    def _kept(self, name: str) -> str:
-        """The attribute of a duplicate, which synthesis must not merge with others."""
-        return "(* keep *) " if "keep" in self.circuit.wires[name].attributes and name in self.circuit.clocks else ""
-
-    def _variables(self) -> Iterator[str]:
-        """Declarations of what processes assign: those without a comment are last."""
-        groups: dict[tuple[str, str], list[str]] = {}
-        for name in self.circuit.statements:
-            if self.circuit.is_variable(name) and not self.circuit.wires[name].direction:
-                kind, _, short = f"{self._kept(name)}{self._declared(name)}".rpartition(" ")
-                groups.setdefault((self._doc(name), kind), []).append(short)
-        for (doc, kind), names in sorted(groups.items(), key=lambda each: not each[0][0]):
-            yield from doc.splitlines()
-            yield f"  {kind} {', '.join(names)};"
-        for name, (width, size) in self.circuit.memories.items():
+    def _declarations(self) -> Iterator[str]:
+        """Declarations of what processes assign, of memories, and of wires at the outputs of instances."""
+        circuit = self.circuit
+        names = [name for name in circuit.statements if circuit.is_variable(name)]
+        instances = [(cell, self._others[cell.kind].circuit) for cell in circuit.instances]
+        names += wires_of(cell.ports[port] for cell, inner in instances for port in inner.ports("output"))
+        groups: dict[str, list[str]] = {}
+        for name in names:
+            if not circuit.wires[name].direction:
+                groups.setdefault(self._declared(name), []).append(self.values.named(name))
+        # Those without a comment are first, so that none seems to have that of others.
+        for declared, group in sorted(groups.items(), key=lambda each: "//" in each[0]):
+            yield f"{declared}{', '.join(group)};"
+        for name, (width, size) in circuit.memories.items():
             yield f"  reg {_range(width)}{self.values.named(name)} [0:{size - 1}];"
 
-    def _at_outputs(self) -> Iterator[str]:
-        """Declarations of the wires at outputs of instances."""
-        for cell in self.circuit.instances:
-            for name in wires_of(cell.ports[port] for port in self._others[cell.kind].circuit.ports("output")):
-                if not self.circuit.wires[name].direction:
-                    yield f"{self._doc(name)}  {self._declared(name)};"
-
-    def _clocked(self) -> Iterator[str]:
-        """A process for the registers with the same clock, reset and conditions."""
+    def _all_processes(self) -> Iterator[str]:
+        """A process for the registers with the same clock, reset and conditions, or for a signal with conditions."""
         circuit = self.circuit
         clocks: dict[Value, list[list[Statement]]] = {}
         for name, statements in circuit.statements.items():
             if name in circuit.clocks:
                 clocks.setdefault(circuit.clocks[name], []).append(statements)
+            elif circuit.is_variable(name):
+                yield from self._processes.process("*", statements, "=")
         for clock, blocks in clocks.items():
             for block in grouped(blocks):
-                yield from self._processes.clocked(clock, block)
+                yield from self._processes.process(f"(posedge {self.values.text(clock).text})", block, "<=")
         for cell in circuit.writes:
             yield from self._processes.memory(cell)
-
-    def _unclocked(self) -> Iterator[str]:
-        """A process without a clock for each signal that has several values by conditions."""
-        for name, statements in self.circuit.statements.items():
-            if self.circuit.is_variable(name) and name not in self.circuit.clocks:
-                yield from self._processes.unclocked(statements)
 
     def _instances(self) -> Iterator[str]:
         for cell in self.circuit.instances:
@@ -157,24 +137,28 @@ class _ModuleText:
         own += [name for name in circuit.results if not is_anonymous(name)]
         texts: dict[str, list[str]] = {}
         while names := [name for name in (*own, *self.values.shared) if name not in texts]:
-            texts |= {name: [*self._doc(name).splitlines(), *self._wire(name)] for name in names}
-        for name in ordered(texts, lambda wire: circuit.sources_of(wire, registers=False)):
+            texts |= {name: list(self._wire(name)) for name in names}
+        for name in self._behind_sources(texts):
             yield from texts.get(name, ())
+
+    def _behind_sources(self, names: Iterable[str], found: dict[str, bool] | None = None) -> Iterator[str]:
+        """Wires and what they depend on, each behind its sources, but for those that depend on each other."""
+        found = {} if found is None else found
+        for name in names:
+            if name not in found:
+                found[name] = True
+                yield from self._behind_sources(self.circuit.sources_of(name, registers=False), found)
+                yield name
 
     def _wire(self, name: str) -> Iterator[str]:
         """The declaration of a wire, unless it is a port, and its assignments."""
-        wire = self.circuit.wires[name]
-        whole = Slice(name, 0, wire.width)
-        [*pieces] = (
-            [(whole, self.values.definition(name))]
-            if name in self.circuit.results
-            else self._processes.pieces(self.circuit.statements[name][0])
-        )
-        if pieces[0][0] == whole and not wire.direction:
-            yield f"  {self._declared(name)} = {pieces[0][1].text};"
+        wire, start = self.circuit.wires[name], f"{self._declared(name)}{self.values.named(name)}"
+        pieces = [(Slice(name, 0, wire.width), self.values.definition(name))] if name in self.circuit.results else []
+        pieces = pieces or list(self._processes.pieces(self.circuit.statements[name][0]))
+        if pieces[0][0].width == wire.width and not wire.direction:
+            yield f"{start} = {pieces[0][1].text};"
             return
-        if not wire.direction:
-            yield f"  {self._declared(name)};"
+        yield from self._doc(name).splitlines() if wire.direction else [f"{start};"]
         for target, text in pieces:
             yield f"  assign {self.values.bits(target)} = {text.text};"
 
@@ -217,15 +201,8 @@ def _range(width: int) -> str:
     return f"[{width - 1}:0] " if width > 1 else ""
 
 
-def _wrapped(line: str) -> list[str]:
-    if len(line) <= LINE or line.lstrip().startswith("//"):
-        return line.splitlines()
+def _wrapped(line: str) -> str:
+    """A line of at most `LINE` characters, or several."""
     indent = line[: len(line) - len(line.lstrip())]
-    return textwrap.wrap(
-        line.strip(),
-        LINE,
-        initial_indent=indent,
-        subsequent_indent=f"{indent}    ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    lines = textwrap.TextWrapper(LINE, indent, f"{indent}    ", break_long_words=False, break_on_hyphens=False)
+    return line if len(line) <= LINE else lines.fill(line.strip())

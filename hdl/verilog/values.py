@@ -12,9 +12,10 @@ from utf8fpga.hdl.verilog.build import SHIFTS
 from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, memory_of, operands_of
 from utf8fpga.hdl.verilog.expressions import Text
 from utf8fpga.hdl.verilog.identifiers import Names, plain_identifier
-from utf8fpga.hdl.verilog.rtlil import Cell, Slice, Value, bits_of, extended, slices_of
+from utf8fpga.hdl.verilog.rtlil import Bit, Cell, Slice, Value, bits_of, extended, slices_of
 from utf8fpga.hdl.verilog.statements import wires_of
 from utf8fpga.model import REPLACEMENT_CHARACTER
+from utf8fpga.model.exceptions import InvalidArgumentError
 
 _BITWISE = {"$and": "&", "$or": "|", "$xor": "^"}
 """Operators of which each bit of the result depends on the same bit of the operands only."""
@@ -41,7 +42,7 @@ class Values:
         constants: the named constants that were used, by name.
     """
 
-    def __init__(self, circuit: Circuit, uses: Counter[str]) -> None:
+    def __init__(self, circuit: Circuit, uses: Counter[Bit]) -> None:
         self.names = Names()
         self.shared: dict[str, None] = {}
         self.constants: dict[str, Value] = {}
@@ -82,14 +83,15 @@ class Values:
         bits = tuple(("", value >> at & 1) for at in range(width))
         if not name or self.constants.setdefault(name, bits) != bits:
             return expressions.constant(value, width)
-        return Text(self.named(name), size=0)
+        return Text(self.named(name))
 
     def _part(self, part: Slice, names: Mapping[int, str]) -> Text:
         if not part.wire:
             return self.constant(part.start, part.width, names)
         if is_anonymous(part.wire) and part.wire in self._circuit.results and part.wire not in self.shared:
             text = self._operation(self._circuit.results[part.wire], part, names) if self._can_insert(part) else None
-            if text and (text.size <= _SMALL or (self._uses[part.wire] < 2 and text.size <= _LARGE)):
+            uses = max(self._uses[bit] for bit in bits_of(part.wire, self._circuit.wires[part.wire].width))
+            if text and (text.size <= _SMALL or (uses < 2 and text.size <= _LARGE)):
                 return text
             self.shared[part.wire] = None
         return Text(self.bits(part))
@@ -113,8 +115,7 @@ class Values:
             return self.text(value[part.start :], names if kind == "$mux" else {})
 
         if kind == "$memrd_v2":
-            place = self.text(ports["ADDR"])
-            return expressions.combined(f"{self.named(memory_of(cell))}[{place.text}]", [place])
+            return Text(f"{self.named(memory_of(cell))}[{self.text(ports['ADDR']).text}]")
         if kind == "$mux":
             return expressions.conditional(self.text(ports["S"]), operand("B"), operand("A"))
         if kind in ("$not", "$neg"):
@@ -124,13 +125,17 @@ class Values:
         if kind in _REDUCTIONS:
             text = self.text(ports["A"] or (("", int(kind == "$reduce_and")),))
             return text if len(ports["A"]) < 2 else expressions.unary(_REDUCTIONS[kind], text)
-        return self._shift(cell, operand("A")) if kind in SHIFTS else self._comparison(cell)
+        if kind in _COMPARISONS:
+            return self._comparison(cell)
+        if kind in SHIFTS:
+            return self._shift(cell, operand("A"))
+        raise InvalidArgumentError(f"module {self._circuit.name}: the Verilog writer does not know the cell {kind}")
 
     def _shift(self, cell: Cell, left: Text) -> Text:
         right = self.text(cell.ports["B"] or (("", 0),))
         if cell.kind == "$sshr":
             # In braces, since outside of them an operand without a sign would make this one without a sign, too.
-            return expressions.combined(f"{{$signed({left.text}) >>> {right.inner}}}", [left, right])
+            return Text(f"{{$signed({left.text}) >>> {right.inner}}}")
         return expressions.binary("<<" if cell.kind == "$shl" else ">>", left, right)
 
     def _comparison(self, cell: Cell) -> Text:
@@ -139,7 +144,7 @@ class Values:
         names = self.enumeration(cell.ports["A"])
         operands = [self.text(extended(cell.ports[port], width, signed=is_signed), names) for port in "AB"]
         if is_signed and cell.kind not in ("$eq", "$ne"):
-            operands = [expressions.combined(f"$signed({each.text})", [each]) for each in operands]
+            operands = [Text(f"$signed({each.text})") for each in operands]
         return expressions.binary(_COMPARISONS[cell.kind], *operands)
 
     def enumeration(self, value: Value) -> Mapping[int, str]:

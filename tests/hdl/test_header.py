@@ -33,6 +33,7 @@ from utf8fpga.hdl import (
 from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.hdl.verilog.header import header as header_lines
+from utf8fpga.hdl.verilog.interface import Interface
 from utf8fpga.sim import Simulation
 
 DECODERS = [
@@ -51,7 +52,7 @@ def decoder(request: pytest.FixtureRequest) -> Core:
 
 def header(core: Core, reset: str = "rst") -> str:
     """The header without what is known only when the Verilog has been written."""
-    return text_of(header_lines(core, "core", {"clk": ("input", 1)}, {}, [], reset))
+    return text_of(header_lines(core, Interface.of(core, "core", reset_low=reset == "rst_n"), {}))
 
 
 def promised(decoder: Core, pattern: str) -> int:
