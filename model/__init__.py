@@ -10,19 +10,15 @@ from __future__ import annotations
 
 from utf8fpga.model.composition import Composition
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item
-from utf8fpga.model.dfa import DFA, REJECT, START, State, UnitClass
-from utf8fpga.model.documents import Answer, BrownRule, Conversion, brown, hopwood, table_3_1b
+from utf8fpga.model.dfa import DFA, REJECT, START
 from utf8fpga.model.encoder import encode, encode_units
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError, UserError
 from utf8fpga.model.forms import (
     CATALOGUE,
     CESU_8,
-    CESU_8_CODE_UNITS,
-    COMPOSITIONS,
     GENERALISED_UTF_8,
     MODIFIED_UTF_8,
-    MODIFIED_UTF_8_CODE_UNITS,
     RFC_2279,
     TABLE_3_7,
     UTF_16,
@@ -39,12 +35,9 @@ from utf8fpga.model.validator import ValidatorReport, validate
 __all__ = [
     "CATALOGUE",
     "CESU_8",
-    "CESU_8_CODE_UNITS",
-    "COMPOSITIONS",
     "DFA",
     "GENERALISED_UTF_8",
     "MODIFIED_UTF_8",
-    "MODIFIED_UTF_8_CODE_UNITS",
     "REJECT",
     "REPLACEMENT_CHARACTER",
     "RFC_2279",
@@ -52,11 +45,8 @@ __all__ = [
     "TABLE_3_7",
     "UTF_16",
     "UTF_32",
-    "Answer",
     "BitPattern",
-    "BrownRule",
     "Composition",
-    "Conversion",
     "Decoder",
     "EncodingTable",
     "ErrorKind",
@@ -65,23 +55,18 @@ __all__ = [
     "Practice",
     "Range",
     "Row",
-    "State",
     "Subsequence",
     "TableError",
-    "UnitClass",
     "UserError",
     "ValidatorReport",
-    "brown",
     "cause",
     "decode",
     "encode",
     "encode_units",
     "errors",
-    "hopwood",
     "is_well_formed",
     "partition",
     "sanitize",
     "spell",
-    "table_3_1b",
     "validate",
 ]

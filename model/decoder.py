@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import groupby
-from operator import index
 from typing import Any, NamedTuple, TypeAlias
 
 from utf8fpga.model.composition import Composition
@@ -18,9 +17,6 @@ from utf8fpga.model.table import EncodingTable
 
 REPLACEMENT_CHARACTER = 0xFFFD
 """The code point of an ill-formed item."""
-
-LAST_OFFSET = (1 << 63) - 1
-"""The largest offset that a decoder can continue from, in code units."""
 
 
 class Item(NamedTuple):
@@ -88,20 +84,10 @@ class Subparts:
 
     def setstate(self, state: Any) -> None:
         """Continue from a state that `getstate` returned."""
-        try:
-            sequence, place = state
-            units, offset = tuple(map(index, sequence)), index(place)
-        except (TypeError, ValueError):
-            raise InvalidArgumentError(f"state {state!r} is not a pair of code units and an offset") from None
-        dfa = DFA.of(self.table)
-        number = START
-        for position, unit in enumerate(units):
-            number = dfa.step(number, unit)
-            if number in (REJECT, START):
-                quoted = " ".join(f"{u:02X}" for u in units[: position + 1])
-                raise InvalidArgumentError(f"state {quoted} is not an open sequence of {self.table.name}")
-        if not 0 <= offset <= LAST_OFFSET:
-            raise InvalidArgumentError(f"offset {offset} in the state is not in 0..{LAST_OFFSET}")
+        units, offset = tuple(state[0]), state[1]
+        number = DFA.of(self.table).after(units)
+        if units and number in (REJECT, START):
+            raise InvalidArgumentError(f"state {units} is not an open sequence of {self.table.name}")
         self._open, self._state, self._offset = units, number, offset
 
     def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
@@ -223,42 +209,41 @@ def results_of(table: EncodingTable) -> Callable[[Sequence[int]], Result]:
 
 
 def code_units(data: Iterable[int], table: EncodingTable, offset: int) -> Iterable[int]:
-    """`data` with each unit checked when it is read; `offset` is the offset of the first unit."""
-    content = data if isinstance(data, bytes | bytearray) else of_buffer(data)
-    if isinstance(data, str) or not isinstance(content, Iterable):
-        raise not_code_units(data)
-    are_bytes = isinstance(content, bytes | bytearray) or (isinstance(content, memoryview) and content.format == "B")
-    if are_bytes and table.unit_width >= 8:
+    """`data` with each unit checked when it is read; `offset` is the offset of the first unit.
+
+    Bytes-like objects are returned as such, as a memoryview unless they are bytes.
+    """
+    content = _bytes_of(data)
+    if content is not None and table.unit_width >= 8:
         return content
-    return (checked_unit(table, unit, position) for position, unit in enumerate(content, offset))
+    if hasattr(data, "read"):
+        raise TypeError("code units must be bytes, not an open file: pass what its read() returns")
+    if isinstance(data, str) or not isinstance(data, Iterable):
+        kind = type(data).__name__
+        advice = ": use text.encode(), or open the file with 'rb'" if isinstance(data, str) else ""
+        raise TypeError(f"code units must be an iterable of integers such as bytes, not {kind}{advice}")
+    return (checked_unit(table, unit, position) for position, unit in enumerate(content or data, offset))
 
 
-def not_code_units(data: object) -> TypeError:
-    """The error for an argument that is a string or not iterable."""
-    kind = type(data).__name__
-    advice = ": use text.encode(), or open the file with 'rb'" if isinstance(data, str) else ""
-    return TypeError(f"code units must be an iterable of integers such as bytes, not {kind}{advice}")
-
-
-def of_buffer(data: object) -> object:
-    """The contents of a buffer as an iterable of integers; any other object unchanged."""
+def _bytes_of(data: object) -> bytes | bytearray | memoryview | None:
+    """The contents of a bytes-like object; None of any other one."""
+    if isinstance(data, bytes | bytearray):
+        return data
     try:
         view = memoryview(data)  # type: ignore[arg-type]  # the exception says whether it has a buffer
     except TypeError:
-        return data
-    if view.ndim != 1:
-        raise InvalidArgumentError(f"code units must be in an array of one dimension, not {view.ndim}")
-    if view.format == "B" and view.c_contiguous:
-        return view
-    if view.format.lstrip(_BYTE_ORDERS) == "B":
-        return view.tobytes()
-    if isinstance(data, Iterable) and not isinstance(data, memoryview):
-        return data  # An array of another type is iterated over by its own methods.
-    if view.format.lstrip("@") not in _INTEGERS:
-        raise TypeError(f"code units must be bytes or integers in native byte order, not in the format {view.format!r}")
-    return view
+        return None
+    if view.ndim != 1 or view.format.lstrip("@=<>!") != "B":
+        return None  # Such as an array of another type, which is iterated over by its own methods.
+    return view if view.format == "B" and view.c_contiguous else view.tobytes()
 
 
-_BYTE_ORDERS = "@=<>!"
-_INTEGERS = tuple("bBhHiIlLqQnN")
-"""Integer formats of the module `struct`."""
+def whole(data: Iterable[int], table: EncodingTable) -> Sequence[int]:
+    """All of `code_units`, as a sequence that can be sliced by an item's offset and length.
+
+    >>> from utf8fpga.model.forms import TABLE_3_7
+    >>> whole(iter([0x41, 0x42]), TABLE_3_7)
+    (65, 66)
+    """
+    units = code_units(data, table, 0)
+    return units if isinstance(units, bytes | bytearray | memoryview) else tuple(units)

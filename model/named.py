@@ -37,18 +37,18 @@ def checked_form(form: object) -> EncodingTable | Composition:
         InvalidArgumentError: there is none of this name.
         TypeError: the argument is none of these.
 
-    >>> checked_form("utf-16").unit_width
-    16
+    >>> checked_form("utf-16") == checked_form("UTF16")
+    True
     """
     if isinstance(form, EncodingTable | Composition):
         return form
     if not isinstance(form, str):
         raise TypeError(f"an EncodingTable or its name is required, not {type(form).__name__}")
     word = encoding_word(form)
-    if word not in _FORMS:
-        near = did_you_mean(word, _FORMS)
-        raise InvalidArgumentError(f"table {form!r} is not one of {', '.join(_FORMS)}{near}")
-    return _FORMS[word]
+    for known, found in _FORMS.items():
+        if known.replace("-", "") == word.replace("-", ""):
+            return found
+    raise InvalidArgumentError(f"table {form!r} is not one of {', '.join(_FORMS)}{did_you_mean(word, _FORMS)}")
 
 
 def checked_table(table: object) -> EncodingTable:

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from utf8fpga.model.decoder import Item
+from utf8fpga.model.composition import Composition
+from utf8fpga.model.decoder import Item, whole
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.named import AnyForm, checked_form
 from utf8fpga.model.table import EncodingTable
-from utf8fpga.model.text import decode, kept
+from utf8fpga.model.text import decode
 
 
 class Subsequence(NamedTuple):
@@ -74,7 +75,7 @@ def partition(units: Iterable[int], table: AnyForm = TABLE_3_7) -> Iterator[Subs
             f"{form.name} is not declared self-synchronising: "
             f"its minimal well-formed subsequences may overlap, so a partition need not exist"
         )
-    text = kept(units)
+    text = whole(units, form.unit_table if isinstance(form, Composition) else form)
     return _parts(text, decode(text, form))
 
 

@@ -29,7 +29,7 @@ from utf8fpga.model.decoder import (
     code_units,
     new_item,
 )
-from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.exceptions import InvalidArgumentError, did_you_mean
 from utf8fpga.model.forms import RFC_2279, TABLE_3_7
 from utf8fpga.model.named import AnyForm, checked_form, checked_table
 from utf8fpga.model.ranges import Range
@@ -75,7 +75,7 @@ class Practice(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Practice:
-        raise InvalidArgumentError(f"{value!r} is not one of {', '.join(cls)}")
+        raise InvalidArgumentError(f"{value!r} is not one of {', '.join(cls)}{did_you_mean(str(value), cls)}")
 
 
 class Decoder:
@@ -122,8 +122,7 @@ class Decoder:
         """Continue from a state that `getstate` of a decoder with the same arguments returned, also in another process.
 
         Raises:
-            ValueError: the units do not start a sequence of the table, or the offset is negative or does not fit in
-                63 bits.
+            ValueError: the units do not start a sequence of the table.
         """
         self._items.setstate(state)
 
@@ -142,6 +141,7 @@ class Decoder:
             ValueError: a code unit is outside the table's width. The decoder's state is unchanged.
         """
         units = code_units(data, self._items.table, self._items.position)
+        # All units are checked before the state changes.
         chunk = units if isinstance(units, bytes | bytearray | memoryview) else tuple(units)
         items = list(self._items.items(chunk, final))
         if final:

@@ -11,7 +11,7 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.named import AnyTable, checked_table
 from utf8fpga.model.practices import Decoder
-from utf8fpga.model.text import errors, kept
+from utf8fpga.model.text import errors
 
 QUESTION_MARK = 0x3F
 """What each unit of an ill-formed subsequence becomes: a character of one unit in every table."""
@@ -36,9 +36,9 @@ class GoldenSanitizer:
 
     def process(self, symbols: Iterable[int], final: bool = False) -> list[CodeUnit]:
         """See `Golden.process`."""
-        opened, units = self._decoder.getstate()[0], kept(symbols)
-        items = self._decoder.decode(units, final)
-        units = [*opened, *units]
+        opened, symbols = self._decoder.getstate()[0], tuple(symbols)
+        items = self._decoder.decode(symbols, final)
+        units = [*opened, *symbols]
         made: list[CodeUnit] = []
         for item in items:
             is_error = item.error is not None

@@ -6,9 +6,9 @@ A text of bytes is divided by the regular expressions of its table, any other te
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain
-from typing import TypeGuard, cast
+from typing import TypeGuard
 
 from utf8fpga.model.composition import Composition
 from utf8fpga.model.decoder import (
@@ -18,7 +18,6 @@ from utf8fpga.model.decoder import (
     causes_of,
     code_units,
     new_item,
-    of_buffer,
     results_of,
 )
 from utf8fpga.model.dfa import DFA, START
@@ -160,17 +159,3 @@ def is_well_formed(data: Iterable[int], table: AnyForm = TABLE_3_7) -> bool:
     if are_bytes(units, form):
         return next(_ill_formed(units, form), None) is None
     return DFA.of(form).after(units) == START
-
-
-def kept(data: Iterable[int]) -> Sequence[int]:
-    """`data` as a sequence that can be sliced by an item's offset and length.
-
-    An invalid argument is returned unchanged, for `decode` to reject.
-
-    >>> kept(iter([0x41, 0x42]))
-    (65, 66)
-    """
-    if isinstance(data, str | bytes | bytearray):
-        return cast("Sequence[int]", data)
-    content = of_buffer(data)
-    return tuple(content) if isinstance(content, Iterable) else cast("Sequence[int]", data)

@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from utf8fpga.model.decoder import Item, code_units
+from utf8fpga.model.decoder import whole
 from utf8fpga.model.errors import ErrorKind
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.named import AnyTable, checked_table
 from utf8fpga.model.pattern import Pattern
-from utf8fpga.model.practices import Decoder
-from utf8fpga.model.text import are_bytes, errors
+from utf8fpga.model.text import decode, errors
 
 COUNTER_WIDTH = 32
 """The width of the numbers in a report, in bits."""
@@ -76,9 +75,6 @@ class GoldenValidator:
     Args:
         table: the encoding form; default: UTF-8.
 
-    Raises:
-        TypeError: `table` is not an `EncodingTable`.
-
     >>> validator = GoldenValidator()
     >>> validator.process(b"\\xe1\\x80")
     []
@@ -88,28 +84,17 @@ class GoldenValidator:
     """
 
     def __init__(self, table: AnyTable = TABLE_3_7) -> None:
-        self._decoder = Decoder(table)
-        self._begin()
-
-    def _begin(self) -> None:
-        self._first: Item | None = None
-        self._errors = self._units = self._code_points = 0
+        self._table = checked_table(table)
+        self._units: list[int] = []
 
     def process(self, symbols: Iterable[int], final: bool = False) -> list[ReportSymbol]:
         """See `Golden.process`."""
-        for item in self._decoder.decode(symbols, final):
-            self._units += item.length
-            self._code_points += 1
-            if item.error is not None:
-                self._first = self._first or item
-                self._errors += 1
+        self._units += symbols
         if not final:
             return []
-        offset, kind = (self._first.offset, self._first.error) if self._first else (None, None)
-        numbers = (self._errors, self._units, self._code_points)
-        report = ValidatorReport(self._first is None, offset, kind, *numbers)
-        self._begin()
-        return [ReportSymbol(report.units, report.saturated())]
+        length, report = len(self._units), validate(self._units, self._table)
+        self._units.clear()
+        return [ReportSymbol(length, report)]
 
 
 def validate(data: Iterable[int], table: AnyTable = TABLE_3_7) -> ValidatorReport:
@@ -127,17 +112,18 @@ def validate(data: Iterable[int], table: AnyTable = TABLE_3_7) -> ValidatorRepor
     7
     """
     form = checked_table(table)
-    units = code_units(data, form, 0)
-    if not are_bytes(units, form) or not form.self_synchronising:
-        (symbol,) = GoldenValidator(form).process(units, final=True)
-        return symbol.value
-    text, others = bytes(units), Pattern.of(form).others
+    units = whole(data, form)
+    units = bytes(units) if form.unit_width == 8 else units
+    others = Pattern.of(form).others if form.unit_width == 8 else ()
     first, number, alone = None, 0, 0
-    for item in errors(text, form):
+    for item in errors(units, form):
         first = first or item
         number += 1
-        alone += text[item.offset] in others
+        alone += units[item.offset] in others
+    if isinstance(units, bytes) and form.self_synchronising:
+        # Each item but those alone starts with a byte that may start a sequence, and has no second one.
+        code_points = alone + len(units.translate(None, bytes(others)))
+    else:
+        code_points = sum(1 for _ in decode(units, form))
     offset, kind = (first.offset, first.error) if first else (None, None)
-    # Each other item starts with a byte that may start a sequence, and has no second one.
-    code_points = len(text.translate(None, others)) + alone
-    return ValidatorReport(first is None, offset, kind, number, len(text), code_points).saturated()
+    return ValidatorReport(first is None, offset, kind, number, len(units), code_points).saturated()

@@ -59,7 +59,7 @@ def expected_at_ports(core: Core, units: Sequence[int]) -> PortPacket:
 
 
 def bench_vectors(core: Core) -> str:
-    """The vectors for the test bench of a core, see `memory_file`; those of a decoder of UTF-8 are `render_vectors`."""
+    """The vectors for the test bench of a core, see `memory_file`."""
     texts = []
     for name, units in _texts(core):
         symbols, report = expected_at_ports(core, units)

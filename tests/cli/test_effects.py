@@ -70,8 +70,6 @@ decode | --hex 41
 table | --table utf-16
 table | --format json
 table | --output out
-vectors | --format schema
-vectors --format readmemh | --practice each-unit
 vectors | --output out
 generate | --name other
 generate | --reset-low

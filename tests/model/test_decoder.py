@@ -7,7 +7,7 @@ import json
 import pickle
 from array import array
 from collections.abc import Callable, Iterator
-from ctypes import c_uint8, c_uint16
+from ctypes import c_uint8
 from mmap import mmap
 from typing import Any
 
@@ -16,7 +16,6 @@ from support.oracle import items_of, plain, refusal
 
 from utf8fpga.model import (
     CATALOGUE,
-    COMPOSITIONS,
     DFA,
     MODIFIED_UTF_8,
     RFC_2279,
@@ -25,7 +24,6 @@ from utf8fpga.model import (
     UTF_32,
     Decoder,
     EncodingTable,
-    InvalidArgumentError,
     Item,
     Practice,
     decode,
@@ -37,6 +35,7 @@ from utf8fpga.model import (
     sanitize,
     validate,
 )
+from utf8fpga.model.forms import COMPOSITIONS
 from utf8fpga.model.render import render
 
 # Chunks.
@@ -108,27 +107,11 @@ def test_final_resets_the_decoder(end: bytes) -> None:
     assert plain(decoder.decode(b"\x80B", final=True)) == items_of(b"\x80B")
 
 
-OFFSETS = "0..9223372036854775807"
-
-
-PAIR = "is not a pair of code units and an offset"
-INVALID_STATES = [
-    (((0xE1, 0x41), 0), "state E1 41 is not an open sequence of UTF-8"),
-    (((0x41, 0xE1), 0), "state 41 is not an open sequence of UTF-8"),
-    (((0xC3, 0xA9), 0), "state C3 A9 is not an open sequence of UTF-8"),
-    (((0x80,), 0), "state 80 is not an open sequence of UTF-8"),
-    (((0x1E1,), 0), "code unit 0x1e1 is not an integer in 0..0xff"),
-    *((((), offset), f"offset {offset} in the state is not in {OFFSETS}") for offset in (-1, 1 << 63)),
-    *((((0xE1,), offset), f"offset {offset} in the state is not in {OFFSETS}") for offset in (-3, 10**30)),
-    *((state, f"state {state!r} {PAIR}") for state in (None, ((),), ((), 0, 0), ((), 1.0), (("E1",), 0))),
-]
-
-
-@pytest.mark.parametrize(("state", "message"), INVALID_STATES, ids=range(len(INVALID_STATES)))
-def test_invalid_state_is_rejected_and_state_is_unchanged(state: object, message: str) -> None:
+@pytest.mark.parametrize("units", [(0xE1, 0x41), (0x41,), (0xC3, 0xA9), (0x80,)])
+def test_invalid_state_is_rejected_and_state_is_unchanged(units: tuple[int, ...]) -> None:
     decoder = Decoder()
     decoder.decode(b"AB\xf0\x90")
-    assert refusal(ValueError, decoder.setstate, state) == message
+    assert refusal(ValueError, decoder.setstate, (units, 0)) == f"state {units} is not an open sequence of UTF-8"
     assert decoder.getstate() == ((0xF0, 0x90), 2)
     assert plain(decoder.decode(b"\x8c\x82", final=True)) == [(2, 4, 0x10302, None)]
 
@@ -180,6 +163,9 @@ def test_invalid_argument_is_rejected_before_iteration(call: Callable[[object], 
     for data, kind in (("text", "str: use text.encode(), or open the file with 'rb'"), (None, "NoneType"), (5, "int")):
         message = f"code units must be an iterable of integers such as bytes, not {kind}"
         assert refusal(TypeError, call, data) == message
+    with open(__file__, "rb") as file:
+        message = "code units must be bytes, not an open file: pass what its read() returns"
+        assert refusal(TypeError, call, file) == message
 
 
 @pytest.mark.smoke
@@ -207,6 +193,7 @@ KINDS: dict[str, Callable[[bytes], object]] = {
     "mmap": _mapped,
     "memoryview_of_mmap": lambda text: memoryview(_mapped(text)),
     "strided": lambda text: memoryview(bytes(unit for unit in text for _ in range(2)))[::2],
+    "signed": lambda text: array("i", list(text)),
     "of_16_bits": lambda text: memoryview(array("H", list(text))),
     "ctypes": lambda text: (c_uint8 * len(text)).from_buffer_copy(text),
 }
@@ -223,27 +210,6 @@ def test_code_units_in_any_iterable_or_buffer(kind: Callable[[bytes], object]) -
     assert not is_well_formed(kind(text))
     assert is_well_formed(kind("\xe9\U00010302".encode()))
     assert list(partition(kind(text))) == list(partition(text))
-
-
-NATIVE = "code units must be bytes or integers in native byte order, not in the format"
-OUTSIDE = "is not an integer in 0..0xff"
-DIMENSIONS = "code units must be in an array of one dimension, not 2"
-FORMATS = {
-    "signed": (array("b", [65, -1]), ValueError, f"code unit -0x1 at offset 1 {OUTSIDE}"),
-    "signed_view": (memoryview(array("b", [-1])), ValueError, f"code unit -0x1 at offset 0 {OUTSIDE}"),
-    "too_wide": (array("H", [65, 256]), ValueError, f"code unit 0x100 at offset 1 {OUTSIDE}"),
-    "floating_point": (array("d", [65.0]), ValueError, f"code unit 65.0 at offset 0 {OUTSIDE}"),
-    "characters": (memoryview(b"A").cast("c"), TypeError, f"{NATIVE} 'c'"),
-    "byte_order": (memoryview((c_uint16.__ctype_be__ * 2)()), TypeError, f"{NATIVE} '>H'"),
-    "two_dimensions": (memoryview(bytes(4)).cast("B", (2, 2)), InvalidArgumentError, DIMENSIONS),
-}
-
-
-@pytest.mark.parametrize(("data", "kind", "message"), FORMATS.values(), ids=FORMATS)
-def test_buffer_of_another_format_is_rejected(data: object, kind: type[Exception], message: str) -> None:
-    assert refusal(kind, Decoder().decode, data) == message
-    assert refusal(kind, lambda: list(decode(data))) == message
-    assert refusal(kind, is_well_formed, data) == message
 
 
 WITH_A_TABLE: dict[str, Callable[[Any], object]] = {
@@ -263,12 +229,12 @@ WITH_A_TABLE: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("use", WITH_A_TABLE.values(), ids=WITH_A_TABLE)
 def test_a_table_by_its_name(use: Callable[[Any], object]) -> None:
-    for word in ("utf-8", "UTF-8"):
+    for word in ("utf-8", "UTF-8", "utf8", "utf_8"):
         assert use(word) == use(TABLE_3_7)
     assert use("utf-8-of-rfc-2279") == use(RFC_2279)
     names = "utf-8, utf-16, utf-32, utf-8-of-rfc-2279, generalised-utf-8, cesu-8-code-units, modified-utf-8-code-units"
-    message = refusal(ValueError, use, "utf8")
-    assert message == f"table 'utf8' is not one of {names}, cesu-8, modified-utf-8; did you mean utf-8?"
+    message = refusal(ValueError, use, "utf-9")
+    assert message == f"table 'utf-9' is not one of {names}, cesu-8, modified-utf-8; did you mean utf-8 or utf-32?"
     assert refusal(TypeError, use, None) == "an EncodingTable or its name is required, not NoneType"
 
 
@@ -276,16 +242,6 @@ def test_every_table_and_composition_has_a_name() -> None:
     for name, form in [*CATALOGUE.items(), *COMPOSITIONS.items()]:
         assert Decoder(name).table is form
     assert encode_units("\0", "modified-utf-8") == encode_units("\0", MODIFIED_UTF_8) == (0xC0, 0x80)
-
-
-@pytest.mark.parametrize("offset", [1 << 32, (1 << 63) - 1])
-def test_large_offset(offset: int) -> None:
-    decoder = Decoder()
-    decoder.setstate(((0xE1,), offset))
-    assert plain(decoder.decode(b"A\xc3")) == [(offset, 1, 0xFFFD, "TRUNCATED"), (offset + 1, 1, 0x41, None)]
-    assert decoder.getstate() == ((0xC3,), offset + 2)
-    message = refusal(ValueError, decoder.decode, [0x100])
-    assert message == f"code unit 0x100 at offset {offset + 3} is not an integer in 0..0xff"
 
 
 def test_a_dfa_is_shown_in_one_line() -> None:

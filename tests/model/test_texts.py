@@ -31,7 +31,6 @@ from support.practices_oracle import EXPECTED, by_definition
 from utf8fpga.model import (
     CATALOGUE,
     CESU_8,
-    MODIFIED_UTF_8_CODE_UNITS,
     TABLE_3_7,
     UTF_16,
     UTF_32,
@@ -49,6 +48,7 @@ from utf8fpga.model import (
     validate,
     validator,
 )
+from utf8fpga.model.forms import MODIFIED_UTF_8_CODE_UNITS
 from utf8fpga.model.table import starts
 from utf8fpga.model.validator import GoldenValidator
 
