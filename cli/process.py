@@ -21,8 +21,7 @@ class _ToStandardError(logging.Handler):
     """Prints the log messages of the library, such as that of a tool's first start, to standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if getattr(record, "first_start", None) != "end":
-            say(f"utf8fpga: {record.getMessage()}")
+        say(f"utf8fpga: {record.getMessage()}")
 
 
 def prepare() -> None:

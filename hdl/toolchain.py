@@ -2,13 +2,17 @@
 """Finds and runs the open FPGA tools, which pip installs.
 
 A tool is the program that its environment variable names (the variables of Amaranth, such as ``NEXTPNR_ICE40``), or
-else a program beside this Python or on the path, with YoWASP's name or the plain name of the tool. Those of YoWASP
-compile themselves at their first start, see `tool_cache`.
+else a program beside this Python or on the path, with YoWASP's name or the plain name of the tool.
+
+A YoWASP tool is WebAssembly, which its runtime compiles at the first start and stores. Two first starts at once would
+write the same file, and reading it then ends a process by SIGBUS. So the first start of a program is under a lock.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import logging
 import os
 import re
 import shutil
@@ -20,27 +24,24 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from utf8fpga.hdl.tool_cache import compiled_form, is_yowasp
+import platformdirs
+from filelock import FileLock
+
 from utf8fpga.model import UserError
 
-_EXTRA = {
-    "yosys": "[hdl]",
-    "nextpnr-ice40": "[boards]",
-    "icepack": "[boards]",
-    "nextpnr-ecp5": "[boards]",
-    "ecppack": "[boards]",
-    "nextpnr-machxo2": "[machxo2]",
-    "xo2pack": "[machxo2]",
-    "nextpnr-himbaechel-gowin": "[gowin]",
-    "gowin_pack": "[gowin]",
-    "nextpnr-nexus": "[nexus]",
-    "prjoxide": "[nexus]",
-    "nextpnr-himbaechel-gatemate": "[gatemate]",
-    "gmpack": "[gatemate]",
+_EXTRAS = {
+    "hdl": ("yosys",),
+    "boards": ("nextpnr-ice40", "icepack", "nextpnr-ecp5", "ecppack"),
+    "machxo2": ("nextpnr-machxo2", "xo2pack"),
+    "gowin": ("nextpnr-himbaechel-gowin", "gowin_pack"),
+    "nexus": ("nextpnr-nexus", "prjoxide"),
+    "gatemate": ("nextpnr-himbaechel-gatemate", "gmpack"),
 }
-
+"""The extras of this package that install tools."""
 
 _ECP5_MEMORIES = Path(__file__).parent / "verilog" / "ecp5_memories.v"
+
+_logger = logging.getLogger(__name__)
 
 _running: set[subprocess.Popen[str]] = set()
 """The running tools of all threads."""
@@ -71,7 +72,8 @@ def find_tool(tool: str) -> str:
     for name, path in ((f"yowasp-{tool}", scripts), (f"yowasp-{tool}", None), (tool, scripts), (tool, None)):
         if found := shutil.which(name, path=path):
             return os.path.abspath(found)
-    raise ToolError(f"{tool} is not installed: pip install 'utf8fpga{_EXTRA.get(tool, '')}'")
+    extra = next((f"[{extra}]" for extra, tools in _EXTRAS.items() if tool in tools), "")
+    raise ToolError(f"{tool} is not installed: pip install 'utf8fpga{extra}'")
 
 
 def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
@@ -85,8 +87,9 @@ def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
         ToolError: it is not installed, cannot be started, or ended with another status than 0.
     """
     program = find_tool(tool)
-    command = [program, *arguments]
-    status, printed = run_command(tool, command, directory, _environment(tool, program))
+    if _is_yowasp(program):
+        _start_first(tool, program)
+    status, printed = _run(tool, [program, *arguments], directory)
     if status:
         raise tool_error(tool, status, printed)
     return printed
@@ -121,55 +124,54 @@ def run_yosys(script: str, files: Mapping[str, str | bytes], *results: str) -> l
         return [path.read_bytes() if path.exists() else b"" for path in paths]
 
 
-def run_command(tool: str, command: Sequence[str], directory: Path, environment: Mapping[str, str]) -> tuple[int, str]:
-    """The exit status and the output of a tool, which `stop_tools` terminates; `environment` is added to that of here.
+def _run(tool: str, command: Sequence[str], directory: Path) -> tuple[int, str]:
+    """The exit status and the output of a tool, which `stop_tools` terminates.
 
     Raises:
         ToolError: it cannot be started.
     """
-    # A tool that is killed leaves temporary files, so they are in a folder that is removed.
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-", ignore_cleanup_errors=True) as scratch:
-        try:
-            process = subprocess.Popen(
-                command,
-                cwd=directory,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                env={**os.environ, **environment, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), scratch)},
-            )
-        except OSError as error:
-            raise ToolError(f"{tool} cannot be started as {command[0]!r}: {error.strerror}") from None
-        with process:
-            _running.add(process)
-            try:
-                printed, _ = process.communicate()
-            except BaseException:
-                process.kill()
-                raise
-            finally:
-                _running.discard(process)
-        return process.returncode, printed
-
-
-def _environment(tool: str, program: str) -> dict[str, str]:
-    """Where a tool finds its compiled form, which is made at its first start."""
-    if not is_yowasp(program):
-        return {}
-
-    def compile_into(folder: Path) -> None:
-        # The option is unknown to some tools, which have compiled themselves before they reject it.
-        status, printed = run_command(tool, [program, "--version"], folder, {"YOWASP_CACHE_DIR": str(folder)})
-        if "Traceback" in printed or (status and not any(folder.iterdir())):
-            raise ToolError(f"{tool_error(tool, status, printed)}; its compiled form is to be in {str(folder)!r}")
-
     try:
-        return {"YOWASP_CACHE_DIR": str(compiled_form(program, compile_into))}
+        process = subprocess.Popen(
+            command,
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
     except OSError as error:
-        reason = f"{error.filename!r}: {error.strerror}: name another folder in YOWASP_CACHE_DIR"
-        raise ToolError(f"{tool} cannot be compiled: {reason}") from None
+        raise ToolError(f"{tool} cannot be started as {command[0]!r}: {error.strerror}") from None
+    with process:
+        _running.add(process)
+        try:
+            printed, _ = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            _running.discard(process)
+    return process.returncode, printed
+
+
+def _is_yowasp(program: str) -> bool:
+    return Path(program).name.startswith("yowasp-")
+
+
+def _start_first(tool: str, program: str) -> None:
+    """Start a tool of YoWASP once, so that it is compiled. What it prints does not matter: some have no such option."""
+    cache = platformdirs.user_cache_path("utf8fpga") / "started"
+    state = f"{program} {Path(program).stat().st_mtime_ns} {os.environ.get('YOWASP_CACHE_DIR')}"
+    started = cache / hashlib.sha256(state.encode()).hexdigest()
+    if started.exists():
+        return
+    with suppress(OSError):  # Where the cache cannot be written, nothing is locked.
+        cache.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{started}.lock"):
+            if not started.exists():
+                _logger.info("%s compiles itself at its first start, up to a minute", tool)
+                _run(tool, [program, "--version"], cache)
+                started.touch()
 
 
 def stop_tools() -> None:
@@ -186,21 +188,15 @@ def present_version(tool: str) -> str:
     Raises:
         ToolError: it is not installed or does not run.
     """
-    path = find_tool(tool)
-    return _version(tool, path, Path(path).stat().st_mtime_ns)
+    return _version(tool, find_tool(tool))
 
 
 @functools.cache
-def _version(tool: str, path: str, changed: int) -> str:
-    del changed  # It identifies the program in the cache.
-    if is_yowasp(path):
+def _version(tool: str, program: str) -> str:
+    if _is_yowasp(program):
         with suppress(PackageNotFoundError):  # Of a package with several tools, or of another Python.
-            return version(Path(path).stem)
-    return version_in(run_tool(tool, ["--version"], directory=Path.cwd()))
-
-
-def version_in(printed: str) -> str:
-    """The version in the output of a tool; the whole output if there is none."""
+            return version(Path(program).stem)
+    printed = run_tool(tool, ["--version"], directory=Path.cwd())
     found = re.search(r"\d+\.\d+(?:\.\d+)*(?:[+-][\w.+-]*\w)?", printed)
     return found[0] if found else printed.strip()
 

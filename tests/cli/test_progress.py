@@ -59,9 +59,7 @@ def test_a_first_start_of_a_tool_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     stream = redirected(io.StringIO, monkeypatch)
 
     def starts() -> None:
-        logger = logging.getLogger("utf8fpga.hdl.tool_cache")
-        logger.info("yosys compiles itself", extra={"first_start": "begin"})
-        logger.info("yosys has been started", extra={"first_start": "end"})
+        logging.getLogger("utf8fpga.hdl.toolchain").info("yosys compiles itself")
 
     assert run(starts) == 0
     assert stream.getvalue() == "utf8fpga: yosys compiles itself\n"

