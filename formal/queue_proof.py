@@ -11,7 +11,7 @@ from amaranth.lib import data, wiring
 from utf8fpga.formal.claims import Claims
 from utf8fpga.formal.helpers import selected
 from utf8fpga.hdl.beats import is_effective
-from utf8fpga.hdl.encoder.encoder import connect_units, in_byte_order
+from utf8fpga.hdl.encoder.logic import in_byte_order
 from utf8fpga.hdl.transcoder.transcoder import SerialTranscoder
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 from utf8fpga.sim.encoder_reference import Encoded
@@ -21,7 +21,7 @@ class ItemQueue(wiring.Component):
     """The queue of a serial transcoder, behind any items that its decoder may output.
 
     The decoder is proved by itself. It outputs no code point that is in no row of its table; here that becomes an
-    ill-formed item, whose code point is arbitrary. That the transcoder connects both is tested in simulation.
+    ill-formed item. That the transcoder connects both is tested in simulation.
 
     Ports:
         input: stream of `beat_layout`, items.
@@ -40,13 +40,16 @@ class ItemQueue(wiring.Component):
         m = Module()
         m.submodules.queue = queue = self.queue
         given, item = queue.input.payload, self.input.payload.symbols[0]
+        is_error = self.is_ill_formed(item)
         m.d.comb += [
-            given.eq(self.input.payload),
-            given.symbols[0].error.eq(self.is_ill_formed(item)),
+            given.keep.eq(self.input.payload.keep),
+            given.last.eq(self.input.payload.last),
+            given.symbols[0].error.eq(is_error),
+            given.symbols[0].code_point.eq(Mux(is_error, REPLACEMENT_CHARACTER, item.code_point)),
             queue.input.valid.eq(is_effective(self.input)),
             self.input.ready.eq(queue.input.ready),
         ]
-        connect_units(m, queue, self, self.target)
+        wiring.connect(m, queue.output, wiring.flipped(self.output))
         return m
 
     def is_ill_formed(self, item: Any) -> Value:
@@ -89,7 +92,8 @@ class QueueProof(Claims):
             is_last = beat.last & (number == place + 1)
             m.d.comb += each.last.eq(is_last)
             with m.If(beat.keep[0]):
-                m.d.comb += [each.unit.eq(encoded.units[place]), each.error.eq(error), each.keep.eq(1)]
+                unit = in_byte_order(encoded.units[place], self.core.target)
+                m.d.comb += [each.unit.eq(unit), each.error.eq(error), each.keep.eq(1)]
         return number, beats
 
     def specify(self, m: Module) -> None:
@@ -127,9 +131,8 @@ class QueueProof(Claims):
         """The monitors of equivalence, and of waiting beats."""
         payload = self.core.output.payload
         symbol = payload.symbols[0]
-        unit = in_byte_order(symbol.unit, self.core.target)
         same = Cat(payload.keep[0], payload.last, symbol.error) == Cat(watched.keep, watched.last, watched.error)
         self.claim("equivalence: nothing is invented", ~out | (pending != 0))
         self.claim("equivalence: the flags", ~(out & is_first) | same)
-        self.claim("equivalence: the unit", ~(out & is_first & watched.keep) | (unit == watched.unit))
+        self.claim("equivalence: the unit", ~(out & is_first & watched.keep) | (symbol.unit == watched.unit))
         self.claim("steady: a waiting beat does not change", self.is_steady(m))

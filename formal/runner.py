@@ -33,11 +33,11 @@ from utf8fpga.hdl import (
     entry_of,
     module_name,
 )
-from utf8fpga.hdl.decoder.packed import PackedDecoder
+from utf8fpga.hdl.decoder.parallel import PackedDecoder
 from utf8fpga.hdl.encoder.encoder import SerialEncoder
 from utf8fpga.hdl.toolchain import ToolFailedError
 from utf8fpga.hdl.transcoder.transcoder import SerialTranscoder
-from utf8fpga.hdl.validator.tapped import TappedStream
+from utf8fpga.hdl.validator.tap import TappedStream
 from utf8fpga.model import EncodingTable, InvalidArgumentError
 from utf8fpga.sim.aiger import Aig
 from utf8fpga.sim.harness import Harness, Property, is_independent

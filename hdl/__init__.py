@@ -9,17 +9,11 @@ except ModuleNotFoundError:
     raise ModuleNotFoundError("amaranth is not installed: pip install 'utf8fpga[hdl]'", name="amaranth") from None
 
 from utf8fpga.hdl.axi_stream import AxiStreamCore, axi_signature
-from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import Core, CoreEntry
 from utf8fpga.hdl.cores import CORES, OutputSymbol, build, command_words, decoder_core, entry_of, parameters_of
-from utf8fpga.hdl.decoder.packed import PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
-from utf8fpga.hdl.decoder.serial import SerialAreaDecoder, SerialDecoder, SerialSpeedDecoder
-from utf8fpga.hdl.encoder.encoder import Encoder
-from utf8fpga.hdl.packer.packer import Packer
+from utf8fpga.hdl.decoder.serial import SerialDecoder, SerialSpeedDecoder
 from utf8fpga.hdl.parameters import (
-    MAX_LANES,
-    MAX_PACKER_LANES,
     CoreParameters,
     DecoderParameters,
     EncoderParameters,
@@ -29,11 +23,8 @@ from utf8fpga.hdl.parameters import (
     TranscoderParameters,
     ValidatorParameters,
 )
-from utf8fpga.hdl.payloads import Kind, Word, item_layout
-from utf8fpga.hdl.remover import Remover
+from utf8fpga.hdl.payloads import Kind, Word
 from utf8fpga.hdl.sanitizer import Sanitizer
-from utf8fpga.hdl.transcoder.transcoder import Transcoder
-from utf8fpga.hdl.validator.report import report_layout
 from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.hdl.verilog.assertions import axi_assertions
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
@@ -44,29 +35,21 @@ from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog
 
 __all__ = [
     "CORES",
-    "MAX_LANES",
-    "MAX_PACKER_LANES",
     "AxiStreamCore",
     "Core",
     "CoreEntry",
     "CoreParameters",
     "DecoderParameters",
-    "Encoder",
     "EncoderParameters",
     "Kind",
     "Option",
     "OutputSymbol",
-    "PackedDecoder",
-    "Packer",
     "ParallelDecoder",
-    "Remover",
     "RemoverParameters",
     "Sanitizer",
     "SanitizerParameters",
-    "SerialAreaDecoder",
     "SerialDecoder",
     "SerialSpeedDecoder",
-    "Transcoder",
     "TranscoderParameters",
     "ValidatorParameters",
     "ValidatorTap",
@@ -76,15 +59,12 @@ __all__ = [
     "axi_signature",
     "axi_testbench",
     "axi_verilog",
-    "beat_layout",
     "bench_vectors",
     "build",
     "check_module_name",
     "command_words",
     "decoder_core",
     "entry_of",
-    "item_layout",
     "module_name",
     "parameters_of",
-    "report_layout",
 ]

@@ -12,9 +12,6 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.hdl.core import Core
-from utf8fpga.model import InvalidArgumentError
-
-_USER_FIELDS = ("error", "kind", "user")
 
 
 @dataclass(frozen=True)
@@ -22,60 +19,32 @@ class SymbolPorts:
     """The assignment of a symbol to the ports of an AXI4-Stream interface.
 
     Attributes:
-        field: the field of the symbol with its data; None if the symbol is not a structure.
+        bits: the bits of its data, which are the low ones: all of a symbol that is not a structure, or its first field.
         size: the number of bytes of ``tdata`` for the data, a power of two; unused upper bits are 0.
-        users: the fields of the symbol that are its part of ``tuser``, the first in the low bits, with their widths.
+        users: the other fields, its part of ``tuser``, the first in the low bits, with their widths.
     """
 
-    field: str | None
     bits: int
     size: int
     users: tuple[tuple[str, int], ...]
 
     @staticmethod
     def of(stream: Any) -> SymbolPorts:
-        """The assignment for the symbols of a stream of `beat_layout`.
-
-        Raises:
-            InvalidArgumentError: a symbol has fields other than its data and those of a decoder's item or a remover's
-                symbol.
-        """
+        """The assignment for the symbols of a stream of `beat_layout`."""
         symbol = symbol_shape(stream)
-        fields: list[tuple[str | None, Any]] = [(None, symbol)]
+        fields = [("", Shape.cast(symbol).width)]
         if isinstance(symbol, data.StructLayout):
-            fields = [(str(name), field.shape) for name, field in symbol]
-        (name, first), *others = fields
-        users = {str(other): Shape.cast(shape).width for other, shape in others}
-        if extra := [other for other in users if other not in _USER_FIELDS]:
-            raise InvalidArgumentError(
-                f"AXI4-Stream ports have data and user bits for each symbol, but none for {' and '.join(extra)}"
-            )
-        bits, size = Shape.cast(first).width, 1
+            fields = [(str(name), field.width) for name, field in symbol]
+        (_, bits), *users = fields
+        size = 1
         while 8 * size < bits:
             size *= 2
-        return SymbolPorts(name, bits, size, tuple(users.items()))
+        return SymbolPorts(bits, size, tuple(users))
 
     @property
     def user_bits(self) -> int:
         """The width of a symbol's part of ``tuser``; 0 if there is none."""
         return sum(width for _, width in self.users)
-
-    def data_of(self, symbol: Any) -> Value:
-        """The data of a symbol, extended to its width in ``tdata``."""
-        value = Value.cast(symbol if self.field is None else symbol[self.field])
-        return Cat(value, Const(0, 8 * self.size - self.bits))
-
-    def user_of(self, symbol: Any) -> Value:
-        """The part of ``tuser`` of a symbol."""
-        fields = [Value.cast(symbol[name]) for name, _ in self.users]
-        return fields[0] if len(fields) == 1 else Cat(*fields)
-
-    def take(self, symbol: Any, tdata: Value, tuser: Value) -> list[Any]:
-        """The assignments to a symbol from its bits of ``tdata`` and ``tuser``."""
-        if not self.users:
-            return [(Value.cast(symbol) if self.field is None else symbol[self.field]).eq(tdata)]
-        [(user, _)] = self.users
-        return [symbol[self.field].eq(tdata), symbol[user].eq(tuser)]
 
 
 def reset_name(reset_low: bool) -> str:
@@ -88,9 +57,6 @@ def axi_signature(core: Core, *, reset_low: bool = False) -> wiring.Signature:
 
     Args:
         reset_low: the reset port is ``rst_n``, active low.
-
-    Raises:
-        InvalidArgumentError: the symbols have fields for which AXI4-Stream has no ports, see `SymbolPorts.of`.
     """
     if hasattr(core, "tap"):
         return _tap_signature(core.tap, reset_low)
@@ -112,29 +78,22 @@ def axi_signature(core: Core, *, reset_low: bool = False) -> wiring.Signature:
         "m_axis_tvalid": Out(1),
         "m_axis_tready": In(1),
     }
-    ports = {name: member for name, member in ports.items() if member.shape}
-    return wiring.Signature(ports)
-
-
-def _report_ports(report: Any) -> dict[str, Any]:
-    """A port for each field of a report."""
-    return {f"report_{name}": Out(field.width) for name, field in report.shape()}
+    return wiring.Signature({name: member for name, member in ports.items() if member.shape})
 
 
 def _tap_signature(tap: Any, reset_low: bool) -> wiring.Signature:
-    """The ports of a tap."""
-    layout = tap.payload.shape()
-    lanes, given = len(tap.payload.keep), Shape.cast(layout["symbols"].shape.elem_shape).width
+    """The ports of a tap, with one for each field of a report."""
+    payload = tap.payload
     return wiring.Signature(
         {
             "clk": In(1),
             reset_name(reset_low): In(1),
-            "s_axis_tdata": In(given * lanes),
-            "s_axis_tkeep": In(lanes),
+            "s_axis_tdata": In(len(Value.cast(payload.symbols))),
+            "s_axis_tkeep": In(len(payload.keep)),
             "s_axis_tlast": In(1),
             "s_axis_tvalid": In(1),
             "s_axis_tready": In(1),
-            **_report_ports(tap.report),
+            **{f"report_{name}": Out(field.width) for name, field in tap.report.shape()},
             "report_tvalid": Out(1),
         }
     )
@@ -162,20 +121,15 @@ class AxiStreamTap(wiring.Component):
         super().__init__(_tap_signature(tap, reset_low))
 
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        # A local domain, which cannot conflict with the domains of the surrounding design.
-        m.domains += ClockDomain("axi", local=True)
-        tap = self.tap
-        m.submodules.core = DomainRenamer("axi")(tap)
+        m, tap = Module(), self.tap
+        _connect_clock(m, self, tap)
         m.d.comb += [
-            ClockSignal("axi").eq(self.clk),
-            ResetSignal("axi").eq(~self.rst_n if self.reset_low else self.rst),
             Value.cast(tap.payload.symbols).eq(self.s_axis_tdata),
             tap.payload.keep.eq(self.s_axis_tkeep),
             tap.payload.last.eq(self.s_axis_tlast),
             tap.valid.eq(self.s_axis_tvalid),
             tap.ready.eq(self.s_axis_tready),
-            *_report_assignments(self, tap.report),
+            *(getattr(self, f"report_{name}").eq(Value.cast(tap.report[name])) for name, _ in tap.report.shape()),
             self.report_tvalid.eq(tap.report_valid),
         ]
         return m
@@ -193,9 +147,6 @@ class AxiStreamCore(wiring.Component):
     Args:
         reset_low: see `axi_signature`.
 
-    Raises:
-        InvalidArgumentError: see `axi_signature`.
-
     Ports: those of `axi_signature`.
     """
 
@@ -204,41 +155,37 @@ class AxiStreamCore(wiring.Component):
         super().__init__(axi_signature(core, reset_low=reset_low))
 
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        # A local domain, which cannot conflict with the domains of the surrounding design.
-        m.domains += ClockDomain("axi", local=True)
-        core = self.core
-        m.submodules.core = DomainRenamer("axi")(core)
+        m, core = Module(), self.core
+        _connect_clock(m, self, core)
         source, output = core.input, core.output
         given, made = SymbolPorts.of(source), SymbolPorts.of(output)
-        lanes, keep = range(lanes_of(source)), Value.cast(output.payload.keep)
-        symbols = [output.payload.symbols[lane] for lane in range(lanes_of(output))]
+        for lane, symbol in enumerate(source.payload.symbols):
+            m.d.comb += Value.cast(symbol)[: given.bits].eq(self.s_axis_tdata.word_select(lane, 8 * given.size))
+            if given.users:
+                user = self.s_axis_tuser.word_select(lane, given.user_bits)
+                m.d.comb += Value.cast(symbol)[given.bits :].eq(user)
+        present = (self.s_axis_tkeep.word_select(lane, given.size).all() for lane in range(lanes_of(source)))
+        symbols = [Value.cast(symbol) for symbol in output.payload.symbols]
+        padding = Const(0, 8 * made.size - made.bits)
         m.d.comb += [
-            ClockSignal("axi").eq(self.clk),
-            ResetSignal("axi").eq(~self.rst_n if self.reset_low else self.rst),
-            *(
-                assignment
-                for lane in lanes
-                for assignment in given.take(
-                    source.payload.symbols[lane],
-                    self.s_axis_tdata.word_select(lane, 8 * given.size),
-                    self.s_axis_tuser.word_select(lane, given.user_bits) if given.users else Const(0, 1),
-                )
-            ),
-            source.payload.keep.eq(Cat(self.s_axis_tkeep.word_select(lane, given.size).all() for lane in lanes)),
+            source.payload.keep.eq(Cat(present)),
             source.payload.last.eq(self.s_axis_tlast),
             source.valid.eq(self.s_axis_tvalid),
             self.s_axis_tready.eq(source.ready),
-            self.m_axis_tdata.eq(Cat(made.data_of(symbol) for symbol in symbols)),
-            self.m_axis_tkeep.eq(Cat(bit.replicate(made.size) for bit in keep)),
+            self.m_axis_tdata.eq(Cat((symbol[: made.bits], padding) for symbol in symbols)),
+            self.m_axis_tkeep.eq(Cat(bit.replicate(made.size) for bit in output.payload.keep)),
             self.m_axis_tlast.eq(output.payload.last),
             self.m_axis_tvalid.eq(output.valid),
             output.ready.eq(self.m_axis_tready),
         ]
         if made.users:
-            m.d.comb += self.m_axis_tuser.eq(Cat(made.user_of(symbol) for symbol in symbols))
+            m.d.comb += self.m_axis_tuser.eq(Cat(symbol[made.bits :] for symbol in symbols))
         return m
 
 
-def _report_assignments(ports: Any, report: Any) -> list[Any]:
-    return [getattr(ports, f"report_{name}").eq(Value.cast(report[name])) for name, _ in report.shape()]
+def _connect_clock(m: Module, ports: Any, core: Any) -> None:
+    """A core in a local domain, which cannot conflict with the domains of the surrounding design."""
+    m.domains += ClockDomain("axi", local=True)
+    m.submodules.core = DomainRenamer("axi")(core)
+    reset = ~ports.rst_n if ports.reset_low else ports.rst
+    m.d.comb += [ClockSignal("axi").eq(ports.clk), ResetSignal("axi").eq(reset)]

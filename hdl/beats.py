@@ -61,3 +61,13 @@ def is_effective(source: Any) -> Value:
     """
     # In this form, with `valid` in both terms, synthesis finds the smallest decoders.
     return (source.valid & source.payload.keep[0]) | (source.valid & source.payload.last)
+
+
+def fed(pipeline: Any, beat: Any, valid: Value) -> list[Any]:
+    """The assignments of a beat of `beat_layout` to the ports `units`, `keep`, `last` and `valid` of a pipeline."""
+    return [
+        pipeline.units.eq(Value.cast(beat.symbols)),
+        pipeline.keep.eq(beat.keep),
+        pipeline.last.eq(beat.last),
+        pipeline.valid.eq(valid),
+    ]

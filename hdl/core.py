@@ -31,37 +31,31 @@ class Core(Protocol):
     input: stream.Interface
     output: stream.Interface
 
-    @property
-    def latency(self) -> int:
-        """Upper bound on the cycles from the beat that determines an output symbol to the symbol, while no beat waits.
+    latency: int
+    """Upper bound on the cycles from the beat that determines an output symbol to the symbol, while no beat waits.
 
-        An output beat waits in a cycle in which `output.valid` is asserted and `output.ready` is not. After that,
-        until no symbol is in flight, the bound is `drain_cycles`; so it is in as many cycles after a reset, since that
-        of components inside may last longer than `reset_cycles`.
-        """
+    An output beat waits in a cycle in which `output.valid` is asserted and `output.ready` is not. After that, until no
+    symbol is in flight, the bound is `drain_cycles`; so it is in as many cycles after a reset, since that of components
+    inside may last longer than `reset_cycles`.
+    """
 
-    @property
-    def reset_cycles(self) -> int:
-        """Cycles after a reset in which `input.ready` is deasserted."""
+    reset_cycles: int
+    """Cycles after a reset in which `input.ready` is deasserted."""
 
-    @property
-    def stall_cycles(self) -> int:
-        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
+    stall_cycles: int
+    """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
 
-    @property
-    def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined symbols have been transferred.
+    drain_cycles: int
+    """Upper bound on the cycles until all determined symbols have been transferred.
 
-        The cycles are those in which no input beat is accepted and no output beat waits.
-        """
+    The cycles are those in which no input beat is accepted and no output beat waits.
+    """
 
-    @property
-    def lanes(self) -> int:
-        """Symbols per input beat. The output has the same number of lanes or another one, see `lanes_of`."""
+    lanes: int
+    """Symbols per input beat. The output has the same number of lanes or another one, see `lanes_of`."""
 
-    @property
-    def packed(self) -> bool:
-        """Whether the symbols of an output beat are contiguous from lane 0."""
+    packed: bool
+    """Whether the symbols of an output beat are contiguous from lane 0."""
 
     def elaborate(self, platform: object) -> Elaboratable:
         """The circuit."""

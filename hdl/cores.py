@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
 from amaranth.lib import data
 
 from utf8fpga.hdl.core import Core, CoreEntry
-from utf8fpga.hdl.decoder.packed import PackedDecoder
-from utf8fpga.hdl.decoder.parallel import ParallelDecoder
+from utf8fpga.hdl.decoder.parallel import PackedDecoder, ParallelDecoder
 from utf8fpga.hdl.decoder.serial import SERIAL
 from utf8fpga.hdl.encoder.encoder import Encoder, SerialEncoder
 from utf8fpga.hdl.parameters import (
@@ -24,11 +22,11 @@ from utf8fpga.hdl.parameters import (
     TranscoderParameters,
     ValidatorParameters,
 )
-from utf8fpga.hdl.payloads import OutputUnit, Word
+from utf8fpga.hdl.payloads import Kind, OutputUnit, Word
 from utf8fpga.hdl.remover import Remover
 from utf8fpga.hdl.sanitizer import Sanitizer
 from utf8fpga.hdl.transcoder.transcoder import SerialTranscoder, Transcoder
-from utf8fpga.hdl.validator.tapped import TappedStream
+from utf8fpga.hdl.validator.tap import TappedStream
 from utf8fpga.model import (
     TABLE_3_7,
     UTF_32,
@@ -86,11 +84,10 @@ class DecoderEntry(CoreEntry[DecoderParameters]):
         error, code_point = bool(fields["error"]), fields["code_point"]
         if not self.parameters.kind:
             return Word(code_point, error)
-        kind = ErrorKind(fields["kind"]) if fields["kind"] else None
-        if error != (kind is not None):
-            name = kind.name if kind else "NONE"
-            raise InvalidArgumentError(f"the error flag is {fields['error']}, but the kind is Kind.{name}")
-        return Word(code_point, kind)
+        kind = fields["kind"]
+        if error != bool(kind):
+            raise InvalidArgumentError(f"the error flag is {fields['error']}, but the kind is {Kind(kind)}")
+        return Word(code_point, ErrorKind(kind) if kind else None)
 
     def as_bytes(self, symbols: Iterable[Any]) -> bytes:
         return encode([symbol.code_point for symbol in symbols])
@@ -213,14 +210,9 @@ class ValidatorEntry(CoreEntry[ValidatorParameters]):
 
     def observed(self, fields: Mapping[str, int]) -> ValidatorReport:
         well_formed, offset, kind = bool(fields["well_formed"]), fields["offset"], fields["kind"]
-        if well_formed and (offset or kind):
-            raise InvalidArgumentError(f"the packet is well-formed, but its offset is {offset}, its kind {kind}")
-        if not well_formed and not kind:
-            raise InvalidArgumentError("the packet is ill-formed, but its kind is Kind.NONE")
         counts = fields["errors"], fields["units"], fields["code_points"]
-        if well_formed:
-            return ValidatorReport(True, None, None, *counts)
-        return ValidatorReport(False, offset, ErrorKind(kind), *counts)
+        is_plain = well_formed and not offset
+        return ValidatorReport(well_formed, None if is_plain else offset, ErrorKind(kind) if kind else None, *counts)
 
     def as_bytes(self, symbols: Iterable[Any]) -> bytes:
         return b"".join(json.dumps(symbol.value.as_dict()).encode() + b"\n" for symbol in symbols)
@@ -261,19 +253,17 @@ class RemoverEntry(CoreEntry[RemoverParameters]):
         return b"".join(symbol.value.to_bytes(size, "little") for symbol in symbols)
 
 
-ENTRIES: Mapping[type[CoreParameters], type[CoreEntry[Any]]] = MappingProxyType(
-    {
-        DecoderParameters: DecoderEntry,
-        EncoderParameters: EncoderEntry,
-        TranscoderParameters: TranscoderEntry,
-        SanitizerParameters: SanitizerEntry,
-        ValidatorParameters: ValidatorEntry,
-        RemoverParameters: RemoverEntry,
-    }
-)
+ENTRIES: dict[type[CoreParameters], type[CoreEntry[Any]]] = {
+    DecoderParameters: DecoderEntry,
+    EncoderParameters: EncoderEntry,
+    TranscoderParameters: TranscoderEntry,
+    SanitizerParameters: SanitizerEntry,
+    ValidatorParameters: ValidatorEntry,
+    RemoverParameters: RemoverEntry,
+}
 """Each kind of core; the first is the default of the commands."""
 
-CORES: Mapping[str, type[CoreParameters]] = MappingProxyType({kind.core: kind for kind in ENTRIES})
+CORES: dict[str, type[CoreParameters]] = {kind.core: kind for kind in ENTRIES}
 """The class of the parameters of each kind of core, by name."""
 
 

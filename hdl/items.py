@@ -58,7 +58,7 @@ class Items(wiring.Component):
 
     def __init__(self, table: EncodingTable, lanes: int, cuts: Collection[str]) -> None:
         self.table, self.lanes, self.window = table, lanes, Window(table, lanes, cuts)
-        self.bits = self.window.control.serial.code_point_bits
+        self.bits = self.window.control.code_point_bits
         self.kind_of_unit = self.window.control.kind_of_unit
         if self.window.cuts == set(STEPS):
             # With many lanes a net to all registers that hold a beat is too long.
@@ -115,7 +115,6 @@ class Items(wiring.Component):
     def _hold(self, m: Module) -> dict[str, Signal]:
         """Registers for what the window finds of a beat, which hold it until the next beat is there."""
         w, lanes = self.window, range(self.lanes)
-        serial = w.control.serial
         unit = [w.units.word_select(lane, self.table.unit_width) for lane in lanes]
         items = w.keep & ~Cat(w.continued[1:], Const(0, 1))
         found = {
@@ -129,7 +128,7 @@ class Items(wiring.Component):
             "payloads": Cat(self._payload(lane) for lane in lanes),
             "backs": Cat(self._back(lane) for lane in lanes),
             "is_open": w.is_open,
-            "trail": w.keep & Cat(serial.is_trail(each) for each in unit),
+            "trail": w.keep & Cat(w.control.is_trail(each) for each in unit),
             "kind": Cat(self.kind_of_unit(each) for each in unit),
         }
         held = {name: Signal(len(value), name=f"held_{name}", reset_less=True) for name, value in found.items()}
@@ -156,7 +155,7 @@ class Items(wiring.Component):
     def _next_unit(self, held: dict[str, Signal]) -> tuple[Value, Value]:
         """Whether the packet has a unit after the last lane, and whether that is a trailing one."""
         w = self.window
-        is_trail = w.control.serial.is_trail(w.units[: self.table.unit_width])
+        is_trail = w.control.is_trail(w.units[: self.table.unit_width])
         return w.valid & w.keep[0] & ~held["last"], is_trail
 
     def _kinds(self, held: dict[str, Signal]) -> Value:

@@ -52,11 +52,6 @@ class Function:
         """Whether the function is 0 everywhere."""
         return not self.inverted and not self.cubes
 
-    @property
-    def literals(self) -> int:
-        """The total number of literals in all products."""
-        return sum(care.bit_count() for care, _ in self.cubes)
-
 
 def minimise(on: Iterable[int], off: Iterable[int], width: int) -> Function:
     """A function that is 1 on `on` and 0 on `off`: the smaller of a sum of products and of its complement.
@@ -69,37 +64,31 @@ def minimise(on: Iterable[int], off: Iterable[int], width: int) -> Function:
         off: inputs for which the result must be 0; for all others it may be either.
         width: the number of input bits. At most about 16 of them should be needed, since the method uses truth tables.
 
-    Raises:
-        ValueError: an input is in both sets.
-
     >>> minimise(on=[0b110, 0b111], off=[0b000, 0b001], width=3)
     Function(cubes=((4, 4),), inverted=False)
     """
-    ones, zeros = set(on), set(off)
-    if clash := ones & zeros:
-        raise ValueError(f"input {min(clash):#b} must be both 0 and 1")
-    needed = []
+    ones, zeros, needed = set(on), set(off), list(range(width))
+    assert not ones & zeros
     for bit in range(width):
         fewer_ones, fewer_zeros = ({value & ~(1 << bit) for value in side} for side in (ones, zeros))
-        if fewer_ones & fewer_zeros:
-            needed.append(bit)
-        else:
+        if not fewer_ones & fewer_zeros:
+            needed.remove(bit)
             ones, zeros = fewer_ones, fewer_zeros
-
-    def packed(value: int) -> int:
-        return _selected(value, needed)
 
     def spread(value: int) -> int:
         return sum((value >> place & 1) << bit for place, bit in enumerate(needed))
 
-    lower, forbidden = _table(map(packed, ones)), _table(map(packed, zeros))
+    must, never = _table(ones, needed), _table(zeros, needed)
     full = (1 << (1 << len(needed))) - 1
     choices = []
-    for inverted, (least, never) in enumerate([(lower, forbidden), (forbidden, lower)]):
-        cubes, _ = _isop(least, full & ~never, len(needed))
-        spread_out = sorted((spread(care), spread(value)) for care, value in cubes)
-        choices.append(Function(tuple(spread_out), bool(inverted)))
-    return min(choices, key=lambda choice: (choice.literals, len(choice.cubes), choice.inverted))
+    for inverted, lower, upper in ((False, must, full & ~never), (True, never, full & ~must)):
+        cubes, _ = _isop(lower, upper, len(needed))
+        choices.append(Function(tuple(sorted((spread(care), spread(value)) for care, value in cubes)), inverted))
+    return min(choices, key=_cost)
+
+
+def _cost(function: Function) -> tuple[int, int, bool]:
+    return sum(care.bit_count() for care, _ in function.cubes), len(function.cubes), function.inverted
 
 
 def minimised(values: Mapping[int, int], width: int) -> Function:
@@ -121,12 +110,9 @@ def minimised_word(values: Mapping[int, int], bits: int, width: int) -> Word:
     return Word(minimised({word: value >> bit & 1 for word, value in values.items()}, width) for bit in range(bits))
 
 
-def _selected(word: int, places: Sequence[int]) -> int:
-    """The word of the bits of another word at some places."""
-    return sum((word >> place & 1) << number for number, place in enumerate(places))
-
-
-def _table(inputs: Iterable[int]) -> int:
+def _table(words: Iterable[int], places: Sequence[int]) -> int:
+    """The truth table that is 1 for some words, of which only the bits at some places count."""
+    inputs = (sum((word >> place & 1) << number for number, place in enumerate(places)) for word in words)
     return reduce(or_, (1 << value for value in inputs), 0)
 
 

@@ -29,7 +29,6 @@ class Remover(PackedCore):
         output: stream of `beat_layout`, the symbols contiguous from lane 0.
     """
 
-    accepts_gaps = True
     waits_for_words = True
 
     def __init__(self, symbol: ShapeLike, lanes: int) -> None:

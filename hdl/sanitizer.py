@@ -4,22 +4,20 @@
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import wiring
 
-from utf8fpga.hdl.beats import is_effective, stage_ports
-from utf8fpga.hdl.fifo import CreditFifo
+from utf8fpga.hdl.packer.packer import Sparse
 from utf8fpga.hdl.payloads import unit_layout
+from utf8fpga.hdl.registers import delayed
+from utf8fpga.hdl.sparse_core import SparseCore
 from utf8fpga.hdl.window import Window, any_of, window_cuts
 from utf8fpga.model import EncodingTable
 
 
-class Sanitizer(wiring.Component):
+class Sanitizer(SparseCore):
     """Code units in, the same units out in the same lanes of the same beats, with a flag for each ill-formed one.
 
     A unit is ill-formed unless it belongs to a well-formed sequence of its packet. The length never changes, so there
     is no packer, and the core never stalls by itself.
-
-    Throughput: a beat per cycle, or what the consumer accepts.
 
     Latency: `latency` cycles. A beat with units of a sequence that needs more waits for the next beats, until the
     sequence is complete or ill-formed.
@@ -38,41 +36,23 @@ class Sanitizer(wiring.Component):
         TableError: the window does not support the table.
     """
 
-    packed = True
-    reset_cycles = 0
-
     def __init__(self, table: EncodingTable, lanes: int, optimize: str, replacement: int | None) -> None:
-        self.lanes, self.replacement = lanes, replacement
-        self.width = width = table.unit_width
-        super().__init__(stage_ports(width, unit_layout(width), self.lanes))
+        self.replacement, self.width = replacement, table.unit_width
         self.window = Window(table, lanes, window_cuts(lanes, optimize))
-        self.waiting_beats = -(-self.window.reach // self.lanes)
-        self.fifo = CreditFifo(self.lanes * (width + 2) + 1, width + 2)
-        self.latency = self.window.latency + self.waiting_beats + 1 + self.fifo.latency
-        self.stall_cycles = 3
-        self.drain_cycles = self.fifo.depth - 1
+        self.waiting_beats = -(-self.window.reach // lanes)
+        cycles = self.window.latency + self.waiting_beats + 1
+        super().__init__(self.width, unit_layout(self.width), lanes, lanes, cycles)
 
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.submodules.window, m.submodules.fifo = self.window, self.fifo
-        self._accept(m)
-        beat, leaves = self._wait(m)
-        self._store(m, beat, leaves)
-        self._output(m)
-        return m
-
-    def _accept(self, m: Module) -> None:
-        source, window, fifo = self.input, self.window, self.fifo
-        accepted = Signal()
+    def pipeline(self, m: Module, accepted: Value) -> Sparse:
+        m.submodules.window = window = self.window
+        beat = self.input.payload
         m.d.comb += [
-            source.ready.eq(fifo.ready),
-            accepted.eq(is_effective(source) & fifo.ready),
-            fifo.accepted.eq(accepted),
-            window.in_units.eq(Value.cast(source.payload.symbols)),
-            window.in_keep.eq(source.payload.keep),
-            window.in_last.eq(source.payload.last),
+            window.in_units.eq(Value.cast(beat.symbols)),
+            window.in_keep.eq(beat.keep),
+            window.in_last.eq(beat.last),
             window.in_valid.eq(accepted),
         ]
+        return self._mark(m, *self._wait(m))
 
     def _ends(self) -> list[Value]:
         """By number, the units that complete a sequence of more than so many units."""
@@ -127,34 +107,16 @@ class Sanitizer(wiring.Component):
             m.d.sync += is_open.eq(opens)
         return is_open
 
-    def _store(self, m: Module, beat: dict[str, Value], leaves: Value) -> None:
-        """The entry of the FIFO, and a register in front of it."""
-        stored = Signal()
-        m.d.sync += stored.eq(leaves)
-        error = beat["keep"] & ~beat["well_formed"]
-        values = {"units": beat["units"], "error": error, "keep": beat["keep"], "last": beat["last"]}
-        entry = {name: Signal(len(value), name=f"entry_{name}", reset_less=True) for name, value in values.items()}
-        m.d.sync += [entry[name].eq(value) for name, value in values.items()]
+    def _mark(self, m: Module, beat: dict[str, Value], leaves: Value) -> Sparse:
+        """The flags of a beat, and a register in front of the FIFO."""
+        stored = delayed(m, leaves, "stored", reset_less=False)
+        values = {**beat, "error": beat["keep"] & ~beat["well_formed"]}
+        entry = {name: delayed(m, values[name], f"entry_{name}") for name in ("units", "error", "keep", "last")}
         # Behind the register, since the error of the last lanes has several look-up tables in front of it.
-        bits: list[Value] = []
+        words = []
         for lane in range(self.lanes):
             unit, is_error = entry["units"].word_select(lane, self.width), entry["error"][lane]
             if self.replacement is not None:
                 unit = Mux(is_error, self.replacement, unit)
-            bits += [unit, is_error, entry["keep"][lane]]
-        m.d.comb += [self.fifo.entry.eq(Cat(*bits, entry["last"])), self.fifo.stored.eq(stored)]
-
-    def _output(self, m: Module) -> None:
-        fifo, output = self.fifo, self.output
-        m.d.comb += [
-            output.valid.eq(fifo.output_valid),
-            fifo.output_ready.eq(output.ready),
-            output.payload.last.eq(fifo.output[-1]),
-        ]
-        for lane in range(self.lanes):
-            unit = fifo.output.word_select(lane, self.width + 2)
-            m.d.comb += [
-                output.payload.symbols[lane].unit.eq(unit[: self.width]),
-                output.payload.symbols[lane].error.eq(unit[self.width]),
-                output.payload.keep[lane].eq(unit[self.width + 1]),
-            ]
+            words.append(Cat(unit, is_error))
+        return Sparse(words, entry["keep"], entry["last"], stored)

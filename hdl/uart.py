@@ -65,11 +65,6 @@ def uart_divisor(clock_hz: float, baud: float) -> int:
     return divisor
 
 
-def _check_divisor(divisor: int) -> None:
-    if divisor < MINIMUM_DIVISOR:
-        raise InvalidArgumentError(f"divisor {divisor} is less than {MINIMUM_DIVISOR} cycles per bit")
-
-
 class UartReceiver(wiring.Component):
     """A UART receiver: start bit low, 8 data bits from the least significant one, stop bit high.
 
@@ -100,13 +95,9 @@ class UartReceiver(wiring.Component):
         rx: the line, not synchronised to the clock.
         frames: stream of `FRAME_LAYOUT` without back-pressure (`ready` is always asserted); `valid` is
             asserted for one cycle, at least ``9 * divisor`` cycles after the previous frame.
-
-    Raises:
-        ValueError: `divisor` is less than `MINIMUM_DIVISOR`.
     """
 
     def __init__(self, divisor: int) -> None:
-        _check_divisor(divisor)
         self.divisor = divisor
         # The line is initially low, so that a line that is low at power-up is not detected as a start bit.
         self.line = Signal(name="line")
@@ -170,13 +161,9 @@ class UartTransmitter(wiring.Component):
     Ports:
         data: stream of bytes; `ready` is asserted while the line is idle and in the last cycle of a stop bit.
         tx: the line, driven by a register; high while idle.
-
-    Raises:
-        ValueError: `divisor` is less than `MINIMUM_DIVISOR`.
     """
 
     def __init__(self, divisor: int) -> None:
-        _check_divisor(divisor)
         self.divisor = divisor
         self.timer, self.bits_left = (
             Signal(range(divisor), name="timer"),

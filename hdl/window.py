@@ -184,7 +184,7 @@ class Window(wiring.Component):
     def _classify(self, lanes: _Lanes) -> None:
         """The classes of a unit by itself: how leads begin, which units each of them allows, and trailing units."""
         control = self.control
-        functions = {"trail": control.serial.is_trail}
+        functions = {"trail": control.is_trail}
         for n in control.lengths:
             functions[f"prefix_{n}"] = control.lead_prefix(n)
             functions |= {f"allows_{n}_{which}": each for which, each in enumerate(control.lead_allows(n))}
@@ -213,7 +213,7 @@ class Window(wiring.Component):
         long = [n for n in lengths if n > 2]
         for n in long:
             _add_place(lanes, 3, n, lanes.before(_place(2, n), lanes[_place(2, n)]) & lanes["trail"])
-        single = self._each(lanes, self.control.serial.is_single)
+        single = self._each(lanes, self.control.is_single)
         ends = [lanes[_place(n, n)] for n in lengths if n <= 3]
         lanes.add("done", any_of([single, *ends]), "A whole sequence, or the end of one of two or three units.")
         lanes.add("opens", any_of(lanes[_place(1, n)] for n in lengths), "Lead of a sequence.")

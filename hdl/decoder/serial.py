@@ -31,16 +31,13 @@ class SerialDecoder(wiring.Component):
 
     Args:
         kind: items have the cause of their error.
-        replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined, which saves a
-            multiplexer where an encoder follows.
 
     Ports:
         input: stream of `beat_layout`, code units, one lane.
         output: stream of `beat_layout`, items of `item_layout`, one lane.
 
     Raises:
-        TableError: the table does not allow a serial decoder, see `SerialControl.of`; or, with `kind`, the cause of
-            an error depends on more than the state.
+        TableError: the table does not allow a serial decoder, see `SerialControl.of`.
     """
 
     lanes = 1
@@ -48,10 +45,9 @@ class SerialDecoder(wiring.Component):
     reset_cycles = 0
     stall_cycles = 0
 
-    def __init__(self, table: EncodingTable, *, kind: bool = False, replacement: bool = True) -> None:
-        self.table, self.kind, self.replacement = table, kind, replacement
+    def __init__(self, table: EncodingTable, *, kind: bool = False) -> None:
+        self.table, self.kind = table, kind
         self.control = SerialControl.of(table)
-        _ = self.control.payload_bits, kind and self.control.broken_kind  # They may raise `TableError`.
         super().__init__(stage_ports(table.unit_width, item_layout(table, kind=kind), 1))
 
 
@@ -78,7 +74,7 @@ class SerialAreaDecoder(SerialDecoder):
         occupied = register("occupied", "The slot holds an item, or the error of an open sequence.", init=0)
         remaining = _remaining(control)
         restricts = register("restricts", control.comments["restricts"])
-        bits = control.code_point_bits - (control.trail_bits if self.replacement else 0)
+        bits = control.code_point_bits - control.trail_bits
         gathered = register("gathered", "The payload bits of the open sequence so far.", bits)
         error, slot_keep, slot_last = register("error"), register("slot_keep"), register("slot_last")
         is_open = remaining[0]
@@ -121,16 +117,12 @@ class SerialAreaDecoder(SerialDecoder):
         return m
 
     def _gather(self, m: Module, gathered: Signal, loads: Value, arrives: Value) -> None:
-        """The payload bits of the open sequence; without `replacement` they are the code point, too.
+        """The payload bits of the open sequence.
 
         Those that the next unit is compared with are loaded with the slot. The others are used only if the sequence
         continues, and then no item waits at the output. So their enable need not depend on the output.
         """
         control, unit = self.control, self.input.payload.symbols[0]
-        if not self.replacement:
-            with m.If(loads):
-                m.d.sync += gathered.eq(control.accumulate(gathered, unit, control.shifts()(unit)))
-            return
         shifts = control.shifts(singles=False)(unit)
         bits = control.accumulate(gathered, unit, shifts, singles=False)[: len(gathered)]
         read = [number for number in range(len(bits)) if control.payload_is_read(number, kind=self.kind)]
@@ -144,8 +136,6 @@ class SerialAreaDecoder(SerialDecoder):
 
         This is smaller than a multiplexer behind the slot.
         """
-        if not self.replacement:
-            return gathered
         control, unit = self.control, self.input.payload.symbols[0]
         code_point = register("code_point", bits=control.code_point_bits)
         shifts = control.shifts(leads=False)(unit)
@@ -217,9 +207,8 @@ class SerialSpeedDecoder(SerialDecoder):
             m.d.sync += remaining.eq(_after(control, remaining, unit.continues, unit.opens, unit.unit))
             with m.If(unit.last):
                 m.d.sync += remaining.eq(0)
-        slot = self._hold_item(m, unit, loads, completes)
-        kind = self._kind_of_item(m, unit, remaining, slot[0], loads, completes) if self.kind else Const(0, 1)
-        self._register_output(m, [*slot, kind], moves)
+        slot = self._hold_item(m, unit, remaining, loads, completes)
+        self._register_output(m, slot, moves)
         return m
 
     def _register_unit(self, m: Module, moves: Value, free: Value) -> _Unit:
@@ -260,9 +249,9 @@ class SerialSpeedDecoder(SerialDecoder):
             ]
         return unit
 
-    def _hold_item(self, m: Module, unit: _Unit, loads: Value, completes: Value) -> list[Value]:
-        """The second stage: the item in the slot, without its kind: code point, error, `keep` and `last`."""
-        control = self.control
+    def _hold_item(self, m: Module, unit: _Unit, remaining: Signal, loads: Value, completes: Value) -> dict[str, Value]:
+        """The second stage: the item in the slot, with the fields of the output."""
+        control, is_open = self.control, remaining[0]
         code_point = register("code_point", bits=control.code_point_bits)
         error, keep, last = register("error"), register("keep"), register("last")
         m.d.sync += [
@@ -272,36 +261,25 @@ class SerialSpeedDecoder(SerialDecoder):
         ]
         with m.If(loads):
             m.d.sync += error.eq(~completes & unit.keep)
-        return [code_point, error, keep, last]
-
-    def _kind_of_item(
-        self, m: Module, unit: _Unit, remaining: Signal, payload: Value, loads: Value, completes: Value
-    ) -> Value:
-        """The cause of the error of the item in the slot."""
-        control, is_open = self.control, remaining[0]
-        restricts = register("restricts")
-        with m.If(loads):
-            m.d.sync += restricts.eq(unit.restricts)
-        broken = control.broken_kind(control.context(unit.unit, remaining, restricts, payload))
-        held = _kind(m, control, unit.unit, loads, completes, unit.opens | (unit.continues & is_open))
-        return Mux(is_open, Mux(unit.keep, broken, Kind.INCOMPLETE), held)
-
-    def _register_output(self, m: Module, slot: list[Value], moves: Value) -> None:
-        """The third stage: the item at the output, with U+FFFD where it is ill-formed."""
-        code_point, error, keep, last, kind = slot
-        if self.replacement:
-            code_point = Mux(error, Const(REPLACEMENT_CHARACTER, len(code_point)), code_point)
-        item = Signal(self.output.payload.shape(), reset_less=True, name="item")
-        symbol = item.symbols[0]
-        m.d.comb += self.output.payload.eq(item)
-        m.d.sync += [
-            loaded(symbol.code_point, code_point, moves),
-            loaded(symbol.error, error, moves),
-            loaded(item.keep, keep, moves),
-            loaded(item.last, last, moves),
-        ]
+        slot: dict[str, Value] = {"code_point": code_point, "error": error, "keep": keep, "last": last}
         if self.kind:
-            m.d.sync += loaded(Value.cast(symbol.kind), kind, moves)
+            restricts = register("restricts")
+            with m.If(loads):
+                m.d.sync += restricts.eq(unit.restricts)
+            broken = control.broken_kind(control.context(unit.unit, remaining, restricts, code_point))
+            held = _kind(m, control, unit.unit, loads, completes, unit.opens | (unit.continues & is_open))
+            slot["kind"] = Mux(is_open, Mux(unit.keep, broken, Kind.INCOMPLETE), held)
+        return slot
+
+    def _register_output(self, m: Module, slot: dict[str, Value], moves: Value) -> None:
+        """The third stage: the item at the output, with U+FFFD where it is ill-formed."""
+        item = Signal(self.output.payload.shape(), reset_less=True, name="item")
+        m.d.comb += self.output.payload.eq(item)
+        replaced = Const(REPLACEMENT_CHARACTER, len(slot["code_point"]))
+        slot = {**slot, "code_point": Mux(slot["error"], replaced, slot["code_point"])}
+        for name, value in slot.items():
+            field = item[name] if name in ("keep", "last") else item.symbols[0][name]
+            m.d.sync += loaded(Value.cast(field), value, moves)
 
 
 def _state_name(remaining: int) -> str:

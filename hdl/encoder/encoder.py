@@ -9,23 +9,13 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 
 from utf8fpga.hdl.beats import is_effective, stage_ports
-from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic
+from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic, in_byte_order
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
 from utf8fpga.hdl.encoder.units import Units
 from utf8fpga.hdl.packer.packer import PackedCore, Sparse
 from utf8fpga.hdl.payloads import unit_layout
 from utf8fpga.hdl.registers import delayed
 from utf8fpga.model.encodings import Encoding
-
-
-def in_byte_order(unit: Value, encoding: Encoding) -> Value:
-    """A code unit with its bytes in the order of an encoding, the first one in the low bits, or the other way round."""
-    return swapped_bytes(unit) if encoding.is_swapped else unit
-
-
-def swapped_bytes(unit: Value) -> Value:
-    """The bytes of a code unit in the reverse order."""
-    return Cat(unit.word_select(byte, 8) for byte in reversed(range(len(unit) // 8)))
 
 
 def words_in_order(words: Iterable[Value], encoding: Encoding) -> list[Value]:
@@ -51,38 +41,28 @@ class SerialEncoder(wiring.Component):
 
     packed = True
     lanes = 1
+    reset_cycles = 0
 
     def __init__(self, target: Encoding) -> None:
-        self.target = target
-        logic = EncoderLogic.of_bits(target.table, WORD_BITS)
-        self.queue, self.growth = UnitQueue(logic, WORD_BITS), logic.longest
+        self.target, self.growth = target, target.table.longest
+        self.queue = UnitQueue(target, EncoderLogic(target.table, words=True), WORD_BITS)
         self.latency, self.drain_cycles = self.queue.latency, self.queue.drain_cycles
-        self.stall_cycles, self.reset_cycles = self.queue.stall_cycles, self.queue.reset_cycles
+        self.stall_cycles = self.queue.stall_cycles
         super().__init__(stage_ports(WORD_BITS, unit_layout(target.table.unit_width), 1))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.queue = queue = self.queue
+        word, given = self.input.payload, queue.input.payload
         m.d.comb += [
-            queue.input.payload.eq(self.input.payload),
+            given.symbols[0].code_point.eq(word.symbols[0]),
+            given.keep.eq(word.keep),
+            given.last.eq(word.last),
             queue.input.valid.eq(is_effective(self.input)),
             self.input.ready.eq(queue.input.ready),
         ]
-        connect_units(m, queue, self, self.target)
+        wiring.connect(m, queue.output, wiring.flipped(self.output))
         return m
-
-
-def connect_units(m: Module, queue: UnitQueue, core: wiring.Component, target: Encoding) -> None:
-    """The output of a core from a queue, with the bytes of units in the order of an encoding."""
-    given, made = queue.output.payload, core.output.payload
-    m.d.comb += [
-        made.symbols[0].unit.eq(in_byte_order(given.symbols[0].unit, target)),
-        made.symbols[0].error.eq(given.symbols[0].error),
-        made.keep.eq(given.keep),
-        made.last.eq(given.last),
-        core.output.valid.eq(queue.output.valid),
-        queue.output.ready.eq(core.output.ready),
-    ]
 
 
 class Encoder(PackedCore):
@@ -103,7 +83,7 @@ class Encoder(PackedCore):
 
     def __init__(self, target: Encoding, lanes: int) -> None:
         self.target = target
-        self.units = Units(EncoderLogic.of_bits(target.table, WORD_BITS), lanes, WORD_BITS)
+        self.units = Units(EncoderLogic(target.table, words=True), lanes, WORD_BITS)
         made = unit_layout(target.table.unit_width)
         super().__init__(WORD_BITS, made, lanes, lanes * self.units.slots, 1 + Units.latency)
 

@@ -7,38 +7,14 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 
 from utf8fpga.hdl.beats import stage_ports
 from utf8fpga.hdl.commented import named
-from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic, class_name
+from utf8fpga.hdl.encoder.logic import EncoderLogic, in_byte_order, symbol_classes
 from utf8fpga.hdl.payloads import unit_layout
-
-
-def symbol_fields(symbol: Any) -> tuple[Value, Value]:
-    """The code point of a symbol, and whether it stands for something ill-formed.
-
-    Args:
-        symbol: a code point, or an item with the fields `code_point` and `error`.
-    """
-    if isinstance(symbol, data.View):
-        return Value.cast(symbol.code_point), symbol.error
-    return Value.cast(symbol), Const(0, 1)
-
-
-def symbol_classes(
-    logic: EncoderLogic, code_point: Value, error: Value, m: Module | None = None
-) -> tuple[Value, dict[int, Value]]:
-    """Whether a symbol stands for something ill-formed, and its classes, which have names in a module."""
-    classes = logic.classes(code_point, error)
-    if m is not None:
-        classes = {
-            units: named(m, class_name(units)[0], value, class_name(units)[1]) for units, value in classes.items()
-        }
-    if REPLACED not in classes:
-        return error, classes
-    return classes[REPLACED] if isinstance(error, Const) else error | classes[REPLACED], classes
+from utf8fpga.model.encodings import Encoding
 
 
 class UnitQueue(wiring.Component):
@@ -53,49 +29,47 @@ class UnitQueue(wiring.Component):
     combinational paths from `output.ready` and from the payload of the input to `input.ready`.
 
     Args:
-        symbol: the shape of a code point: a number, or an item of a decoder.
+        target: the encoding of the units.
+        logic: the functions of its table.
+        bits: bits of a code point.
 
     Ports:
-        input: stream of `beat_layout`, one lane. Null beats must not be `valid`.
+        input: stream of `beat_layout`, one lane, with a symbol of a code point and whether it stands for something
+            ill-formed. Null beats must not be `valid`.
         output: stream of `beat_layout`, one lane, with symbols of `unit_layout`.
     """
 
     reset_cycles = 0
 
-    def __init__(self, logic: EncoderLogic, symbol: ShapeLike) -> None:
-        self.logic = logic
-        self.latency = self.drain_cycles = logic.longest
+    def __init__(self, target: Encoding, logic: EncoderLogic, bits: int) -> None:
+        self.target, self.logic = target, logic
+        self.latency = self.drain_cycles = target.table.longest
         # An entry is free in the cycle in which a unit is transferred.
-        self.stall_cycles = logic.longest - 1
-        width = logic.table.unit_width
-        self._entry = data.StructLayout({"unit": width, "error": 1, "keep": 1, "last": 1})
-        super().__init__(stage_ports(symbol, unit_layout(width), 1))
+        self.stall_cycles = target.table.longest - 1
+        symbol = data.StructLayout({"code_point": bits, "error": 1})
+        super().__init__(stage_ports(symbol, unit_layout(target.table.unit_width), 1))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        room, source, output = self.logic.longest, self.input.payload, self.output
-        entries: list[Any] = [Signal(self._entry, name=f"entry_{n}", reset_less=True) for n in range(room)]
+        room, source, output = self.target.table.longest, self.input.payload, self.output
+        beat = output.payload.shape()
+        entries: list[Any] = [Signal(beat, name=f"entry_{n}", reset_less=True) for n in range(room)]
         valid = Signal(room)
         # After the unit at the output has been transferred.
         left = Signal(room)
-        code_point, error = symbol_fields(source.symbols[0])
-        error, classes = symbol_classes(self.logic, code_point, error, m)
+        code_point = Value.cast(source.symbols[0].code_point)
+        error, classes = symbol_classes(m, self.logic, code_point, source.symbols[0].error)
         error = named(m, "is_error", error & source.keep, "The unit is one of a U+FFFD for something ill-formed.")
-        slots: list[Any] = []
+        slots: list[Value] = []
         # By number n: more than n entries are needed. One is needed always.
         needed: list[Value] = [Const(1, 1)]
-        for place, slot in enumerate(self.logic.slots(code_point, classes)):
-            slots.append(Signal(self._entry, name=f"slot_{place}"))
+        for place, (is_there, bits) in enumerate(self.logic.units(code_point, classes)):
             # Of a packet that ends without a code point there is one entry, without a unit.
-            m.d.comb += [
-                slots[-1].unit.eq(slot.unit),
-                slots[-1].error.eq(error),
-                slots[-1].keep.eq(source.keep),
-                slots[-1].last.eq(Const(0, 1) if place else source.last),
-            ]
+            unit, last = in_byte_order(Cat(bits), self.target), Const(0, 1) if place else source.last
+            slots.append(named(m, f"slot_{place}", Cat(unit, error, source.keep, last)))
             if place:
                 comment = f"Number of entries that the code point needs: more than {place}."
-                needed.append(named(m, f"needs_more_than_{place}", source.keep & slot.keep, comment))
+                needed.append(named(m, f"needs_more_than_{place}", source.keep & is_there, comment))
         moves = output.ready | ~valid[0]
         m.d.comb += left.eq(Mux(moves, valid >> 1, valid))
         overflows = [left[room - 1], *(needed[n] & left[room - 1 - n] for n in range(1, room))]
@@ -110,19 +84,12 @@ class UnitQueue(wiring.Component):
         m.d.sync += valid.eq(Mux(accepts, Cat(sums), left))
         for n, entry in enumerate(entries):
             # The unit that ends `place` entries before the last one in use.
-            new = Value.cast(slots[0])
+            new = slots[0]
             for place in range(1, room - n):
-                new = Mux(sums[n + place], Value.cast(slots[place]), new)
-            shifts = Value.cast(entries[n + 1]) if n + 1 < room else new
+                new = Mux(sums[n + place], slots[place], new)
+            if n + 1 < room:
+                new = Mux(left[n], Value.cast(entries[n + 1]), new)
             with m.If(moves | ~valid[n]):
-                m.d.sync += Value.cast(entry).eq(Mux(left[n], shifts, new) if n + 1 < room else new)
-        first = entries[0]
-        beat = output.payload
-        m.d.comb += [
-            output.valid.eq(valid[0]),
-            beat.symbols[0].unit.eq(first.unit),
-            beat.symbols[0].error.eq(first.error),
-            beat.keep.eq(first.keep),
-            beat.last.eq(first.last),
-        ]
+                m.d.sync += Value.cast(entry).eq(new)
+        m.d.comb += [output.valid.eq(valid[0]), output.payload.eq(entries[0])]
         return m

@@ -8,26 +8,24 @@ from amaranth.lib import wiring
 
 from utf8fpga.hdl.beats import stage_ports
 from utf8fpga.hdl.decoder.serial import SERIAL
-from utf8fpga.hdl.encoder.encoder import connect_units, in_byte_order, words_in_order
-from utf8fpga.hdl.encoder.logic import EncoderLogic
+from utf8fpga.hdl.encoder.encoder import words_in_order
+from utf8fpga.hdl.encoder.logic import EncoderLogic, in_byte_order
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
-from utf8fpga.hdl.encoder.units import Units
+from utf8fpga.hdl.encoder.units import UnitPairs, Units
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import PackedCore, Sparse
-from utf8fpga.hdl.payloads import item_layout, unit_layout
-from utf8fpga.hdl.transcoder.pairs import UnitPairs
+from utf8fpga.hdl.payloads import code_point_bits, unit_layout
 from utf8fpga.hdl.window import window_cuts
-from utf8fpga.model import EncodingTable
+from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 from utf8fpga.model.encodings import Encoding
 
 
-def growth(logic: EncoderLogic, source: EncodingTable) -> int:
+def growth(source: EncodingTable, target: EncodingTable) -> int:
     """The units of the output for each unit of a text, at most; an ill-formed unit becomes U+FFFD."""
-    found = [len(logic.replacement)]
+    found = [len(target.encode(REPLACEMENT_CHARACTER))]
     for row in source.rows:
-        for units, ranges in logic.ranges.items():
-            if any(row.code_points.overlaps(points) for points in ranges):
-                found.append(-(-logic.units_of(units) // len(row.units)))
+        others = [other for other in target.rows if row.code_points.overlaps(other.code_points)]
+        found += [-(-len(other.units) // len(row.units)) for other in others]
     return max(found)
 
 
@@ -56,12 +54,11 @@ class SerialTranscoder(wiring.Component):
 
     def __init__(self, source: Encoding, target: Encoding, optimize: str = "speed") -> None:
         self.source, self.target = source, target
-        # It is smaller to make U+FFFD of ill-formed items in the queue.
-        self.decoder = SERIAL[optimize](source.table, replacement=False)
-        self.queue = UnitQueue(EncoderLogic.behind(source.table, target.table, marks=True), item_layout(source.table))
+        self.decoder = SERIAL[optimize](source.table)
+        self.queue = UnitQueue(target, EncoderLogic(target.table), code_point_bits(source.table))
         decoder, queue = self.decoder, self.queue
         # Items in the decoder wait while the units of others are output.
-        self.growth = growth(queue.logic, source.table)
+        self.growth = growth(source.table, target.table)
         self.latency = self.drain_cycles = decoder.drain_cycles * self.growth + queue.latency
         self.reset_cycles, self.stall_cycles = decoder.reset_cycles, queue.stall_cycles
         super().__init__(stage_ports(source.table.unit_width, unit_layout(target.table.unit_width), 1))
@@ -78,20 +75,8 @@ class SerialTranscoder(wiring.Component):
             self.input.ready.eq(decoder.input.ready),
         ]
         wiring.connect(m, decoder.output, queue.input)
-        connect_units(m, queue, self, self.target)
+        wiring.connect(m, queue.output, wiring.flipped(self.output))
         return m
-
-
-def _units(items: Items, target: EncodingTable) -> Units | UnitPairs:
-    """From items to code units: in the lanes of their sequences, if each unit is known with one of them."""
-    source = items.table
-    logic = EncoderLogic.behind(source, target, marks=True)
-    lengths = {
-        len(row.units) for row in source.rows for pair in logic.ranges.get(2, ()) if row.code_points.overlaps(pair)
-    }
-    if growth(logic, source) == 1 and logic.longest == 2 and lengths == {4}:
-        return UnitPairs(logic, items)
-    return Units(EncoderLogic.behind(source, target), items.lanes, items.bits)
 
 
 class Transcoder(PackedCore):
@@ -116,7 +101,10 @@ class Transcoder(PackedCore):
     def __init__(self, source: Encoding, target: Encoding, lanes: int, optimize: str = "speed") -> None:
         self.source, self.target = source, target
         self.items = Items(source.table, lanes, window_cuts(lanes, optimize))
-        self.units = _units(self.items, target.table)
+        logic = EncoderLogic(target.table)
+        # From UTF-8 to UTF-16 each unit is known with one of the units of its sequence.
+        is_narrower = source.table.unit_width < target.table.unit_width
+        self.units = UnitPairs(logic, self.items) if is_narrower else Units(logic, lanes, self.items.bits)
         made, cycles = unit_layout(target.table.unit_width), self.items.latency + self.units.latency
         super().__init__(source.table.unit_width, made, lanes, lanes * self.units.slots, cycles)
 

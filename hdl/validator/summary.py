@@ -9,8 +9,12 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.payloads import Kind
+from utf8fpga.hdl.registers import delayed
 
 COUNTS = ("errors", "units", "code_points")
+
+INPUTS = ("present", "items", "errors", "kinds", "backs", "ends", "leaves")
+"""What the summary needs of the outputs of `Items`."""
 
 
 def group_layout(lanes: int, back_bits: int) -> data.StructLayout:
@@ -52,10 +56,9 @@ class BeatSummary(wiring.Component):
         self.lanes, self._back_bits = items.lanes, items.backs.shape().elem_shape
         self.levels = (items.lanes - 1).bit_length()
         self.latency = max(0, self.levels - 1)
-        inputs = ("present", "items", "errors", "kinds", "backs", "ends", "leaves")
         super().__init__(
             {
-                **{name: In(items.signature.members[name].shape) for name in inputs},
+                **{name: In(items.signature.members[name].shape) for name in INPUTS},
                 "group": Out(group_layout(1 << self.levels, self._back_bits)),
                 "last": Out(1),
                 "valid": Out(1),
@@ -81,17 +84,11 @@ class BeatSummary(wiring.Component):
             pairs = [groups[lane : lane + 2] for lane in range(0, len(groups), 2)]
             groups = [self._joined(m, pair, level, number) for number, pair in enumerate(pairs)]
             if level > 1:
-                valid, last = self._registers(m, valid, last, level)
+                valid = delayed(m, valid, f"valid_{level}", reset_less=False)
+                last = delayed(m, last, f"last_{level}")
         m.d.comb += [Value.cast(self.group[name]).eq(value) for name, value in groups[0].items()]
         m.d.comb += [self.valid.eq(valid), self.last.eq(last)]
         return m
-
-    def _registers(self, m: Module, valid: Value, last: Value, level: int) -> tuple[Signal, Signal]:
-        """The flags of a beat, behind a level."""
-        valid_after = Signal(name=f"valid_{level}")
-        last_after = Signal(name=f"last_{level}", reset_less=True)
-        m.d.sync += [valid_after.eq(valid), last_after.eq(last)]
-        return valid_after, last_after
 
     def _joined(self, m: Module, pair: list[dict[str, Value]], level: int, number: int) -> dict[str, Value]:
         """The group of two neighbouring ones, or of one at the right edge."""

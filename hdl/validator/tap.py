@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tap: a validator that watches the transfers of a stream."""
+"""The validator: a tap, which watches the transfers of a stream, and its reports."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Const, Module, Value
 from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl.beats import beat_layout, fed
 from utf8fpga.hdl.items import Items
-from utf8fpga.hdl.validator.report import report_layout, tap_ports
-from utf8fpga.hdl.validator.summary import BeatSummary
-from utf8fpga.hdl.validator.totals import PacketTotals
+from utf8fpga.hdl.packer.packer import Sparse
+from utf8fpga.hdl.sparse_core import SparseCore
+from utf8fpga.hdl.validator.summary import INPUTS, BeatSummary
+from utf8fpga.hdl.validator.totals import PacketTotals, report_layout
 from utf8fpga.hdl.window import window_cuts
 from utf8fpga.model import EncodingTable
+
+_MOST = 5
+"""Rows of the FIFO in addition to the reports in flight in the tap, so that packets of one beat are not delayed."""
 
 
 class ValidatorTap(wiring.Component):
@@ -50,21 +56,16 @@ class ValidatorTap(wiring.Component):
         self.summary = BeatSummary(self.items)
         self.totals = PacketTotals(self.summary.group.shape())
         self.latency = self.items.latency + self.summary.latency + self.totals.latency
-        super().__init__(tap_ports(table.unit_width, lanes, report_layout()))
+        watched = {"payload": In(beat_layout(table.unit_width, lanes)), "valid": In(1), "ready": In(1)}
+        super().__init__(watched | {"report": Out(report_layout()), "report_valid": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.items, m.submodules.summary, m.submodules.totals = self.items, self.summary, self.totals
         beat, items, summary, totals = self.payload, self.items, self.summary, self.totals
         m.d.comb += [
-            items.units.eq(Value.cast(beat.symbols)),
-            items.keep.eq(beat.keep),
-            items.last.eq(beat.last),
-            items.valid.eq(self.valid & self.ready & (beat.keep[0] | beat.last)),
-            *(
-                getattr(summary, name).eq(getattr(items, name))
-                for name in ("present", "items", "errors", "kinds", "backs", "ends", "leaves")
-            ),
+            *fed(items, beat, self.valid & self.ready & (beat.keep[0] | beat.last)),
+            *(getattr(summary, name).eq(getattr(items, name)) for name in INPUTS),
             totals.group.eq(summary.group),
             totals.last.eq(summary.last),
             totals.valid.eq(summary.valid),
@@ -72,3 +73,33 @@ class ValidatorTap(wiring.Component):
             self.report_valid.eq(totals.report_valid),
         ]
         return m
+
+
+class TappedStream(SparseCore):
+    """A tap behind a stream that ends here, with its reports as an output stream: one symbol per packet.
+
+    So a tap fulfils the contract of a core, and what simulates, checks and measures cores applies to it. The Verilog is
+    that of the tap by itself.
+
+    Ports:
+        input: stream of `beat_layout`, code units.
+        output: stream of `beat_layout` with one lane, reports of `report_layout`; each beat has `last`.
+    """
+
+    _MustUse__silence = True  # Where only the tap is needed, as in its Verilog, this is not elaborated.
+
+    packed = True
+
+    def __init__(self, table: EncodingTable, lanes: int, optimize: str = "speed") -> None:
+        self.tap = tap = ValidatorTap(table, lanes, optimize)
+        depth = 1 << (tap.latency + _MOST - 1).bit_length()
+        super().__init__(table.unit_width, report_layout(), lanes, 1, tap.latency, depth=depth)
+
+    def credited(self, accepted: Value) -> Value:
+        # Only the last beat of a packet becomes a report.
+        return accepted & self.input.payload.last
+
+    def pipeline(self, m: Module, accepted: Value) -> Sparse:
+        m.submodules.tap = tap = self.tap
+        m.d.comb += [tap.payload.eq(self.input.payload), tap.valid.eq(accepted), tap.ready.eq(1)]
+        return Sparse([Value.cast(tap.report)], Const(1, 1), Const(1, 1), tap.report_valid)

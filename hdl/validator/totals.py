@@ -9,10 +9,25 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.commented import commented
+from utf8fpga.hdl.commented import register
 from utf8fpga.hdl.payloads import Kind
-from utf8fpga.hdl.validator.report import report_layout
+from utf8fpga.hdl.registers import delayed
 from utf8fpga.model.validator import COUNTER_WIDTH
+
+
+def report_layout() -> data.StructLayout:
+    """The report on a packet, see `ValidatorReport`. Its numbers saturate: all ones is this number or more.
+
+    Fields:
+        well_formed: the packet is well-formed.
+        offset: the units before the first ill-formed maximal subpart; 0 if well-formed.
+        kind: the cause of this error; `Kind.NONE` if well-formed.
+        errors: the number of ill-formed maximal subparts.
+        units: the number of code units.
+        code_points: the number of code points, with one U+FFFD for each ill-formed maximal subpart.
+    """
+    numbers = dict.fromkeys(("errors", "units", "code_points"), COUNTER_WIDTH)
+    return data.StructLayout({"well_formed": 1, "offset": COUNTER_WIDTH, "kind": Kind, **numbers})
 
 
 class Number(NamedTuple):
@@ -57,7 +72,7 @@ class PacketTotals(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         self._m = m = Module()
-        starts = commented(Signal(name="starts", init=1), "The next beat is the first one of its packet.")
+        starts = register("starts", "The next beat is the first one of its packet.", init=1)
         with m.If(self.valid):
             m.d.sync += starts.eq(self.last)
         # Bit k is of k cycles ago: a beat, the first one of a packet, the last one of a packet.
@@ -70,9 +85,7 @@ class PacketTotals(wiring.Component):
 
         # A number in the name of a delayed value is that of cycles after the beat.
         group = self.group
-        after = commented(
-            Signal(len(group.units), name="after", reset_less=True), "The units after the place of the first error."
-        )
+        after = register("after", "The units after the place of the first error.", len(group.units))
         m.d.sync += after.eq(group.units - group.place)
         error_2, units_2 = self._delayed("error", group.any_error, 2), self._delayed("units", group.units, 2)
         errors_3, code_points_3 = (self._delayed(name, group[name], 3) for name in ("errors", "code_points"))
@@ -82,13 +95,13 @@ class PacketTotals(wiring.Component):
             "code_points": self._total("code_points", code_points_3, valid[3:], first[3:], COUNTER_WIDTH),
         }
 
-        ill_formed = commented(Signal(name="ill_formed", reset_less=True), "There was an error in this packet.")
+        ill_formed = register("ill_formed", "There was an error in this packet.")
         with m.If(valid[2]):
             m.d.sync += ill_formed.eq(error_2 | (ill_formed & ~first[2]))
-        loads = commented(Signal(name="loads", reset_less=True), "The beat has the first error of its packet.")
-        clears = commented(Signal(name="clears", reset_less=True), "It is the first beat of a packet and has no error.")
+        loads = register("loads", "The beat has the first error of its packet.")
+        clears = register("clears", "It is the first beat of a packet and has no error.")
         m.d.sync += [loads.eq(valid[2] & error_2 & (first[2] | ~ill_formed)), clears.eq(first[2] & ~error_2)]
-        distance = Signal(self._distance_bits, reset_less=True)
+        distance = register("distance", bits=self._distance_bits)
         m.d.sync += distance.eq(after + self._delayed("back", group.back, 1))
         totals["offset"] = self._offset(units, self._delayed("distance", distance, 1), loads, clears)
         beat_kind = self._delayed("beat_kind", group.kind, 3)
@@ -123,8 +136,8 @@ class PacketTotals(wiring.Component):
             width: the bits of the number.
         """
         m = self._m
-        low = Signal(self._half + 1, name=f"{name}_low", reset_less=True)
-        high = Signal(width - self._half + 1, name=f"{name}_high", reset_less=True)
+        low = register(f"{name}_low", bits=self._half + 1)
+        high = register(f"{name}_high", bits=width - self._half + 1)
         with m.If(first[0]):
             m.d.sync += low.eq(amount)
         with m.Elif(valid[0]):
@@ -133,7 +146,7 @@ class PacketTotals(wiring.Component):
             m.d.sync += high.eq(0)
         with m.Elif(valid[1]):
             m.d.sync += high.eq(high[:-1] + low[-1])
-        was_over, over = Signal(name=f"{name}_was_over", reset_less=True), Signal(name=f"{name}_over")
+        was_over, over = register(f"{name}_was_over"), Signal(name=f"{name}_over")
         m.d.comb += over.eq(high[-1] | (was_over & ~first[2]))
         m.d.sync += was_over.eq(over)
         return Number(low[:-1], high[:-1], over)
@@ -145,9 +158,8 @@ class PacketTotals(wiring.Component):
             distance, loads, clears: with `units.low`.
         """
         m = self._m
-        low = Signal(self._half + 1, name="offset_low", reset_less=True)
-        high = Signal(COUNTER_WIDTH - self._half + 1, name="offset_high", reset_less=True)
-        over = Signal(name="offset_over", reset_less=True)
+        low, over = register("offset_low", bits=self._half + 1), register("offset_over")
+        high = register("offset_high", bits=COUNTER_WIDTH - self._half + 1)
         with m.If(clears):
             m.d.sync += low.eq(0)
         with m.Elif(loads):
@@ -162,7 +174,5 @@ class PacketTotals(wiring.Component):
     def _delayed(self, name: str, value: Value, cycles: int) -> Value:
         """A value some cycles later."""
         for cycle in range(1, cycles + 1):
-            register = Signal(Value.cast(value).shape(), name=f"{name}_after_{cycle}", reset_less=True)
-            self._m.d.sync += register.eq(value)
-            value = register
+            value = delayed(self._m, value, f"{name}_after_{cycle}")
         return value

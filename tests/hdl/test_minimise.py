@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,8 +24,3 @@ def test_the_function_is_1_on_one_set_and_0_on_the_other(on: set[int], off: set[
 def test_the_function_does_not_depend_on_the_order_of_the_input(on: set[int], off: set[int]) -> None:
     off -= on
     assert minimise(sorted(on), sorted(off), WIDTH) == minimise(sorted(on, reverse=True), off, WIDTH)
-
-
-def test_a_contradiction_is_rejected() -> None:
-    with pytest.raises(ValueError, match=r"^input 0b101 must be both 0 and 1$"):
-        minimise([4, 5], [5, 6], 3)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError
 from functools import cache
 from itertools import product
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from amaranth.back import rtlil
@@ -117,38 +117,6 @@ def test_the_dictionary_is_json() -> None:
         "packed": True,
         "kind": False,
     }
-
-
-WRONG_TYPES: dict[Any, tuple[str, tuple[Any, ...]]] = {
-    int: ("an integer", ("3", 2.0, True, [1])),
-    bool: ("True or False", ("no", 1, 0.0)),
-    str: ("a string", (3, True, ["utf-8"])),
-}
-"""What the message says of each type of a field, and values of other types."""
-
-TYPES = {
-    "lanes": int,
-    "width": int,
-    "user": int,
-    **dict.fromkeys(("packed", "kind"), bool),
-    **dict.fromkeys(("to", "from_", "optimize", "replace_with"), str),
-}
-"""The fields of all cores with these types; the other is `table`."""
-
-
-@pytest.mark.parametrize("kind", CORES.values(), ids=CORES)
-def test_values_of_wrong_types_are_rejected(kind: type[core.CoreParameters]) -> None:
-    for name in (each.name for each in fields(kind)):
-        if name == "table":
-            message = "an EncodingTable or its name is required, not int"
-            assert refusal(TypeError, lambda: kind(table=8)) == message
-            assert kind(table="utf-8") == kind()
-            continue
-        wanted, *other = get_args(TYPES[name]) or [TYPES[name]]
-        said, values = WRONG_TYPES[wanted]
-        for value in values if other else (*values, None):
-            message = f"{name} {value!r} is not {said}{' or None' if other else ''}"
-            assert refusal(InvalidArgumentError, lambda given={name: value}: kind(**given)) == message
 
 
 def test_parameters_are_immutable() -> None:

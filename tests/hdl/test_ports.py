@@ -7,22 +7,23 @@ import re
 from typing import Any
 
 import pytest
+from support.oracle import refusal
 from support.verilog_ports import declared_ports, header_of
 
 from utf8fpga.hdl import (
     DecoderParameters,
-    PackedDecoder,
     ParallelDecoder,
     RemoverParameters,
     SanitizerParameters,
-    SerialAreaDecoder,
     SerialSpeedDecoder,
     ValidatorParameters,
     axi_verilog,
     build,
     decoder_core,
 )
-from utf8fpga.model import InvalidArgumentError
+from utf8fpga.hdl.decoder.parallel import PackedDecoder
+from utf8fpga.hdl.decoder.serial import SerialAreaDecoder
+from utf8fpga.model import EncodingTable, InvalidArgumentError, TableError
 
 
 def test_decoder_picks_the_architecture() -> None:
@@ -93,3 +94,20 @@ def test_message_about_the_replacement() -> None:
     message = "replace_with 'U+FFFD' is not one of question-mark, none"
     with pytest.raises(InvalidArgumentError, match=re.escape(message)):
         SanitizerParameters(replace_with="U+FFFD")
+
+
+TABLES = {
+    "all of one unit": ("00..7F 00..7F", 8),
+    "units of 32 bits": ("0..FF 0..FF\n100..1FF 100 0..FF", 32),
+    "units that start and continue": ("0..F 11 10..1F", 5),
+    "a third unit constrained": ("0 0\n1..2 2 5..6\n5..6 4 5 5..6\nD..E 4 7 5..6", 3),
+    "payload that carries": ("0..FF 0..FF\n10001..110000 D800..DBFF DC00..DFFF", 16),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_without_a_decoder_is_rejected(name: str) -> None:
+    rows, width = TABLES[name]
+    table = EncodingTable.parse(name, rows, source="made", unit_width=width, self_synchronising=False)
+    message = f"{name}: decoders are for self-synchronising tables like that of UTF-8 or UTF-16"
+    assert {refusal(TableError, decoder_core, table, lanes=lanes) for lanes in (1, 4)} == {message}

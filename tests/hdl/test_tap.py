@@ -14,7 +14,7 @@ from support.oracle import drawn, report_of
 from support.tiers import tiered
 
 from utf8fpga.hdl import ValidatorParameters, ValidatorTap, build
-from utf8fpga.hdl.validator import report, totals
+from utf8fpga.hdl.validator import totals
 from utf8fpga.hdl.validator.totals import PacketTotals
 from utf8fpga.model import TABLE_3_7, validator
 from utf8fpga.sim import Simulation
@@ -28,7 +28,7 @@ def check(lanes: int, texts: Sequence[bytes]) -> None:
 
 def check_saturation(lanes: int, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compare the reports on texts with as many units, errors and code points as the numbers can hold, or more."""
-    for module in (totals, report, validator):
+    for module in (totals, validator):
         monkeypatch.setattr(module, "COUNTER_WIDTH", width)
     limit = 1 << width
     long = [b"a" * (4 * limit + 2) + b"\xff", b"\xff" * (2 * limit + 3), b"\xf0\x9f\x98\x80" * (limit + 1)]

@@ -79,7 +79,7 @@ def test_decoder_that_reads_lanes_without_a_unit_is_detected(monkeypatch: pytest
 
     def without_keep(self: Window, lanes: Any) -> None:
         classify(self, lanes)
-        lanes.add("trail", self._each(lanes, self.control.serial.is_trail))
+        lanes.add("trail", self._each(lanes, self.control.is_trail))
 
     monkeypatch.setattr(Window, "_classify", without_keep)
     assert compare(Simulation(decoder_core(lanes=2, packed=False)), b"\xc2") is not None
