@@ -7,7 +7,7 @@ most as many as the longest sequence has. So the window never pauses, and has th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import reduce
 from operator import or_
 
@@ -63,18 +63,16 @@ class _Lanes:
     def __getitem__(self, name: str) -> Value:
         return self.values[name]
 
-    def begin(self, step: str) -> None:
-        """The values of a step without registers behind it are signals, whose names and comments the Verilog has."""
+    def run(self, step: str, find: Callable[[_Lanes], None]) -> None:
+        """A step. The values of one without registers are signals, whose names and comments the Verilog has."""
         self._has_names = step not in self.cuts
+        find(self)
+        self.cut(step)
 
     def add(self, name: str, value: Value, comment: str = "") -> None:
         """A new value, and the comment for its registers."""
         self.values[name] = named(self.m, name, value, comment) if self._has_names else value
         self._comments[name] = comment
-
-    def pop(self, name: str) -> Value:
-        """A value that no later step needs."""
-        return self.values.pop(name)
 
     def cut(self, step: str) -> None:
         """The end of a step: registers for all values, if there is a stage behind it. Only `valid` has a reset."""
@@ -162,9 +160,7 @@ class Window(wiring.Component):
         lanes = _Lanes(m, self.cuts, beat)
         steps = (self._classify, self._find_pairs, self._find_thirds)
         for step, find in zip(STEPS, steps, strict=False):
-            lanes.begin(step)
-            find(lanes)
-            lanes.cut(step)
+            lanes.run(step, find)
         self._find_ends(lanes)
         for load in self.loads:
             follow(m, load, lanes["valid"])
@@ -195,10 +191,11 @@ class Window(wiring.Component):
 
     def _find_pairs(self, lanes: _Lanes) -> None:
         """Leads, and the second units of sequences."""
+        take = lanes.values.pop
         for n in self.control.lengths:
-            prefix = lanes.pop(f"prefix_{n}")
-            leads = [prefix & lanes.pop(f"allows_{n}_{which}") for which in range(len(self.control.lead_allows(n)))]
-            classes = [lanes.pop(f"class_{n}_{which}") for which in range(len(self.control.trail_classes(n)))]
+            prefix = take(f"prefix_{n}")
+            leads = [prefix & take(f"allows_{n}_{which}") for which in range(len(self.control.lead_allows(n)))]
+            classes = [take(f"class_{n}_{which}") for which in range(len(self.control.trail_classes(n)))]
             if len(classes) < len(leads):
                 # The last class has all other trailing units.
                 classes.append(~classes[0] if classes else lanes["trail"])

@@ -146,13 +146,12 @@ def test_a_low_stop_bit_is_a_damaged_frame(byte: int) -> None:
         (12e6, 4e6, "4000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz"),
         (12e6, 0, "0 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz"),
         (12e6, float("nan"), "nan is not in 1..3000000: a bit has at least 4 cycles of 12 MHz"),
-        (12e6, 1_843_200, "1843200 is 6.51 cycles of 12 MHz, more than 2% from an integer: use 1714286 or 2000000"),
-        (10.21e6, 1e6, "1000000 is 10.21 cycles of 10.21 MHz, more than 2% from an integer: use 928182 or 1021000"),
+        (12e6, 1_843_200, "1843200 is 6.51 cycles of 12 MHz, more than 2% from an integer"),
+        (10.21e6, 1e6, "1000000 is 10.21 cycles of 10.21 MHz, more than 2% from an integer"),
     ],
 )
 def test_baud_rate_that_the_clock_cannot_make_is_rejected(clock_hz: float, baud: float, message: str) -> None:
     assert refusal(ValueError, uart_divisor, clock_hz, baud) == f"baud rate {message}"
-    assert refusal(ValueError, uart_divisor, 0, 9600) == "clock of 0 Hz is not above 0"
 
 
 # The decoder with its UART
