@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
 from typing import Any
 
 from amaranth.hdl import ClockDomain, Module
-from amaranth.sim import Simulator, SimulatorContext
+from amaranth.sim import Simulator
 
 
 def run_benches(design: Any, *benches: Any, background: Iterable[Any] = (), domain: ClockDomain | None = None) -> None:
@@ -32,19 +31,3 @@ def run_benches(design: Any, *benches: Any, background: Iterable[Any] = (), doma
     for bench in background:
         simulator.add_testbench(bench, background=True)
     simulator.run()
-
-
-async def send_packets(ctx: SimulatorContext, ports: Any, packets: Iterable[bytes], choose: random.Random) -> None:
-    """Send packets to AXI4-Stream ports, with random pauses; an empty packet is one beat."""
-    lanes = len(ports.s_axis_tkeep)
-    for packet in packets:
-        for start in range(0, max(len(packet), 1), lanes):
-            units = packet[start : start + lanes]
-            while choose.random() < 0.3:
-                await ctx.tick()
-            ctx.set(ports.s_axis_tdata, int.from_bytes(units, "little"))
-            ctx.set(ports.s_axis_tkeep, (1 << len(units)) - 1)
-            ctx.set(ports.s_axis_tlast, start + lanes >= len(packet))
-            ctx.set(ports.s_axis_tvalid, 1)
-            await ctx.tick().until(ports.s_axis_tready)
-            ctx.set(ports.s_axis_tvalid, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The beats of the null-word remover, by enumeration in plain Python; `tests/test_cores.py` has all else."""
+"""Output beats: those of the remover, by enumeration, and the last ones of decoders."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from support.cores import simulation_of
 from support.tiers import tiered
 
-from utf8fpga.hdl import RemoverParameters
-from utf8fpga.sim.beats import PLAIN, Beat, StreamOptions
+from utf8fpga.hdl import CoreParameters, DecoderParameters, RemoverParameters
+from utf8fpga.sim.beats import PLAIN, Beat, StreamOptions, text_beats
 from utf8fpga.sim.engine import Events
 
 
@@ -31,7 +31,10 @@ def packed(beats: Iterable[Beat], lanes: int) -> list[tuple[list[int], bool]]:
     return found
 
 
-def output_beats(parameters: RemoverParameters, beats: list[Beat], options: StreamOptions) -> list[Any]:
+PAUSES = StreamOptions((False, True), (True, False, False, True))
+
+
+def output_beats(parameters: CoreParameters, beats: list[Beat], options: StreamOptions) -> list[Any]:
     """The symbols and `last` of each output beat."""
     simulation = simulation_of(parameters)
     last_bit = simulation.core.output.payload.shape()["last"].offset
@@ -54,5 +57,20 @@ def test_every_short_sequence_of_beats(lanes: int, length: int) -> None:
             slots = tuple((len(beats) + lane) % 256 if keep >> lane & 1 else None for lane in range(lanes))
             beats.append((slots, last))
     expected = packed(beats, lanes)
-    for options in (PLAIN, StreamOptions((False, True), (True, False, False, True))):
+    for options in (PLAIN, PAUSES):
         assert output_beats(RemoverParameters(lanes=lanes), beats, options) == expected
+
+
+CORES = {
+    each.name: each for each in (DecoderParameters(), *(DecoderParameters(lanes=3, packed=p) for p in (False, True)))
+}
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_last_beat_has_a_word_if_the_last_beat_of_the_input_has_a_byte(name: str) -> None:
+    texts = ["né".encode(), b"\xe2\x82", b"\xf0\x9f", b"A", b"\xff", "€uro 😀😀".encode(), b"\xc2\xc2\xc2a\xe1\x80\xc2"]
+    beats = [beat for text in texts for beat in text_beats(text, CORES[name].lanes, separate_end=False)]
+    for options in (PLAIN, PAUSES):
+        ends = [words for words, last in output_beats(CORES[name], beats, options) if last]
+        assert len(ends) == len(texts)
+        assert all(ends)
