@@ -8,8 +8,7 @@ UTF-8 this is enough to reduce "is a continuation" to two bits.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Self
 
 from utf8fpga.hdl.minimise import Function, Word, minimise, minimised_word
@@ -22,123 +21,76 @@ _WIDEST = 16
 """Upper bound on the bits of a unit, since the sets of units are enumerated."""
 
 
-@dataclass(frozen=True)
 class UnitLogic:
     """What the decoders of one encoding table have in common.
 
     A sequence of n units is a *lead* that opens it, a second unit that the lead allows, and any further *trailing*
     units; or a single unit.
+
+    Attributes:
+        longest: units in the longest sequence.
+        code_point_bits: the width of an output code point.
+        trail_bits: payload bits of every unit after the first.
+        units: all units.
+        open_states: the states within a sequence.
+        allowed: per state the units that do not break it.
+        singles, trails: the units that are whole sequences, and those that continue one.
+        leads: per unit that opens a sequence the state it leads to.
+        starts: per unit that starts a sequence the length of that.
+        constrained: the open states that not every trailing unit may follow.
+        stray_kinds: the error kinds of units that neither start nor continue a sequence.
+        is_single, is_trail, is_lead: whether a unit is one of `singles`, `trails` or `leads`.
+
+    Raises:
+        TableError: the table is not as described above: its units are wide, one of them starts a sequence and
+            continues another, one after the second is constrained, or payload bits are not in the same places.
     """
 
-    table: EncodingTable
-    dfa: DFA
+    def __init__(self, table: EncodingTable) -> None:
+        self.table, self.dfa, self.longest = table, DFA.of(table), table.longest
+        if table.unit_width > _WIDEST or self.longest == 1:
+            raise _refusal(table)
+        step, states = self.dfa.step, range(len(self.dfa.states))
+        self.code_point_bits = code_point_bits(table)
+        self.units, self.open_states = frozenset(range(1 << table.unit_width)), states[1:]
+        self.allowed = [frozenset(unit for unit in self.units if step(state, unit) != REJECT) for state in states]
+        self.singles = frozenset(unit for unit in self.allowed[START] if step(START, unit) == START)
+        self.leads = {unit: step(START, unit) for unit in sorted(self.allowed[START] - self.singles)}
+        self.trails = frozenset[int]().union(*self.allowed[1:])
+        self.constrained = {state for state in self.open_states if self.allowed[state] != self.trails}
+        self.starts = dict.fromkeys(self.singles, 1) | {lead: self.needs(to) + 1 for lead, to in self.leads.items()}
+        self.trail_bits = max(pattern.payload_bits[-1] for length, pattern in table.patterns.items() if length > 1)
+        if not self._is_possible():
+            raise _refusal(table)
+        self.is_single = self.of_unit(self.singles, self.units - self.singles)
+        self.is_trail = self.of_unit(self.trails, self.units - self.trails)
+        self.is_lead = self.of_unit(self.leads, self.units - set(self.leads))
+        self.stray_kinds = {unit: cause(table, [unit], None) for unit in self.units - self.allowed[START]}
 
     @classmethod
     @lru_cache(maxsize=64)
     def of(cls, table: EncodingTable) -> Self:
-        """The functions of a table (the same object for an equal table).
-
-        Raises:
-            TableError: the table is not as described above: its units are wide, one of them starts a sequence and
-                continues another, one after the second is constrained, or payload bits are not in the same places.
-        """
-        logic = cls(table, DFA.of(table))
-        if not logic._is_possible():
-            raise TableError(f"{table.name}: decoders are for self-synchronising tables like that of UTF-8 or UTF-16")
-        return logic
+        """The functions of a table (the same object for an equal table)."""
+        return cls(table)
 
     def _is_possible(self) -> bool:
-        if self.table.unit_width > _WIDEST or self.longest == 1 or self.trails & self.allowed[START]:
-            return False
         later = {to for state in self.open_states for to in self.dfa.states[state].transitions} - {REJECT, START}
         patterns = self.table.patterns.items()
         return (
-            later.isdisjoint(self.constrained)
+            self.trails.isdisjoint(self.allowed[START])
+            and later.isdisjoint(self.constrained)
             and all(state.remaining[0] == state.remaining[1] for state in self.dfa.states)
             and all(pattern.base % (1 << self.trail_bits * (length - 1)) == 0 for length, pattern in patterns)
             and all({*pattern.payload_bits[1:]} <= {self.trail_bits} for _, pattern in patterns)
         )
 
-    @property
-    def longest(self) -> int:
-        """Units in the longest sequence."""
-        return self.table.longest
-
-    @property
-    def code_point_bits(self) -> int:
-        """The width of an output code point."""
-        return code_point_bits(self.table)
-
-    @cached_property
-    def trail_bits(self) -> int:
-        """Payload bits of every unit after the first."""
-        return max(pattern.payload_bits[-1] for length, pattern in self.table.patterns.items() if length > 1)
-
-    @cached_property
-    def units(self) -> frozenset[int]:
-        """All units."""
-        return frozenset(range(1 << self.table.unit_width))
-
-    @cached_property
-    def open_states(self) -> range:
-        """The states within a sequence."""
-        return range(1, len(self.dfa.states))
-
-    @cached_property
-    def allowed(self) -> tuple[frozenset[int], ...]:
-        """Per state the units that do not break it."""
-        return tuple(
-            frozenset(unit for unit in self.units if self.dfa.step(state, unit) != REJECT)
-            for state in range(len(self.dfa.states))
-        )
-
-    @cached_property
-    def singles(self) -> frozenset[int]:
-        """The units that are whole sequences."""
-        return frozenset(unit for unit in self.allowed[START] if self.dfa.step(START, unit) == START)
-
-    @cached_property
-    def leads(self) -> dict[int, int]:
-        """Per unit that opens a sequence the state it leads to."""
-        return {unit: self.dfa.step(START, unit) for unit in sorted(self.allowed[START] - self.singles)}
-
-    @cached_property
-    def trails(self) -> frozenset[int]:
-        """The units that continue sequences."""
-        return frozenset[int]().union(*self.allowed[1:])
-
     def needs(self, state: int) -> int:
         """The units that a state needs."""
         return self.dfa.states[state].remaining[0]
 
-    @cached_property
-    def constrained(self) -> frozenset[int]:
-        """The open states that not every trailing unit may follow."""
-        return frozenset(state for state in self.open_states if self.allowed[state] != self.trails)
-
-    @cached_property
-    def starts(self) -> dict[int, int]:
-        """Per unit that starts a sequence the length of that."""
-        return {**dict.fromkeys(self.singles, 1), **{lead: self.needs(to) + 1 for lead, to in self.leads.items()}}
-
     def of_unit(self, on: Iterable[int], off: Iterable[int]) -> Function:
         """A function of a unit that is 1 on `on` and 0 on `off`."""
         return minimise(on, off, self.table.unit_width)
-
-    @cached_property
-    def is_single(self) -> Function:
-        """The unit is a complete sequence."""
-        return self.of_unit(self.singles, self.units - self.singles)
-
-    @cached_property
-    def is_trail(self) -> Function:
-        """The unit is not the first one in some sequence."""
-        return self.of_unit(self.trails, self.units - self.trails)
-
-    @cached_property
-    def is_lead(self) -> Function:
-        """The unit starts a sequence of several units."""
-        return self.of_unit(self.leads, self.units - set(self.leads))
 
     def _added(self, length: int) -> int:
         """What is added to the payload of the first unit of a sequence."""
@@ -154,11 +106,10 @@ class UnitLogic:
         block = self.table.patterns[length].blocks[0]
         return (len(block) - 1 + self._added(length)).bit_length()
 
-    @cached_property
-    def stray_kinds(self) -> dict[int, ErrorKind]:
-        """The error kinds of units that neither start nor continue a sequence."""
-        return {unit: cause(self.table, [unit], None) for unit in self.units - self.allowed[START]}
-
     def kind_word(self, kinds: dict[int, ErrorKind]) -> Word:
         """An error kind as a function of the unit."""
         return minimised_word(kinds, KIND_BITS, self.table.unit_width)
+
+
+def _refusal(table: EncodingTable) -> TableError:
+    return TableError(f"{table.name}: decoders are for self-synchronising tables like that of UTF-8 or UTF-16")

@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import takewhile
 
 from amaranth.hdl import Cat, Value
 
 from utf8fpga.hdl.commented import spelled_units
 from utf8fpga.hdl.minimise import Function, Word, minimised, minimised_word
 from utf8fpga.hdl.units import KIND_BITS, UnitLogic
-from utf8fpga.model import cause
+from utf8fpga.model import EncodingTable, cause
 from utf8fpga.model.errors import representatives
 
 
-@dataclass(frozen=True)
 class SerialControl(UnitLogic):
     """The logic functions of one encoding table.
 
@@ -28,19 +27,24 @@ class SerialControl(UnitLogic):
 
     In the functions below a *context* is, from bit 0: the unit, `remaining`, `restricts`, and the low `payload_bits`
     of the payload of the sequence.
+
+    Attributes:
+        may_stay_open: of a unit that occurs in a sequence: the sequence has other units, too.
+        opens: of a unit that `may_stay_open`: it starts a sequence.
+        restricts: of a unit of a sequence: it is a lead that allows only some trailing units.
+        payload_bits: how many low payload bits of a lead are stored unchanged; 0 if no lead restricts the next unit.
     """
 
-    # Functions of the unit.
-
-    @cached_property
-    def may_stay_open(self) -> Function:
-        """Of a unit that occurs in a sequence: the sequence has other units, too."""
-        return self.of_unit(self.trails.union(self.leads), self.singles)
-
-    @cached_property
-    def opens(self) -> Function:
-        """Of a unit that `may_stay_open`: it starts a sequence."""
-        return self.of_unit(self.leads, self.units - self.singles - set(self.leads))
+    def __init__(self, table: EncodingTable) -> None:
+        super().__init__(table)
+        restricting = {lead for lead, state in self.leads.items() if state in self.constrained}
+        self.may_stay_open = self.of_unit(self.trails.union(self.leads), self.singles)
+        self.opens = self.of_unit(self.leads, self.units - self.singles - set(self.leads))
+        self.restricts = self.of_unit(restricting, self.trails.union(self.leads) - restricting)
+        is_unchanged = (
+            self._own_bit(bit, singles=False) == Function(((1 << bit, 1 << bit),)) for bit in range(self.trail_bits)
+        )
+        self.payload_bits = sum(takewhile(bool, is_unchanged)) if restricting else 0
 
     def needs_after(self, opens: Value, unit: Value) -> list[Value]:
         """The bits of `remaining` after a unit that opens a sequence if `opens` is 1."""
@@ -52,27 +56,11 @@ class SerialControl(UnitLogic):
         return bits
 
     @cached_property
-    def restricts(self) -> Function:
-        """Of a unit of a sequence: it is a lead that allows only some trailing units."""
-        restricting = {lead for lead, state in self.leads.items() if state in self.constrained}
-        return self.of_unit(restricting, self.trails.union(self.leads) - restricting)
-
-    @cached_property
     def stray_kind(self) -> Word:
         """The error kind of a unit that neither starts nor continues a sequence."""
         return self.kind_word(self.stray_kinds)
 
     # Functions of the open sequence and the unit after it.
-
-    @cached_property
-    def payload_bits(self) -> int:
-        """The low payload bits of a lead that are stored unchanged; 0 if no lead restricts the unit after it."""
-        kept = 0
-        while self.constrained and kept < self.trail_bits:
-            if self._own_bit(kept, singles=False) != Function(((1 << kept, 1 << kept),)):
-                break
-            kept += 1
-        return kept
 
     def context(self, unit: Value, remaining: Value, restricts: Value, payload: Value) -> Value:
         """The context word of these values."""

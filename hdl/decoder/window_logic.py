@@ -16,7 +16,7 @@ from operator import and_
 from utf8fpga.hdl.commented import spelled_units
 from utf8fpga.hdl.minimise import Function, Word
 from utf8fpga.hdl.units import UnitLogic
-from utf8fpga.model import cause
+from utf8fpga.model import EncodingTable, cause
 
 
 @dataclass(frozen=True)
@@ -37,18 +37,21 @@ class Source:
     sum: Function | None = None
 
 
-@dataclass(frozen=True)
 class WindowControl(UnitLogic):
     """The functions of the window of one encoding table.
 
     For each length the trailing units fall into classes such that a lead allows all units of a class or none; for UTF-8
     there are at most two, which differ in one bit.
+
+    Attributes:
+        lengths: the lengths of the sequences of several units.
+        is_longer: of a unit that completes a sequence: the sequence has several units.
     """
 
-    @cached_property
-    def lengths(self) -> tuple[int, ...]:
-        """The lengths of the sequences of several units."""
-        return tuple(sorted(length for length in self.table.patterns if length > 1))
+    def __init__(self, table: EncodingTable) -> None:
+        super().__init__(table)
+        self.lengths = sorted(length for length in table.patterns if length > 1)
+        self.is_longer = self.of_unit(self.trails, self.singles)
 
     def leads_of(self, length: int) -> dict[int, frozenset[int]]:
         """For each lead of sequences of `length` units the units that may follow it."""
@@ -79,11 +82,6 @@ class WindowControl(UnitLogic):
                 )
                 found[f"class_{length}_{which}"] = f"Of a trailing unit: {spelled(trails)}."
         return found
-
-    @cached_property
-    def is_longer(self) -> Function:
-        """Of a unit that completes a sequence: the sequence has several units."""
-        return self.of_unit(self.trails, self.singles)
 
     @cached_property
     def kind_of_unit(self) -> Word:

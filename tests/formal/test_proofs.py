@@ -213,7 +213,7 @@ def test_one_wrong_comparison_gives_a_counterexample_and_a_test(
 ) -> None:
     # Any trailing unit continues any open sequence.
     SerialControl.of.cache_clear()
-    monkeypatch.setattr(SerialControl, "allows", SerialControl.is_trail)
+    monkeypatch.setattr(SerialControl, "allows", property(lambda control: control.is_trail))
     (result,) = prove(CONFIGURATIONS["serial-area"], "equivalence")
     found = result.counterexample
     assert found is not None
