@@ -20,5 +20,5 @@ _TABLES = one_of(map(encoding_word, CATALOGUE), "The encoding form; default: utf
 @click.option("--format", "form", default="text", **one_of(FORMATS, "The form; default: text."))
 @output_option
 def table(name: str, form: str, output: str) -> None:
-    """Write an encoding table and its minimal DFA as text, as JSON, or as a drawing."""
+    """Write an encoding table and its minimal DFA as text or as JSON."""
     write_bytes(output, render(name, form).encode())

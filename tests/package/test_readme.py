@@ -19,8 +19,7 @@ from utf8fpga.bench.measure import DEVICES, Figure, Point, measure, tool_version
 from utf8fpga.bench.plot import drawn_digest
 from utf8fpga.cli import record
 from utf8fpga.hdl import command_words
-from utf8fpga.model import TABLE_3_7, ErrorKind, decode
-from utf8fpga.model.render import render
+from utf8fpga.model import ErrorKind, decode
 
 CHECKOUT = Path(__file__).parents[2]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
@@ -131,11 +130,6 @@ def test_the_claim_is_of_the_recorded_figures() -> None:
     # The device has 83,640 logic cells.
     assert f"64 bytes per cycle, {rate:.1f} GB/s, in {round(cells / 836.4)} % of an ECP5-85F" in claim
     assert f"a byte per cycle in {BY_POINT[SMALL]['cells']} logic cells of an iCE40" in claim
-
-
-def test_drawing_in_the_docs_is_current() -> None:
-    assert "(../model/table_3_7.svg)" in (CHECKOUT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
-    assert (CHECKOUT / "model" / "table_3_7.svg").read_text(encoding="utf-8") == render(TABLE_3_7, "svg")
 
 
 @pytest.mark.smoke
