@@ -142,29 +142,30 @@ class PackedProof(BeatClaims):
     def _claim_stages(self) -> None:
         """What the registers of the stages hold."""
         _, one, two, three = self.stages
-        self._holds("keep_0", one.row.keep, one.valid)
-        self._holds("last_0", one.last)
-        self._holds("valid_0", one.valid)
-        self._holds("closes_0", one.closes)
-        self._holds("ranks.counts_of_4", one.counts[-1])
-        self._holds("ranks.rank_of_4_1", one.counts[0], one.valid)
-        self._holds("open_row.fill_0", one.fill)
+        self._holds("places.keep_0", Cat(one.keep))
+        self._holds("places.last_0", one.last)
+        self._holds("places.valid_0", one.valid)
+        self._holds("places.closes_0", one.closes)
+        self._holds("places.counts_of_4", one.counts[-1])
+        self._holds("places.rank_of_4_1", one.counts[0], one.valid)
+        self._holds("places.fill_0", one.fill)
         matters = two.valid | two.closes
-        self._holds("open_row.place", Cat(two.fill, (two.fill + two.counts[0])[0]), two.valid)
-        self._holds("open_row.is_placed", Cat(two.keep))
-        self._holds("open_row.rest", two.rest, matters | one.valid)
-        self._holds("open_row.is_full", two.full)
-        self._holds("open_row.was_open", two.fill, two.valid)
-        self._holds("open_row.is_last", two.last)
-        self._holds("open_row.is_closed", two.closes)
-        self._holds("open_row.is_valid", two.valid)
+        self._holds("places.place", Cat(two.fill, (two.fill + two.counts[0])[0]), two.valid)
+        self._holds("places.is_placed", Cat(two.keep))
+        self._holds("places.rest", two.rest, matters | one.valid)
+        self._holds("places.is_full", two.full)
+        self._holds("places.was_open", two.fill, two.valid)
+        self._holds("places.is_last", two.last)
+        self._holds("places.is_closed", two.closes)
+        self._holds("places.is_valid", two.valid)
+        self._holds("places.began_none", three.valid & ~three.begins)
         matters = three.valid | three.closes
-        self._holds("open_row.last_size", three.rest, matters | two.valid)
-        self._holds("open_row.has_filled", three.full)
-        self._holds("open_row.has_ended", three.ends)
-        self._holds("open_row.was_last", three.last, matters)
-        self._holds("open_row.began_none", three.valid & ~three.begins)
-        for name, stage in (("words_0", one), ("words_waiting_0", two), ("words_waiting_1", three)):
+        self._holds("rest_0", three.rest, matters | two.valid)
+        self._holds("last_0", three.last, matters)
+        self._holds("ends_0", three.ends)
+        self._holds("rows.full_0", three.full)
+        self._holds("rows.ends_0", three.ends)
+        for name, stage in (("words_0", one), ("words_1", two), ("words_2", three)):
             register = self.inside[f"packer.{name}"]
             for lane, keep in enumerate(stage.keep):
                 width = len(register) // LANES

@@ -31,66 +31,14 @@ def _count(bits: Value) -> Value:
     return minimised_word(numbers, len(bits).bit_length(), len(bits))(bits)
 
 
-class Ranks(wiring.Component):
-    """How many words a beat has in front of each lane, and in all.
+class Places(wiring.Component):
+    """Where each word of a beat belongs, and which rows the beat closes.
 
-    Latency: `latency` cycles: one for the groups of lanes by themselves, then one for each doubling of their size.
-
-    Ports:
-        keep: the lanes with a word.
-        valid: there is a beat; otherwise `total` is 0.
-        ranks: for each lane the words in front of it.
-        total: the words of the beat.
-    """
-
-    def __init__(self, lanes: int) -> None:
-        self.lanes = lanes
-        self.latency = 1 + (len(groups_of(lanes)) - 1).bit_length()
-        super().__init__(
-            {
-                "keep": In(lanes),
-                "valid": In(1),
-                "ranks": Out(data.ArrayLayout(range(lanes), lanes)),
-                "total": Out(range(lanes + 1)),
-            }
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        blocks = groups_of(self.lanes)
-        ranks = [Const(0)] * self.lanes
-        counts = Signal(data.ArrayLayout(range(GROUP + 1), len(blocks)), name=f"counts_of_{GROUP}")
-        # Without a beat, counts are 0. A reset of them by logic would be a slow net.
-        keep = self.keep & self.valid.replicate(self.lanes)
-        for number, block in enumerate(blocks):
-            m.d.sync += counts[number].eq(_count(keep[block.start : block.stop]))
-            for lane in block:
-                ranks[lane] = delayed(m, _count(self.keep[block.start : lane]), f"rank_of_{GROUP}_{lane}")
-        span = GROUP
-        while span < self.lanes:
-            span *= 2
-            pairs = range(0, len(counts), 2)
-            doubled = Signal(data.ArrayLayout(range(span + 1), len(pairs)), name=f"counts_of_{span}")
-            for number, first in enumerate(pairs):
-                both = counts[first] + (counts[first + 1] if first + 1 < len(counts) else 0)
-                m.d.sync += doubled[number].eq(both)
-            for lane in range(self.lanes):
-                block = lane * 2 // span
-                before = counts[block - 1] if block % 2 else Const(0)
-                ranks[lane] = delayed(m, (ranks[lane] + before)[: place_bits(span)], f"rank_of_{span}_{lane}")
-            counts = doubled
-        m.d.comb += [self.ranks[lane].eq(rank) for lane, rank in enumerate(ranks)]
-        m.d.comb += self.total.eq(counts[0])
-        return m
-
-
-class OpenRow(wiring.Component):
-    """The places of a beat's words behind those of the open row, and the rows that the beat closes.
-
-    Latency: one cycle for the places, one more for the rows.
+    Latency: `latency` cycles: one to count in groups of lanes, one for each doubling of their size, and one to add the
+    fill of the open row.
 
     Ports:
-        keep, ranks, total, last, valid: a beat and its `Ranks`.
+        keep, last, valid: a beat, and the lanes with a word.
         closes: the last row of the beat is closed; also without a beat.
         out_keep, places: the words, and for each the words in front of it since the open row began, modulo a power of
             two: see `Fold`.
@@ -98,16 +46,15 @@ class OpenRow(wiring.Component):
         full: the row that was open in front of the beat is full.
         ends: the last row of the beat is closed, although it is not full.
         out_last: the packet ends with it.
-        begins_none: the beat begins no row.
+        begins_none: the beat begins no row; one cycle later.
     """
 
     def __init__(self, lanes: int) -> None:
         self.lanes = lanes
+        self.latency = 2 + (len(groups_of(lanes)) - 1).bit_length()
         super().__init__(
             {
                 "keep": In(lanes),
-                "ranks": In(data.ArrayLayout(range(lanes), lanes)),
-                "total": In(range(lanes + 1)),
                 "last": In(1),
                 "valid": In(1),
                 "closes": In(1),
@@ -123,44 +70,75 @@ class OpenRow(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        # Without a beat, counts are 0. A reset of them by logic would be a slow net.
+        keep, last, valid, closes = self.keep & self.valid.replicate(self.lanes), self.last, self.valid, self.closes
+        ranks, total = self._ranks(m, keep)
+        for cycle in range(self.latency - 1):
+            keep = delayed(m, keep, f"keep_{cycle}", reset_less=False)
+            last = delayed(m, last, f"last_{cycle}", reset_less=False)
+            valid = delayed(m, valid, f"valid_{cycle}", reset_less=False)
+            closes = delayed(m, closes, f"closes_{cycle}", reset_less=False)
         places = Signal(self.places.shape(), name="place", reset_less=True)
         for number, group in enumerate(groups_of(self.lanes)):
             fill = duplicate(f"fill_{number}", range(self.lanes))
-            next_fill, full = self._filled(m, f"next_fill_{number}", fill)
-            m.d.sync += fill.eq(next_fill & ~self.closes.replicate(len(fill)))
+            next_fill, full = self._filled(m, f"next_fill_{number}", fill, total)
+            m.d.sync += fill.eq(next_fill & ~closes.replicate(len(fill)))
             for lane in group:
-                m.d.sync += places[lane].eq(fill + self.ranks[lane])
+                m.d.sync += places[lane].eq(fill + ranks[lane])
             if number == 0:
-                self._close(m, fill.any(), next_fill, full)
-        keep = self.keep & self.valid.replicate(self.lanes)
+                self._close(m, fill.any(), next_fill, full, last, valid, closes)
         m.d.comb += [self.places.eq(places), self.out_keep.eq(delayed(m, keep, "is_placed", reset_less=False))]
         return m
 
-    def _filled(self, m: Module, name: str, fill: Value) -> tuple[Value, Value]:
-        """The words in the last row when the beat has followed, and whether the row before that is full."""
-        total, bits = fill + self.total, len(self.size)
+    def _ranks(self, m: Module, keep: Value) -> tuple[list[Value], Value]:
+        """For each lane the words of the beat in front of it, and the words in all, by prefix sums."""
+        blocks = groups_of(self.lanes)
+        ranks: list[Value] = [Const(0)] * self.lanes
+        counts = Signal(data.ArrayLayout(range(GROUP + 1), len(blocks)), name=f"counts_of_{GROUP}")
+        for number, block in enumerate(blocks):
+            m.d.sync += counts[number].eq(_count(keep[block.start : block.stop]))
+            for lane in block[1:]:
+                ranks[lane] = delayed(m, _count(self.keep[block.start : lane]), f"rank_of_{GROUP}_{lane}")
+        span = GROUP
+        while span < self.lanes:
+            span *= 2
+            firsts = range(0, len(counts), 2)
+            doubled = Signal(data.ArrayLayout(range(span + 1), len(firsts)), name=f"counts_of_{span}")
+            for number, first in enumerate(firsts):
+                second = counts[first + 1] if first + 1 < len(counts) else 0
+                m.d.sync += doubled[number].eq(counts[first] + second)
+            for lane in range(self.lanes):
+                half = lane * 2 // span
+                before = counts[half - 1] if half % 2 else 0
+                ranks[lane] = delayed(m, (ranks[lane] + before)[: place_bits(span)], f"rank_of_{span}_{lane}")
+            counts = doubled
+        return ranks, counts[0]
+
+    def _filled(self, m: Module, name: str, fill: Value, count: Value) -> tuple[Value, Value]:
+        """The words in the last row when a beat has followed, and whether the row before that is full."""
+        total, bits = fill + count, len(self.size)
         full = total >= self.lanes
         if self.lanes == 1 << bits:
             return named(m, name, total[:bits]), full
         return named(m, name, Mux(full, (total - self.lanes)[:bits], total[:bits])), full
 
-    def _close(self, m: Module, was_open: Value, size: Value, full: Value) -> None:
+    def _close(
+        self, m: Module, was_open: Value, size: Value, full: Value, last: Value, valid: Value, closes: Value
+    ) -> None:
         """Which rows a beat closes and begins."""
-        size, full = delayed(m, size, "rest"), delayed(m, full, "is_full", reset_less=False)
-        was_open, last = delayed(m, was_open, "was_open"), delayed(m, self.last, "is_last", reset_less=False)
-        closes, valid = (
-            delayed(m, self.closes, "is_closed", reset_less=False),
-            delayed(m, self.valid, "is_valid", reset_less=False),
+        size, was_open = delayed(m, size, "rest"), delayed(m, was_open, "was_open")
+        full, last, valid, closes = (
+            delayed(m, value, name, reset_less=False)
+            for name, value in (("is_full", full), ("is_last", last), ("is_valid", valid), ("is_closed", closes))
         )
         comment = "After this beat a row has words, or a packet has ended without a word to close a row."
         has_rest = named(m, "has_rest", size.any() | (last & ~full), comment)
-        ends = named(m, "closes_rest", has_rest & closes)
         comment = "If a row was open, the beat begins another one only if it filled that one and words are left."
         begins = named(m, "begins", Mux(was_open, full & has_rest, full | has_rest), comment)
         m.d.comb += [
-            self.size.eq(delayed(m, size, "last_size")),
-            self.full.eq(delayed(m, full, "has_filled", reset_less=False)),
-            self.ends.eq(delayed(m, ends, "has_ended", reset_less=False)),
-            self.out_last.eq(delayed(m, last, "was_last")),
+            self.size.eq(size),
+            self.full.eq(full),
+            self.ends.eq(has_rest & closes),
+            self.out_last.eq(last),
             self.begins_none.eq(delayed(m, valid & ~begins, "began_none", reset_less=False)),
         ]

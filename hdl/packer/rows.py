@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, ShapeLike, Signal, Value
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl.beats import beat_stream
 from utf8fpga.hdl.commented import named
 from utf8fpga.hdl.fifo import Reader
 from utf8fpga.hdl.packer.places import groups_of
@@ -43,43 +44,41 @@ class Rows(wiring.Component):
         words: the words, one cycle later.
         wrapped: a word in this lane belongs to the row behind the open one.
         rest: the lanes of the words in the last row of the beat.
-        last: see `OpenRow`; it comes with `keep`, `wrapped` and `rest`.
-        full, ends: duplicates for each group of lanes, see `OpenRow`; they come with `keep`, too.
-        output, output_keep, output_last, output_valid, output_ready: a closed row.
+        last: see `Places`; it comes with `keep`, `wrapped` and `rest`.
+        full, ends: see `Places`; one cycle before `keep`.
+        output: stream of `beat_layout`, the closed rows.
         left: a row left the memory.
     """
 
-    def __init__(self, width: int, lanes: int, depth: int) -> None:
-        self.width, self.lanes, self.depth = width, lanes, depth
+    def __init__(self, symbol: ShapeLike, lanes: int, depth: int) -> None:
+        self.lanes, self.depth = lanes, depth
         self.banks = BANKS[depth]
         self.latency = 1 + self.banks
         self.groups = groups_of(lanes)
-        words = data.ArrayLayout(width, lanes)
         super().__init__(
             {
                 "keep": In(lanes),
-                "words": In(words),
+                "words": In(data.ArrayLayout(Shape.cast(symbol).width, lanes)),
                 "wrapped": In(lanes),
                 "rest": In(lanes),
-                "full": In(len(self.groups)),
-                "ends": In(len(self.groups)),
                 "last": In(1),
-                "output": Out(words),
-                "output_keep": Out(lanes),
-                "output_last": Out(1),
-                "output_valid": Out(1),
-                "output_ready": In(1),
+                "full": In(1),
+                "ends": In(1),
+                "output": Out(beat_stream(symbol, lanes)),
                 "left": Out(1),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        announces, marks = self._announce(m)
+        full = [delayed_duplicate(m, self.full, f"full_{number}") for number in range(len(self.groups))]
+        ends = [delayed_duplicate(m, self.ends, f"ends_{number}") for number in range(len(self.groups))]
+        announces, marks = self._announce(m, full[-1], ends[-1])
+        output = self.output.payload
         for number, lanes in enumerate(self.groups):
             open_row = duplicate(f"open_row_{number}", range(self.depth))
             next_row = duplicate(f"next_row_{number}", range(self.depth), init=1)
-            closed = self.full[number] + self.ends[number]
+            closed = full[number] + ends[number]
             m.d.sync += [open_row.eq(open_row + closed), next_row.eq(next_row + closed)]
             announced_row = duplicate(f"announced_row_{number}", range(self.depth))
             with m.If(announces):
@@ -93,22 +92,26 @@ class Rows(wiring.Component):
                     delayed(m, each, f"writes_{lane}_{bank}", reset_less=False) for bank, each in enumerate(writes)
                 ]
                 stored = self._memory(m, f"words_{lane}", group, enables, target, self.words[lane])
-                m.d.comb += self.output[lane].eq(stored)
+                symbol = output.symbols[lane]
+                m.d.comb += Value.cast(symbol).eq(stored)
+                if isinstance(symbol, data.View) and "error" in symbol.shape().members:
+                    # Where a row has no word in this lane, there is an older one.
+                    m.d.comb += symbol.error.eq(stored[symbol.shape()["error"].offset] & output.keep[lane])
             # The last group has the end of the packet, too. The row that is written next is free.
             part = slice(lanes.start, self.lanes + 1 if lanes.stop == self.lanes else lanes.stop)
             enables = [Const(1)] if self.banks == 1 else [~announced_row[0], announced_row[0]]
             stored = self._memory(m, f"marks_{number}", group, enables, announced_row, marks[part])
-            m.d.comb += Cat(self.output_keep, self.output_last)[part].eq(stored)
+            m.d.comb += Cat(output.keep, output.last)[part].eq(stored)
         return m
 
     def _read(self, m: Module, number: int, announces: Value) -> _Group:
         """The handshake at the output, as each group of lanes has it for itself."""
         m.submodules[f"reader_{number}"] = reader = Reader(self.depth)
-        m.d.comb += reader.output_ready.eq(self.output_ready)
+        m.d.comb += reader.output_ready.eq(self.output.ready)
         if number == 0:
             # With many lanes, the count of credits is far from here.
             left = reader.has_left if self.banks > 1 else reader.left
-            m.d.comb += [self.output_valid.eq(reader.output_valid), self.left.eq(left)]
+            m.d.comb += [self.output.valid.eq(reader.output_valid), self.left.eq(left)]
         if self.banks == 1:
             m.d.comb += reader.stored.eq(announces)
             return _Group([reader.row], Const(0))
@@ -136,7 +139,7 @@ class Rows(wiring.Component):
         m.d.comb += [into.en.eq(writes), into.addr.eq(target), into.data.eq(entry), out.addr.eq(row)]
         return out.data
 
-    def _announce(self, m: Module) -> tuple[Value, Value]:
+    def _announce(self, m: Module, full: Value, ends: Value) -> tuple[Value, Value]:
         """Whether a closed row is announced, and its marks: the lanes with a word, and whether the packet ends.
 
         To announce a row is to write its marks and to tell the readers. A beat that closes two rows is the last one of
@@ -144,8 +147,7 @@ class Rows(wiring.Component):
         beat that closes two no row is open, and until a beat closes none, each closes exactly one and leaves none open.
         So between two beats that close two there is one that closes none, in whose cycle the waiting row is announced.
         """
-        lanes, full, ends = self.lanes, self.full[-1], self.ends[-1]
-        two = full & ends
+        lanes, two = self.lanes, full & ends
         own = named(m, "own_marks", Cat(self.rest | full.replicate(lanes), self.last & ~two))
         waits = Signal()
         second = Signal(lanes + 1, reset_less=True)

@@ -41,7 +41,7 @@ from utf8fpga.hdl.decoder.window_logic import WindowControl
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import Packer
-from utf8fpga.hdl.packer.places import OpenRow
+from utf8fpga.hdl.packer.places import Places
 from utf8fpga.hdl.payloads import Kind
 from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
 from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
@@ -303,7 +303,7 @@ def the_end_of_a_packet_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def a_beat_that_begins_no_row_keeps_its_credit(monkeypatch: pytest.MonkeyPatch) -> None:
-    inject(monkeypatch, OpenRow, combinational(lambda open_row: open_row.begins_none.eq(0)))
+    inject(monkeypatch, Places, combinational(lambda places: places.begins_none.eq(0)))
 
 
 SPARSE, PACKED = CONFIGURATIONS["parallel-2"], CONFIGURATIONS["packed-2"]

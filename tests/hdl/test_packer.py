@@ -19,7 +19,7 @@ def test_full_beats_never_wait_for_credits_of_a_long_pipeline(in_front: int) -> 
     accepted: list[bool] = []
 
     async def beats(context):
-        context.set(packer.output_ready, 1)
+        context.set(packer.output.ready, 1)
         for _ in range(BEATS):
             arrives = accepted[-in_front] if len(accepted) >= in_front else False
             context.set(packer.valid, arrives)
