@@ -66,7 +66,7 @@ def simulate(
     data = b"".join(read_chunks(file)) if file is not None else from_hex(digits or "")
     is_graph = HAS_GRAPH and len(data) > _LONG and not vcd
     simulation = Simulation(build(parameters), engine="graph" if netlist or is_graph else "python", netlist=netlist)
-    units = list(symbols_from(iter([data]), symbol_width(simulation.core)))
+    units = symbols_from(data, symbol_width(simulation.core))
     is_decoder = parameters.core == "decoder"
     tally = Tally()
     symbols: list[Any] = []

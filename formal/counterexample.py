@@ -10,14 +10,14 @@ from typing import Any
 
 import utf8fpga.hdl as hdl
 import utf8fpga.model as model
-from utf8fpga.hdl import CORES, CoreEntry, Word, entry_of, parameters_of
-from utf8fpga.model import EncodingTable, forms, spell
+from utf8fpga.hdl import CORES, Word, entry_of, parameters_of
+from utf8fpga.model import forms, spell
 from utf8fpga.model.render import counted
-from utf8fpga.sim.beats import ContractError, StreamOptions, symbol_width
+from utf8fpga.sim.beats import StreamOptions, symbol_width
+from utf8fpga.sim.contract import ContractError
 from utf8fpga.sim.harness import Property
 from utf8fpga.sim.simulation import Simulation
 from utf8fpga.sim.trace import Trace
-from utf8fpga.sim.waveform import write_cycles
 
 
 @dataclass
@@ -33,8 +33,7 @@ class Counterexample:
         reproduced: the failure of the ordinary simulation of the same texts and pauses; empty if it does not fail.
     """
 
-    configuration: str
-    call: str
+    configuration: Any
     wanted: Property
     cycles: list[dict[str, int]]
     unit_width: int
@@ -47,20 +46,19 @@ class Counterexample:
     @staticmethod
     def of(configuration: Any, wanted: Property, cycles: list[dict[str, int]]) -> Counterexample:
         """Read a trace of the core that `configuration` builds, with a cycle after the violation."""
-        core = configuration.build()
-        simulation = Simulation(core, compared_with(core, configuration.right))
-        trace = Trace.of(core, cycles[:-1] or cycles)
+        simulation = simulation_of(configuration)
+        trace = Trace.of(simulation.core, cycles[:-1] or cycles)
         given = trace.given(simulation)
         given = given if given[-1] else given[:-1]
-        names = (configuration.name, configuration.call)
-        found = Counterexample(*names, wanted, cycles, symbol_width(core), trace.texts, trace.options, given)
+        width = symbol_width(simulation.core)
+        found = Counterexample(configuration, wanted, cycles, width, trace.texts, trace.options, given)
         found.expected = [simulation.expected(text) for text in trace.texts]
         found._replay(simulation)
         return found
 
-    def _replay(self, simulation: Simulation) -> None:
+    def _replay(self, simulation: Simulation, vcd: Path | None = None) -> None:
         try:
-            run = simulation.run(self.texts, **asdict(self.options))
+            run = simulation.run(self.texts, vcd=vcd, **asdict(self.options))
         except (ContractError, ValueError) as error:
             self.reproduced = str(error)
             return
@@ -74,7 +72,7 @@ class Counterexample:
 
     def lines(self) -> list[str]:
         """The counterexample as text, in lines."""
-        lines = [f"{self.configuration}: {self.wanted} fails in {counted(len(self.cycles) - 1, 'cycle')}"]
+        lines = [f"{self.configuration.name}: {self.wanted} fails in {counted(len(self.cycles) - 1, 'cycle')}"]
         for number, text in enumerate(self.texts):
             lines.append(f"  text {number + 1}    {spell(text, self.unit_width) or '(empty)'}")
             for name, items in (("expected", self.expected), ("given", self.given)):
@@ -97,15 +95,11 @@ class Counterexample:
         }
 
     def write(self, directory: Path) -> list[Path]:
-        """Write the waveform and, if the ordinary simulation fails as well, a regression test."""
+        """Write the waveform of the replay and, if the ordinary simulation fails as well, a regression test."""
         directory.mkdir(parents=True, exist_ok=True)
-        stem = re.sub(r"\W+", "_", f"{self.configuration}_{self.wanted}")
+        stem = re.sub(r"\W+", "_", f"{self.configuration.name}_{self.wanted}")
         waveform = directory / f"{stem}.vcd"
-        cycles = [{name.removeprefix("see_"): value for name, value in values.items()} for values in self.cycles]
-        names = sorted({name for values in cycles for name in values})
-        sizes = {name: max(values[name] for values in cycles).bit_length() or 1 for name in names}
-        with waveform.open("w", encoding="utf-8") as file:
-            write_cycles(file, "top", sizes, cycles)
+        self._replay(simulation_of(self.configuration), waveform)
         if not self.reproduced:
             return [waveform]
         test = directory / f"test_{stem}.py"
@@ -117,16 +111,16 @@ class Counterexample:
         options = "".join(f"        {name}={pattern!r},\n" for name, pattern in asdict(self.options).items())
         return f'''\
 # SPDX-License-Identifier: BSD-2-Clause
-"""A counterexample to {self.wanted} of {self.configuration}, found by `utf8fpga prove`."""
+"""A counterexample to {self.wanted} of {self.configuration.name}, found by `utf8fpga prove`."""
 
-{_imports(self.call)}
+{_imports(self.configuration.call)}
 
 TEXTS = [
 {texts}]
 
 
 def test_{stem}() -> None:
-    simulation = Simulation({self.call})
+    simulation = Simulation({self.configuration.call})
     run = simulation.run(
         TEXTS,
 {options}    )
@@ -144,12 +138,13 @@ def _imports(call: str) -> str:
     return "\n".join(f"from {home} import {', '.join(sorted(names[home]))}" for home in sorted(names))
 
 
-def compared_with(core: Any, table: EncodingTable | None) -> CoreEntry[Any]:
-    """What a core is compared with: what its parameters are, or those with another table."""
+def simulation_of(configuration: Any) -> Simulation:
+    """The core of a configuration, compared with its entry, or with that of another table."""
+    core = configuration.build()
     parameters: Any = parameters_of(core)
-    return entry_of(
-        parameters if table is None or not hasattr(parameters, "table") else replace(parameters, table=table)
-    )
+    if configuration.right is not None and hasattr(parameters, "table"):
+        parameters = replace(parameters, table=configuration.right)
+    return Simulation(core, entry_of(parameters))
 
 
 def _shown(symbol: Any) -> str:

@@ -14,7 +14,7 @@ from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.encoder.logic import in_byte_order
 from utf8fpga.hdl.transcoder.transcoder import SerialTranscoder
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
-from utf8fpga.sim.encoder_reference import Encoded
+from utf8fpga.sim.reference import Encoded
 
 
 class ItemQueue(wiring.Component):

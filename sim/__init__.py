@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import utf8fpga.hdl  # noqa: F401 - it names the extra if Amaranth is missing
-from utf8fpga.sim.beats import ContractError, StreamOptions
+from utf8fpga.sim.beats import StreamOptions
 from utf8fpga.sim.check import Mismatch, compare
-from utf8fpga.sim.engine import ENGINES, HAS_GRAPH, NETLISTS
-from utf8fpga.sim.simulation import Run, Simulation, simulate
+from utf8fpga.sim.contract import ContractError
+from utf8fpga.sim.simulation import ENGINES, HAS_GRAPH, NETLISTS, Run, Simulation, simulate
 
 __all__ = [
     "ENGINES",

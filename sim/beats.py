@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import cycle, repeat, takewhile
+from functools import lru_cache
+from itertools import cycle, repeat
 from operator import index
-from typing import Any, TypedDict
+from typing import Any
 
 from amaranth.hdl import Shape
 from amaranth.lib import data
@@ -16,9 +17,7 @@ from utf8fpga.hdl import Core, CoreEntry
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.render import counted
-
-_PATIENCE = 64
-"""Lower bound on the result of `patience_of`."""
+from utf8fpga.sim.contract import ContractError
 
 Beat = tuple[tuple[int | None, ...], bool]
 """An input beat: for its lanes from lane 0 on the symbol, or None where there is none, and `last`."""
@@ -31,24 +30,6 @@ def is_null(beat: Beat) -> bool:
     """Whether a beat has neither a symbol nor `last`."""
     slots, last = beat
     return not last and all(slot is None for slot in slots)
-
-
-Take = Callable[[Any, bool, int], None]
-"""Called with each symbol of an output beat, or None for a beat without symbols; whether it is the last of the text;
-and the first cycle in which `valid` was asserted for the beat."""
-
-
-class ContractError(AssertionError):
-    """The core violated the stream contract, or transferred no beat for too many cycles."""
-
-
-_FAULTS = {
-    "input_pauses": "no cycle without a pause",
-    "output_pauses": "no cycle without a pause",
-    "null_beats": "only null beats",
-    "gaps": "no lane with a symbol",
-}
-"""What is wrong with a pattern that is nothing but True."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +56,10 @@ class StreamOptions:
     gaps: Sequence[bool] = (False,)
 
     def __post_init__(self) -> None:
-        for name, fault in _FAULTS.items():
-            if all(pattern := getattr(self, name)):
-                raise InvalidArgumentError(f"{name} {list(pattern)!r} has {fault}: include one False")
-        if not self.separate_ends:
-            raise InvalidArgumentError("separate_ends is empty: give at least one bool")
+        for each in fields(self):
+            pattern = getattr(self, each.name)
+            if not pattern or (all(pattern) and each.name != "separate_ends"):
+                raise InvalidArgumentError(f"{each.name} {list(pattern)!r} has no False: include one")
 
     @property
     def arguments(self) -> list[str]:
@@ -105,32 +85,8 @@ class StreamOptions:
             yield replace(self, **{each.name: default})
 
 
-class StreamWords(TypedDict, total=False):
-    """The attributes of `StreamOptions` as keyword arguments."""
-
-    input_pauses: Sequence[bool]
-    output_pauses: Sequence[bool]
-    separate_ends: Sequence[bool]
-    null_beats: Sequence[bool]
-    gaps: Sequence[bool]
-
-
 PLAIN = StreamOptions()
 """Beats without pauses, null beats and gaps."""
-
-
-def patience_of(core: Core) -> int:
-    """The cycles without a transfer after which a core is reported as stuck.
-
-    Only cycles count in which the output is ready and the input is valid or finished. It is 64, or more for a core
-    whose timing contract allows more.
-    """
-    return max(_PATIENCE, core.stall_cycles + core.latency + core.drain_cycles)
-
-
-def endless_output(patience: int) -> str:
-    """The message about a core whose output continues for so long after an input beat."""
-    return f"output beats for {2 * patience} cycles without a transfer of an input beat"
 
 
 def symbol_width(core: Core) -> int:
@@ -143,53 +99,19 @@ def symbol_bytes(width: int) -> int:
     return -(-width // 8)
 
 
-def symbols_from(parts: Iterable[bytes], width: int) -> Iterator[int]:
+def symbols_from(data: bytes, width: int) -> list[int]:
     """The symbols in a file, each in the bytes that it needs, the low bits first: the order of ``s_axis_tdata``.
 
     Raises:
         InvalidArgumentError: the bytes at the end are too few for a symbol.
     """
-    size, left, offset = symbol_bytes(width), b"", 0
-    for part in parts:
-        data = left + part
-        whole = len(data) - len(data) % size
-        for at in range(0, whole, size):
-            yield int.from_bytes(data[at : at + size], "little")
-        left, offset = data[whole:], offset + whole
-    if left:
+    size = symbol_bytes(width)
+    if left := len(data) % size:
         raise InvalidArgumentError(
-            f"{counted(len(left), 'byte')} at offset {offset} of the input, but a symbol of"
+            f"{counted(left, 'byte')} at offset {len(data) - left} of the input, but a symbol of"
             f" {width} bits has {size} bytes"
         )
-
-
-def checked_symbols(text: Iterable[int], number: int, width: int) -> Iterator[int]:
-    """The symbols of a text; each is checked to be an integer of a width in bits when it is read.
-
-    Args:
-        number: the number of the text, for the error message.
-
-    Raises:
-        InvalidArgumentError: `text` is not an iterable of such integers.
-    """
-    try:
-        symbols = iter(text)
-    except TypeError:
-        raise InvalidArgumentError(
-            f"text {number} is {text!r}, which is not an iterable of code units: give one text as [text]"
-        ) from None
-    top = (1 << width) - 1
-    for offset, symbol in enumerate(symbols):
-        try:
-            value = index(symbol)
-        except TypeError:
-            value = -1
-        if not 0 <= value <= top:
-            raise InvalidArgumentError(
-                f"code unit {symbol!r} at offset {offset} of text {number} is not an integer of {width} bits: "
-                f"give one in 0..{top:#x}"
-            )
-        yield value
+    return [int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)]
 
 
 def text_beats(
@@ -224,14 +146,13 @@ def with_null_beats(beats: Iterable[Beat], null_beats: Sequence[bool]) -> Iterat
     Args:
         null_beats: for each beat of the result, repeated, whether it is a null beat; at least one is not.
     """
-    if not any(null_beats):
-        yield from beats
-        return
     pattern = cycle(null_beats)
     for beat in beats:
-        yield from (NULL_BEAT for _ in takewhile(bool, pattern))
+        while next(pattern):
+            yield NULL_BEAT
         yield beat
-    yield from (NULL_BEAT for _ in takewhile(bool, pattern))
+    while next(pattern):
+        yield NULL_BEAT
 
 
 class BeatEncoder:
@@ -259,7 +180,13 @@ class BeatEncoder:
         symbols: int = 0
         keep = 0
         for symbol in (*(None,) * (self._lanes - len(given)), *reversed(given)):
-            symbols = symbols << self._width | (self.absent if symbol is None else symbol)
+            value = self.absent if symbol is None else index(symbol)
+            if value >> self._width:
+                top = (1 << self._width) - 1
+                raise InvalidArgumentError(
+                    f"code unit {symbol!r} is not in the range of {self._width} bits, 0..{top:#x}"
+                )
+            symbols = symbols << self._width | value
             keep = keep << 1 | (symbol is not None)
         return symbols << self._symbols | keep << self._keep | last << self._last
 
@@ -290,7 +217,9 @@ class SymbolReader:
         self._keep, self._symbols, self._last = (layout[name].offset for name in ("keep", "symbols", "last"))
         self._lanes, self._width = lanes_of(core.output), Shape.cast(symbol_shape(core.output)).width
         self._fields = output_fields(core)
-        self._known: dict[int, Any] = {}
+        self._error, _ = self._fields.get("error", (self._width, 1))
+        # Most texts repeat their symbols.
+        self._symbol = lru_cache(1 << 16)(self.symbol)
 
     def __call__(self, payload: int) -> list[Any]:
         """The symbols of an output beat, see `CoreEntry.observed`.
@@ -302,34 +231,25 @@ class SymbolReader:
         keep, symbols, mask = payload >> self._keep, payload >> self._symbols, (1 << self._width) - 1
         found: list[Any] = []
         for lane in range(self._lanes):
-            value = symbols & mask
-            symbols >>= self._width
-            if not keep >> lane & 1:
-                self._check_absent(lane, value)
-                continue
-            if self._packed and len(found) != lane:
-                raise ContractError(f"a gap before word {lane} of packed words")
-            found.append(self._known[value] if value in self._known else self.symbol(value))
-        if not found and not payload >> self._last & 1:
+            value = symbols >> lane * self._width & mask
+            if keep >> lane & 1:
+                if self._packed and len(found) != lane:
+                    raise ContractError(f"a gap before word {lane} of packed words")
+                found.append(self._symbol(value))
+            elif value >> self._error & 1:
+                raise ContractError(f"the error flag of word {lane} is set, but there is no word")
+        if not found and not self.ends(payload):
             raise ContractError("a beat with neither a word nor last")
         return found
 
-    def _check_absent(self, lane: int, value: int) -> None:
-        place, _ = self._fields.get("error", (self._width, 1))
-        if value >> place & 1:
-            raise ContractError(f"the error flag of word {lane} is set, but there is no word")
+    def ends(self, payload: int) -> bool:
+        """Whether a text ends with an output beat."""
+        return bool(payload >> self._last & 1)
 
     def symbol(self, value: int) -> Any:
         """The symbol of which the bits are `value`."""
         values = {name: value >> place & (1 << width) - 1 for name, (place, width) in self._fields.items()}
         try:
-            found = self._entry.observed(values)
+            return self._entry.observed(values)
         except InvalidArgumentError as error:
             raise ContractError(str(error)) from None
-        if len(self._known) < _MOST_KNOWN:
-            self._known[value] = found
-        return found
-
-
-_MOST_KNOWN = 1 << 16
-"""Symbols that a reader remembers, since most texts repeat theirs."""

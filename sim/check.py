@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import shlex
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any, Unpack
+from typing import Any
 
 from utf8fpga.hdl import OutputSymbol, command_words
 from utf8fpga.model import spell
-from utf8fpga.sim.beats import Beat, ContractError, StreamOptions, StreamWords, symbol_bytes, symbol_width
+from utf8fpga.sim.beats import Beat, StreamOptions, symbol_bytes, symbol_width
+from utf8fpga.sim.contract import ContractError
 from utf8fpga.sim.simulation import Simulation
 
 _REPLAY_UNITS = 16
@@ -71,7 +72,7 @@ def compare(
     vcd: Path | None = None,
     on_item: Callable[[OutputSymbol], None] | None = None,
     on_unit: Callable[[int], None] | None = None,
-    **streams: Unpack[StreamWords],
+    **streams: Sequence[bool],
 ) -> Mismatch | None:
     """Simulate a core on one text of any length and compare each symbol with its golden function.
 
@@ -198,9 +199,8 @@ class _Comparison:
 
     def first_difference(self, vcd: Path | None = None) -> Mismatch | None:
         reason = ""
-        beats = self.simulation.beats([self.units], self.options)
         try:
-            self.simulation.stream(beats, self.take, self.options, presented=self.presented, vcd=vcd)
+            self.simulation.stream(self.presented(), self.options, self.take, vcd=vcd)
             return None
         except _DifferenceError as difference:
             expected, simulated = difference.expected, difference.simulated
@@ -210,21 +210,25 @@ class _Comparison:
         near, wanted = tuple(self.recent[: offset + self.window]), expected and self.entry.comparable(expected)
         return described(self.simulation, near, self.options, offset, wanted, simulated, reason)
 
-    def presented(self, beats: Sequence[Beat]) -> None:
-        units = [unit for slots, _ in beats for unit in slots if unit is not None]
-        self.sent += len(units)
-        if self.on_unit and units:
-            self.on_unit(self.sent)
-        unneeded = max(0, self.offset - self.window - self.first)
-        self.recent = [*self.recent[unneeded:], *units]
-        self.first += unneeded
-        self.expected.extend(self.golden.process(units, final=any(last for _, last in beats)))
-        self.match()
-
-    def take(self, item: OutputSymbol | None, last: bool, _valid_since: int) -> None:
-        if item is not None:
-            self.early.append(item)
+    def presented(self) -> Iterator[Beat]:
+        """The beats, of which the golden function processes each when the engine reads it."""
+        for slots, last in self.simulation.beats([self.units], self.options):
+            units = [unit for unit in slots if unit is not None]
+            self.sent += len(units)
+            if self.on_unit and units:
+                self.on_unit(self.sent)
+            self.recent += units
+            unneeded = self.offset - self.window - self.first
+            if unneeded > self.window:
+                del self.recent[:unneeded]
+                self.first += unneeded
+            self.expected.extend(self.golden.process(units, final=last))
             self.match()
+            yield slots, last
+
+    def take(self, symbols: list[OutputSymbol], last: bool, _valid_since: int) -> None:
+        self.early.extend(symbols)
+        self.match()
         if self.early and (last or len(self.early) > _EARLY):
             raise _DifferenceError(None, self.early[0])
         if last and self.expected:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from utf8fpga.sim import player
-from utf8fpga.sim.beats import BeatEncoder
+from utf8fpga.sim import contract
+from utf8fpga.sim.beats import BeatEncoder, StreamOptions
+from utf8fpga.sim.contract import LAST
 from utf8fpga.sim.foreign_core import PARTIAL, PATIENCE, WORD_BITS, ForeignCore
-from utf8fpga.sim.graph import RUNS, Numbers, State
-from utf8fpga.sim.player import LAST, Bits, CoreGraph, Session
+from utf8fpga.sim.graph import RUNS, Numbers
+from utf8fpga.sim.graph_engine import Bits, CoreRuns
 
 ERROR = 1 << 32
 """The flag of an ill-formed word in `Outcome`."""
@@ -27,11 +28,11 @@ _QUIET = 96
 _RESET_CYCLES = 4
 
 _REASONS: dict[int, str] = {
-    player.DEASSERTED: CHANGED,
-    player.CHANGED: CHANGED,
-    player.PARTIAL: PARTIAL,
-    player.STUCK: f"input.ready was deasserted for {PATIENCE} cycles",
-    player.ENDLESS: "there is no end of the output",
+    contract.DEASSERTED: CHANGED,
+    contract.CHANGED: CHANGED,
+    contract.PARTIAL: PARTIAL,
+    contract.STUCK: f"input.ready was deasserted for {PATIENCE} cycles",
+    contract.ENDLESS: "there is no end of the output",
 }
 """By what a run did wrong."""
 
@@ -58,11 +59,11 @@ class ForeignSimulation:
 
     def __init__(self, core: ForeignCore) -> None:
         self.core = core
-        self._model, self._absent = CoreGraph(core), BeatEncoder(core, core.entry).absent
-        session = Session(self._model, RUNS, quiet=_QUIET)
-        self._wait = self._cycles_until_ready(session)
-        self._reset(session)
-        self._after_reset: State = session.state
+        self._absent = BeatEncoder(core, core.entry).absent
+        self._runs = CoreRuns(core, RUNS, silent=_QUIET)
+        self._wait = self._cycles_until_ready()
+        self._reset()
+        self._after_reset = self._runs.state
 
     def run(
         self,
@@ -82,55 +83,55 @@ class ForeignSimulation:
         """
         if not self.core.ports.has_back_pressure:
             output_pauses = (False,)
-        session = Session(self._model, RUNS, quiet=_QUIET, input_pauses=input_pauses, output_pauses=output_pauses)
+        options = StreamOptions(input_pauses, output_pauses)
         found = [Outcome(array("Q"), array("Q")) for _ in runs]
         # Runs of about the same length proceed together.
         order = sorted(range(len(runs)), key=lambda run: sum(map(len, runs[run])))
         for first in range(0, len(order), RUNS):
             chosen = order[first : first + RUNS]
-            session.begin(self._after_reset)
-            self._run_together(session, [runs[run] for run in chosen], [found[run] for run in chosen])
+            self._runs.begin(self._after_reset)
+            self._run_together(options, [runs[run] for run in chosen], [found[run] for run in chosen])
         return found
 
-    def _run_together(self, session: Session, runs: Sequence[Sequence[bytes]], found: Sequence[Outcome]) -> None:
+    def _run_together(self, options: StreamOptions, runs: Sequence[Sequence[bytes]], found: Sequence[Outcome]) -> None:
         if self.core.ports.has_end:
-            self._send(session, runs, found)
+            self._send(options, runs, found)
             return
         for number in range(max(map(len, runs))):
             if number:
-                self._reset(session)
+                self._reset()
             # What is wrong ends a run.
             texts = [run[number : number + 1] for run in runs]
-            self._send(session, [() if each.reason else text for text, each in zip(texts, found, strict=True)], found)
+            self._send(options, [() if each.reason else text for text, each in zip(texts, found, strict=True)], found)
 
-    def _reset(self, session: Session) -> None:
+    def _reset(self) -> None:
         """Assert the reset, until the core accepts input."""
-        session.reset(_RESET_CYCLES)
-        session.idle(self._wait)
+        self._runs.reset(_RESET_CYCLES)
+        self._runs.idle(self._wait)
 
-    def _cycles_until_ready(self, session: Session) -> int:
+    def _cycles_until_ready(self) -> int:
         """The cycles after a reset until the core accepts input; 0 if that depends on the input."""
-        session.reset(_RESET_CYCLES)
-        is_ready = session.idle(PATIENCE) != 0
+        self._runs.reset(_RESET_CYCLES)
+        is_ready = self._runs.idle(PATIENCE) != 0
         return int(is_ready.argmax()) + 1 if self.core.ports.protocol == "axi-stream" and is_ready.any() else 0
 
-    def _send(self, session: Session, runs: Sequence[Sequence[bytes]], found: Sequence[Outcome]) -> None:
+    def _send(self, options: StreamOptions, runs: Sequence[Sequence[bytes]], found: Sequence[Outcome]) -> None:
         """Send texts until the output of all runs is quiet, and add what is received."""
         beats, text_ends = self._beats([text for run in runs for text in run])
         counts = np.cumsum([len(run) for run in runs] + [0] * (RUNS - len(runs)))
-        kinds = np.zeros(len(beats), np.uint8)
+        kinds = np.zeros(len(beats), np.int64)
         kinds[text_ends[1:] - 1] = LAST
-        parts = list(session.send(beats, kinds, text_ends[counts].tolist()))
-        of_runs = np.concatenate([part.runs for part in parts])
+        parts = list(self._runs.send(beats, kinds, text_ends[counts].tolist(), options))
+        of_runs = np.concatenate([part.received[:, 1] for part in parts])
         order = np.argsort(of_runs, kind="stable")
         payloads = np.concatenate([part.payloads for part in parts])[order]
         bounds = np.searchsorted(of_runs[order], np.arange(RUNS + 1))
         accepted = np.zeros(RUNS, np.int64)
         for part in parts:
-            np.maximum.at(accepted, part.accepted_by, part.accepted + 1)
+            np.maximum.at(accepted, part.accepted[:, 1], part.accepted[:, 0] + 1)
         for number, outcome in enumerate(found):
             self._add(payloads[bounds[number] : bounds[number + 1]], outcome)
-            outcome.reason = outcome.reason or _REASONS.get(int(session.faults[number]), "")
+            outcome.reason = outcome.reason or _REASONS.get(int(self._runs.runs["fault"][number]), "")
             outcome.cycles = int(accepted[number])
 
     def _beats(self, texts: Sequence[bytes]) -> tuple[Bits, Numbers]:

@@ -1,52 +1,204 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The engine `graph`: a core as a graph, with one run."""
+"""The engine `graph`: a core as a graph, for up to 64 runs at once. It requires the extra ``fast``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from utf8fpga.hdl import Core, CoreEntry
-from utf8fpga.model import InvalidArgumentError
-from utf8fpga.sim.beats import Beat, BeatEncoder, StreamOptions, is_null
-from utf8fpga.sim.engine import Events
-from utf8fpga.sim.player import LAST, NULL, CoreGraph, Session
+from utf8fpga.hdl import Core
+from utf8fpga.sim.beats import NULL_BEAT, PLAIN, Beat, BeatEncoder, StreamOptions, is_null
+from utf8fpga.sim.contract import FIELDS, LAST, NULL, ContractError, fault_text, patience_of
+from utf8fpga.sim.graph import Graph, Numbers, State, Words, core_rtlil
+from utf8fpga.sim.kernel import play
 
 _BEATS_AT_ONCE = 4096
 """Input beats that a run reads ahead."""
 
+_CYCLES, _CYCLES_OF_ONE = 128, 1024
+"""Cycles that are simulated by one call of the compiled loop, of several runs and of one."""
+
+_RUN = np.dtype([(name, np.int64) for name in (*FIELDS, "following", "end", "ended")])
+
+Bits = NDArray[np.uint8]
+
+
+class Ports(NamedTuple):
+    """The literals of the ports of a core.
+
+    Attributes:
+        given, valid, accepts: payload, `valid` and `ready` of the input.
+        payload, shows, ready: payload, `valid` and `ready` of the output.
+        last, violation: `last` in the output payload; what a foreign core must not assert.
+        before: the output payload in the cycle before.
+    """
+
+    given: Numbers
+    valid: int
+    accepts: int
+    payload: Numbers
+    shows: int
+    ready: int
+    last: int
+    violation: int
+    before: Words
+
+
+class Limits(NamedTuple):
+    """See `kernel.play`."""
+
+    patience: int
+    silent: int
+    more: bool
+
+
+class Transfers(NamedTuple):
+    """What was transferred in some cycles, in their order.
+
+    Attributes:
+        accepted: for each input beat but null beats the cycle and the run.
+        received: for each output beat the cycle, the run and the first cycle in which it was valid.
+        payloads: the bits of each output beat.
+    """
+
+    accepted: Numbers
+    received: Numbers
+    payloads: Bits
+
+
+class CoreRuns:
+    """Runs of a core that proceed together, whose input may be given piece by piece.
+
+    Args:
+        count: their number, at most 64.
+        silent: the cycles without output after which a run ends when all beats are accepted, whatever `last` says; 0:
+            it ends when as many texts have ended at the output as at the input.
+        netlist: see `Graph.from_rtlil`.
+
+    Attributes:
+        state: the state of the graph.
+        runs: what is known of each run, see `kernel.play`.
+        patience: see `patience_of`.
+    """
+
+    def __init__(self, core: Core, count: int = 1, *, silent: int = 0, netlist: str | None = None) -> None:
+        self.graph = Graph.from_rtlil(core_rtlil(core), netlist=netlist)
+        self.patience, self._silent = patience_of(core), silent
+        inputs, outputs = self.graph.inputs, self.graph.outputs
+        payload = outputs["out_payload"]
+        self._ports = Ports(
+            given=np.array(inputs["in_payload"]),
+            valid=inputs["in_valid"][0],
+            accepts=outputs["in_ready"][0],
+            payload=np.array(payload),
+            shows=outputs["out_valid"][0],
+            ready=inputs["out_ready"][0],
+            last=payload[core.output.payload.shape()["last"].offset],
+            violation=outputs.get("violation", [0])[0],
+            before=np.zeros(len(payload), np.uint64),
+        )
+        self.runs = np.zeros(count, _RUN)
+        self.begin(self.graph.start(count))
+
+    def begin(self, state: State) -> None:
+        """Begin new runs from a state, which is copied."""
+        self.state = State(state.values.copy(), state.memory.copy(), state.active)
+        self.runs[:] = 0
+        self.runs["ended"] = -1
+        self._cycle = 0
+
+    def reset(self, cycles: int = 1) -> None:
+        """Assert the reset, and forget what the runs have not finished."""
+        self.graph.set(self.state, "rst", self.state.active)
+        self.idle(cycles)
+        self.graph.set(self.state, "rst", 0)
+        self.begin(self.state)
+
+    def idle(self, cycles: int) -> Words:
+        """Simulate cycles without input in which the output is ready; the runs that accept input in each of them."""
+        nothing = np.zeros((cycles, 1), np.uint64)
+        inputs = {"in_valid": nothing, "out_ready": nothing | self.state.active}
+        return self.graph.step(self.state, inputs, ["in_ready"])["in_ready"][:, 0]
+
+    def bits(self, payloads: Sequence[int]) -> Bits:
+        """The bits of input payloads."""
+        bits = len(self._ports.given)
+        data = b"".join(payload.to_bytes(-(-bits // 8), "little") for payload in payloads)
+        packed = np.frombuffer(data, np.uint8).reshape(len(payloads), -(-bits // 8))
+        return np.unpackbits(packed, axis=1, count=bits, bitorder="little")
+
+    def send(
+        self,
+        beats: Bits,
+        kinds: Numbers,
+        ends: Sequence[int],
+        options: StreamOptions = PLAIN,
+        *,
+        more: bool = False,
+    ) -> Iterator[Transfers]:
+        """Send beats until all runs have ended; what is transferred is yielded piece by piece.
+
+        Args:
+            beats: the bits of the payloads of all runs, run by run.
+            kinds: for each beat `LAST` or `NULL` or 0.
+            ends: for each run the number of its beats and of those of the runs before.
+            options: the pauses.
+            more: whether other beats will follow.
+        """
+        runs, patterns = self.runs, (np.array(options.input_pauses), np.array(options.output_pauses))
+        runs["end"], runs["following"] = ends, [0, *ends[:-1]]
+        count = _CYCLES if len(runs) > 1 else _CYCLES_OF_ONE
+        most, bits = count * len(runs), len(self._ports.payload)
+        found = Transfers(
+            np.empty((most, 2), np.int64), np.empty((most, 3), np.int64), np.empty((most, bits), np.uint8)
+        )
+        limits = Limits(self.patience, self._silent, more)
+        cycles = count
+        while cycles == count:
+            places = np.arange(self._cycle, self._cycle + count)
+            pauses = np.stack([pattern[places % len(pattern)] for pattern in patterns], axis=1)
+            given = beats, kinds, runs, limits, pauses, self._cycle, found
+            cycles, accepted, received = play(self.graph.circuit, self.state, self._ports, *given)
+            self._cycle += cycles
+            counts = accepted, received, received
+            yield Transfers(*(array[:number].copy() for array, number in zip(found, counts, strict=True)))
+
 
 class GraphEngine:
-    """A core as a graph, see `Engine`."""
+    """A core as a graph, see `AmaranthEngine`."""
 
-    def __init__(self, core: Core, entry: CoreEntry[Any], *, netlist: str | None = None) -> None:
-        self._model = CoreGraph(core, netlist=netlist)
-        self._encode = BeatEncoder(core, entry)
+    def __init__(self, core: Core, encode: BeatEncoder, netlist: str | None = None) -> None:
+        self._runs, self._encode = CoreRuns(core, netlist=netlist), encode
 
-    def run(self, beats: Iterator[Beat], events: Events, options: StreamOptions, *, vcd: Path | None = None) -> int:
-        """See `Engine.run`.
-
-        Raises:
-            InvalidArgumentError: a waveform was requested.
-        """
-        if vcd is not None:
-            raise InvalidArgumentError(f"graphs have no waveforms: leave out vcd {str(vcd)!r}")
-        session = Session(self._model, input_pauses=options.input_pauses, output_pauses=options.output_pauses)
-        while True:
+    def run(
+        self,
+        beats: Iterator[Beat],
+        options: StreamOptions,
+        received: Callable[[int, int, int], None],
+        accepted: Callable[[int], None],
+        *,
+        vcd: Path | None = None,
+    ) -> int:
+        """See `AmaranthEngine.run`; there is no waveform."""
+        assert vcd is None
+        core_runs, (run,) = self._runs, self._runs.runs
+        core_runs.begin(core_runs.graph.start())
+        read = [NULL_BEAT]
+        while read:
             read = list(islice(beats, _BEATS_AT_ONCE))
-            events.presented(read)
-            kinds = np.array([NULL if is_null(beat) else LAST * beat[1] for beat in read], np.uint8)
-            payloads = self._model.payloads([self._encode(beat) for beat in read])
-            for found in session.send(payloads, kinds, [len(read)], more=bool(read)):
-                for cycle in found.accepted.tolist():
-                    events.accepted(cycle)
+            kinds = np.array([NULL if is_null(beat) else LAST * beat[1] for beat in read], np.int64)
+            payloads = core_runs.bits([self._encode(beat) for beat in read])
+            for found in core_runs.send(payloads, kinds, [len(read)], options, more=bool(read)):
+                for cycle, _ in found.accepted.tolist():
+                    accepted(cycle)
                 packed = np.packbits(found.payloads, axis=1, bitorder="little")
-                for payload, cycle, since in zip(packed, found.cycles.tolist(), found.since.tolist(), strict=True):
-                    events.received(int.from_bytes(payload.tobytes(), "little"), cycle, since)
-            session.raise_error()
-            if not read:
-                return int(session.ended[0])
+                for (cycle, _, since), payload in zip(found.received.tolist(), packed, strict=True):
+                    received(int.from_bytes(payload.tobytes(), "little"), cycle, since)
+            if run["fault"]:
+                raise ContractError(fault_text(run["fault"], run["ended"], core_runs.patience))
+        return int(run["ended"])

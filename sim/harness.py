@@ -16,8 +16,7 @@ from amaranth.lib import data
 
 from utf8fpga.hdl import CoreEntry, SerialDecoder, entry_of, parameters_of
 from utf8fpga.hdl.beats import symbol_shape
-from utf8fpga.sim.expected import Expected, expected_symbols
-from utf8fpga.sim.stimulus import near_bounds, stimulus_bounds
+from utf8fpga.sim.expected import Accepted, Expected
 from utf8fpga.sim.top import Top
 
 
@@ -87,7 +86,7 @@ class Environment(Top):
         payload = Signal(source.payload.shape())
         m.d.comb += [
             Value.cast(payload).eq(beat),
-            beat.eq(Mux(offered, held, self.drawn(m))),
+            beat.eq(Mux(offered, held, self.fresh)),
             source.payload.eq(payload),
             source.valid.eq(self.offer | offered),
             output.ready.eq(self.ready),
@@ -103,10 +102,6 @@ class Environment(Top):
             self.seen["out_ready"].eq(output.ready),
             self.seen["out_payload"].eq(output.payload),
         ]
-
-    def drawn(self, m: Module) -> Value:
-        """A beat, given `fresh`; by default that one."""
-        return self.fresh
 
     def waits(self) -> Value:
         """An output beat waits."""
@@ -141,12 +136,12 @@ class Harness(Environment):
     """A core, its environment, and the monitors of properties: in a proof or, with random inputs, in a simulation.
 
     A text is a sequence of symbols, and its end. Those that were expected and not yet output are counted, and one of
-    them, any, is watched from when it is expected until it is output; in a simulation then another one.
+    them, any, is watched from when it is expected until it is output.
 
     Args:
         wanted: the properties.
         entry: what it is compared with.
-        is_biased: units near the bounds of the rows are more likely than others if `fresh` is random.
+        is_sampled: it is simulated, and watches one symbol after another.
 
     Attributes:
         pick: an input, which is arbitrary in a proof: which symbol of a beat is watched if none is.
@@ -155,27 +150,14 @@ class Harness(Environment):
     """
 
     def __init__(
-        self, core: Any, *wanted: Property, entry: CoreEntry[Any] | None = None, is_biased: bool = False
+        self, core: Any, *wanted: Property, entry: CoreEntry[Any] | None = None, is_sampled: bool = False
     ) -> None:
         super().__init__(core)
-        self._wanted, self._is_biased = wanted, is_biased
+        self._wanted, self._is_sampled = wanted, is_sampled
         self._entry = entry or entry_of(parameters_of(core))
         self.has_gaps = self._entry.accepts_gaps
-        self.bias = Signal(2 * core.lanes if is_biased else 0)
-        self.pick = Signal(8)
         self.bad = Signal(len(wanted), reset_less=True)
         self.accepted = Signal(core.lanes + 1)
-
-    def drawn(self, m: Module) -> Value:
-        if not self._is_biased:
-            return self.fresh
-        beat: Any = Signal(self.core.input.payload.shape())
-        m.d.comb += Value.cast(beat).eq(self.fresh)
-        bounds = stimulus_bounds(self._entry)
-        for lane, symbol in enumerate(beat.symbols):
-            given = Value.cast(data.View(beat.shape(), self.fresh).symbols[lane])
-            m.d.comb += Value.cast(symbol).eq(near_bounds(m, bounds, given, self.bias.word_select(lane, 2)))
-        return Value.cast(beat)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -208,9 +190,10 @@ class Harness(Environment):
     def _follow(self, m: Module) -> None:
         """Count the symbols that are expected and not yet output."""
         source, payload = self.core.input, self.core.output.payload
-        symbols = expected_symbols(m, self.core, self._entry, self._accepted)
+        symbols = Accepted(m, self.core, self._entry, self._accepted).symbols()
         symbols.append(Expected(source.payload.last, Const(0, 1)))
         self._expected = [self._event(m, *each, is_end=each is symbols[-1]) for each in symbols]
+        self.pick = Signal(range(len(symbols)))
         found = [Expected(payload.keep[lane], Value.cast(symbol)) for lane, symbol in enumerate(payload.symbols)]
         found.append(Expected(payload.last, Const(0, 1)))
         self._found = [self._event(m, *each, is_end=each is found[-1]) for each in found]
@@ -219,7 +202,7 @@ class Harness(Environment):
         core, most = self.core, len(self._expected)
         # A proof needs the bound of its cores, which have one lane; in a simulation one of all cores is enough.
         of_all = most * (core.latency + core.drain_cycles + 2)
-        self._capacity = of_all if self._is_biased else 2 * (core.latency + 1)
+        self._capacity = of_all if self._is_sampled else 2 * (core.latency + 1)
         self._pending = Signal(range(self._capacity + most + 1))
         self._coming = Mux(self._accepted, self._expected_before[-1], 0)
         self._going = Mux(self._delivered, self._found_before[-1], 0)
@@ -247,7 +230,7 @@ class Harness(Environment):
         ahead = Signal.like(pending, reset_less=True)
         now_watching, now_word, now_ahead = Signal(), Signal.like(word), Signal(len(pending) + 1)
         m.d.comb += [now_watching.eq(watching), now_word.eq(word), now_ahead.eq(ahead)]
-        is_free = ~watching if self._is_biased else ~watched_before
+        is_free = ~watching if self._is_sampled else ~watched_before
         with m.If(is_free & self._accepted), m.Switch(self.pick):
             for place, event in enumerate(self._expected):
                 with m.Case(place):

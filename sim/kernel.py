@@ -8,7 +8,11 @@ from typing import Any
 import numba
 import numpy as np
 
+from utf8fpga.sim import contract
+
 _NONE = np.uint64(0)
+
+watch = numba.njit(contract.watch)
 
 
 @numba.njit(cache=True)
@@ -111,3 +115,106 @@ def step(circuit: Any, state: Any, places: Any, given: Any, literals: Any, found
         for bit in range(len(literals)):
             found[cycle, bit] = state.values[literals[bit]]
         tick(circuit, state, following)
+
+
+@numba.njit(cache=True)
+def is_set(values: Any, literal: int, run: int) -> bool:
+    """Whether a literal is 1 in a run."""
+    return values[literal] >> np.uint64(run) & np.uint64(1) != _NONE
+
+
+@numba.njit(cache=True)
+def offer(values: Any, ports: Any, beats: Any, runs: Any, is_paused: bool) -> None:
+    """Drive the input for a cycle: the payload of the next beat of each run, and whether it is offered."""
+    for literal in ports.given:
+        values[literal] = _NONE
+    offered = _NONE
+    for number in range(len(runs)):
+        run, bit = runs[number], np.uint64(1) << np.uint64(number)
+        if run.following < run.end:
+            run.offered |= not is_paused
+            for place in range(len(ports.given)):
+                values[ports.given[place]] |= bit * beats[run.following, place]
+        offered |= bit * np.uint64(run.offered)
+    for literal in ports.given:
+        values[literal ^ 1] = ~values[literal]
+    set_input(values, ports.valid, offered)
+
+
+@numba.njit(cache=True)
+def has_ended(runs: Any, limits: Any, cycle: int) -> bool:
+    """Whether all runs have ended, or want further beats; note those that end before a cycle."""
+    is_done = True
+    for run in runs:
+        is_sent = run.following == run.end
+        is_over = run.silent > limits.silent if limits.silent else run.open == 0 and not run.inside
+        if run.ended < 0 and is_sent and is_over and not limits.more:
+            run.ended = cycle
+        is_done &= run.ended >= 0 or (limits.more and is_sent)
+    return is_done
+
+
+@numba.njit(cache=True)
+def play(
+    circuit: Any,
+    state: Any,
+    ports: Any,
+    beats: Any,
+    kinds: Any,
+    runs: Any,
+    limits: Any,
+    pauses: Any,
+    start: int,
+    found: Any,
+) -> Any:
+    """Send beats in up to 64 runs, and record what is transferred.
+
+    Args:
+        beats, kinds: the bits of the payload of each beat, of all runs, and its kind.
+        runs: for each run `FIELDS`; the next one of its beats, and the one after its last; the cycle in which it ended
+            or something was wrong, or -1.
+        limits: `patience`; `silent`, see `CoreRuns`; `more`, whether further beats follow those that are given.
+        pauses: for each cycle whether the next beat, and `ready`, is delayed.
+        start: the number of the first cycle.
+        found: the records that are written, see `Transfers`.
+
+    Returns:
+        The number of cycles, and those of records: fewer cycles than pauses if all runs end, or want further beats.
+    """
+    values, held = state.values, np.empty(len(circuit.following), np.uint64)
+    at_input, at_output = 0, 0
+    for number in range(len(pauses)):
+        cycle, is_ready = start + number, not pauses[number, 1]
+        if has_ended(runs, limits, cycle):
+            return number, at_input, at_output
+        offer(values, ports, beats, runs, pauses[number, 0])
+        set_input(values, ports.ready, state.active if is_ready else _NONE)
+        settle(circuit, state)
+        changes = _NONE
+        for place in range(len(ports.payload)):
+            word = values[ports.payload[place]]
+            changes |= word ^ ports.before[place]
+            ports.before[place] = word
+        for place in range(len(runs)):
+            run, is_changed = runs[place], changes >> np.uint64(place) & np.uint64(1) != _NONE
+            if run.ended >= 0:
+                continue
+            kind = kinds[run.following] if run.following < run.end else contract.NONE
+            accepts, valid = is_set(values, ports.accepts, place), is_set(values, ports.shows, place)
+            is_last = not limits.silent and is_set(values, ports.last, place)
+            is_partial, is_accepted = is_set(values, ports.violation, place), run.offered and accepts
+            watch(run, cycle, limits.patience, kind, accepts, valid, is_ready, is_changed, is_last, is_partial)
+            if run.fault:
+                run.ended = cycle
+                continue
+            if is_accepted and kind != contract.NULL:
+                found.accepted[at_input] = cycle, place
+                at_input += 1
+            if valid and is_ready:
+                found.received[at_output] = cycle, place, run.since
+                for bit in range(len(ports.payload)):
+                    found.payloads[at_output, bit] = is_set(values, ports.payload[bit], place)
+                at_output += 1
+            run.following += is_accepted
+        tick(circuit, state, held)
+    return len(pauses), at_input, at_output

@@ -5,28 +5,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from importlib.util import find_spec
 from itertools import chain, cycle
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, cast
 
 from utf8fpga.hdl import Core, CoreEntry, DecoderParameters, OutputSymbol, Word, build, entry_of, parameters_of
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.amaranth_engine import AmaranthEngine
-from utf8fpga.sim.beats import (
-    PLAIN,
-    Beat,
-    ContractError,
-    StreamOptions,
-    StreamWords,
-    SymbolReader,
-    Take,
-    checked_symbols,
-    symbol_width,
-    text_beats,
-    with_null_beats,
-)
-from utf8fpga.sim.engine import ENGINES, HAS_GRAPH, Engine, Events, ignore
+from utf8fpga.sim.beats import Beat, BeatEncoder, StreamOptions, SymbolReader, text_beats, with_null_beats
+from utf8fpga.sim.contract import ContractError
+
+ENGINES = ("python", "graph")
+"""The names of the engines; the first is the default."""
+
+NETLISTS = ("ice40", "ecp5")
+"""The FPGA families whose netlists after synthesis the engine `graph` simulates."""
+
+HAS_GRAPH = find_spec("numba") is not None
+"""Whether the extra ``fast`` is installed, without which there is no engine `graph`."""
+
+Taken = Callable[[list[Any], bool, int], None]
+"""Called with the symbols of each output beat; whether it is the last one of the text; and the first cycle in which
+`valid` was asserted for the beat."""
 
 
 @dataclass
@@ -90,7 +92,7 @@ class Simulation:
         self.entry = entry or entry_of(parameters_of(self.core))
         self.engine, self.netlist = engine, netlist
         self.read = SymbolReader(self.core, self.entry)
-        self._engines: dict[str, Engine] = {}
+        self._engines: dict[str, Any] = {}
 
     def on(self, engine: str) -> Simulation:
         """The simulation of the same core on another engine.
@@ -107,23 +109,24 @@ class Simulation:
         """The words of the command `simulate` that select a netlist; none if this is the circuit itself."""
         return ["--netlist", self.netlist] if self.netlist else []
 
-    def _engine(self, name: str) -> Engine:
+    def _engine(self, name: str) -> Any:
         # Created in the first run, since that takes time.
         if name not in self._engines:
+            encode = BeatEncoder(self.core, self.entry)
             if name == "graph":
                 # Numba is optional, and takes half a second to import.
                 from utf8fpga.sim.graph_engine import GraphEngine
 
-                self._engines[name] = GraphEngine(self.core, self.entry, netlist=self.netlist)
+                self._engines[name] = GraphEngine(self.core, encode, self.netlist)
             else:
-                self._engines[name] = AmaranthEngine(self.core, self.entry)
+                self._engines[name] = AmaranthEngine(self.core, encode)
         return self._engines[name]
 
     def expected(self, text: Iterable[int]) -> list[OutputSymbol]:
         """The symbols of the golden function for `text`, in the form of this core's symbols."""
         return [self.entry.comparable(symbol) for symbol in self.entry.golden().process(text, final=True)]
 
-    def run(self, texts: Iterable[Iterable[int]], *, vcd: Path | None = None, **streams: Unpack[StreamWords]) -> Run:
+    def run(self, texts: Iterable[Iterable[int]], *, vcd: Path | None = None, **streams: Sequence[bool]) -> Run:
         """Send `texts` back to back to the core, each as one packet, and collect the output.
 
         Args:
@@ -135,22 +138,20 @@ class Simulation:
             ContractError: a payload changed or `valid` was deasserted before the transfer, `last`
                 was set too often, a beat had neither a symbol nor `last`, packed symbols had a gap, the flags of a
                 symbol contradicted each other, or no beat was transferred for too many cycles.
-            InvalidArgumentError: see `StreamOptions`; or the core does not accept gaps, a text is not an iterable of
-                symbols, a symbol is wider than those of the core, or a netlist has no waveform.
+            InvalidArgumentError: see `StreamOptions`; or the core does not accept gaps, a symbol is wider than those
+                of the core, or a netlist has no waveform.
             ToolError: Yosys is missing.
         """
-        options, result = StreamOptions(**streams), Run()
-        result.texts.append([])
+        options, result = StreamOptions(**streams), Run([[]])
 
-        def take(symbol: OutputSymbol | None, last: bool, valid_since: int) -> None:
-            if symbol is not None:
-                result.texts[-1].append(symbol)
-                result.valid_since.append(valid_since)
-            if last:
+        def taken(symbols: list[Any], is_last: bool, valid_since: int) -> None:
+            result.texts[-1] += symbols
+            result.valid_since += [valid_since] * len(symbols)
+            if is_last:
                 result.texts.append([])
 
         beats = self.beats(texts, options)
-        result.cycles = self.stream(beats, take, options, accepted=result.accepted.append, vcd=vcd)
+        result.cycles = self.stream(beats, options, taken, result.accepted.append, vcd=vcd)
         result.texts.pop()
         return result
 
@@ -158,80 +159,48 @@ class Simulation:
         """The input beats of texts, in order, which are read on demand.
 
         Raises:
-            InvalidArgumentError: the core does not accept gaps. When a text is read: see `run`.
+            InvalidArgumentError: the core does not accept gaps.
         """
         if any(options.gaps) and not self.entry.accepts_gaps:
             name = self.entry.parameters.name
             raise InvalidArgumentError(f"gaps {list(options.gaps)!r}, but {name} does not accept gaps: leave them out")
-        width, gaps, ends = symbol_width(self.core), cycle(options.gaps), cycle(options.separate_ends)
-        of_texts = (
-            text_beats(checked_symbols(text, number, width), self.core.lanes, separate_end=next(ends), gaps=gaps)
-            for number, text in enumerate(texts)
-        )
+        gaps, ends = cycle(options.gaps), cycle(options.separate_ends)
+        of_texts = (text_beats(text, self.core.lanes, separate_end=next(ends), gaps=gaps) for text in texts)
         return with_null_beats(chain.from_iterable(of_texts), options.null_beats)
 
     def stream(
         self,
         beats: Iterator[Beat],
-        take: Take,
-        options: StreamOptions = PLAIN,
+        options: StreamOptions,
+        taken: Taken,
+        accepted: Callable[[int], None] = lambda _: None,
         *,
-        accepted: Callable[[int], None] | None = None,
-        presented: Callable[[Sequence[Beat]], None] | None = None,
         vcd: Path | None = None,
     ) -> int:
         """Like `run`, but with beats that are read on demand, for input of any length.
 
         Args:
             beats: the input beats. The engine `graph` reads some thousands ahead.
-            take: called with the symbols of each output beat.
             options: the pauses; the other options have no effect on beats.
+            taken: called with the symbols of each output beat.
             accepted: called with the cycle of each transfer at the input, except for null beats.
-            presented: called with the next input beats before one of them is transferred.
             vcd: a file for the waveform.
 
         Returns:
             The length of the run in cycles.
-
-        Raises:
-            ContractError: see `run`.
-            InvalidArgumentError: see `run`.
-            ToolError: see `run`.
         """
-        receiver = Receiver(self.core, self.read, take)
-        events = Events(receiver.receive, accepted or ignore, presented or ignore)
-        engine = self._engine("python" if vcd and not self.netlist else self.engine)
-        return engine.run(beats, events, options, vcd=vcd)
+        if vcd and self.netlist:
+            raise InvalidArgumentError(f"graphs have no waveforms: leave out vcd {str(vcd)!r}")
 
+        def received(payload: int, cycle: int, valid_since: int) -> None:
+            try:
+                symbols = self.read(payload)
+            except ContractError as error:
+                raise ContractError(f"cycle {cycle}: {error}") from None
+            taken(symbols, self.read.ends(payload), valid_since)
 
-class Receiver:
-    """Takes the output beats of a core apart during a run.
-
-    Args:
-        read: the function that reads the symbols of a beat.
-        take: called with the symbols of each beat.
-    """
-
-    def __init__(self, core: Core, read: SymbolReader, take: Take) -> None:
-        self._read, self._take = read, take
-        self._last = core.output.payload.shape()["last"].offset
-
-    def receive(self, payload: int, cycle: int, valid_since: int) -> None:
-        """An output beat was transferred.
-
-        Args:
-            valid_since: the first cycle in which `valid` was asserted for the beat.
-
-        Raises:
-            ContractError: see `SymbolReader`.
-        """
-        try:
-            found = self._read(payload)
-        except ContractError as error:
-            raise ContractError(f"cycle {cycle}: {error}") from None
-        for symbol in found[:-1]:
-            self._take(symbol, False, valid_since)
-        self._take(found[-1] if found else None, bool(payload >> self._last & 1), valid_since)
+        engine = self._engine("python" if vcd else self.engine)
+        return int(engine.run(beats, options, received, accepted, vcd=vcd))
 
 
 def simulate(

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import Executor
-from dataclasses import dataclass, fields
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from utf8fpga.sim.check import Mismatch
 from utf8fpga.sim.graph import RUNS, Graph, Words
 from utf8fpga.sim.harness import Harness, Property
 from utf8fpga.sim.simulation import Simulation
+from utf8fpga.sim.stimulus import stimulus_bounds
 from utf8fpga.sim.trace import mismatch_of
 
 PROPERTIES = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
@@ -25,6 +27,12 @@ PROPERTIES = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LA
 
 _CYCLES = 4096
 """The cycles of a round."""
+
+_POOL = 1024
+"""The symbols for each run of which a round draws those that it sends."""
+
+_NARROW = np.uint64(0xFFFF)
+"""The greatest one of a fourth of the symbols that are drawn."""
 
 _PERIOD = 47
 """Cycles for which a run keeps its shares of pauses and ends; no power of two, since depths of memories are."""
@@ -57,15 +65,13 @@ class Totals:
     cycles: int = 0
     seconds: float = 0.0
 
-    def add(self, others: Totals) -> None:
-        """Add what another run has processed, but for its time."""
-        for each in fields(others):
-            if each.name != "seconds":
-                setattr(self, each.name, getattr(self, each.name) + getattr(others, each.name))
 
+class Round(NamedTuple):
+    """What a round has processed, and its first difference; None where there is none."""
 
-Outcome: TypeAlias = tuple[Totals, Mismatch | None]
-"""What was processed, and the first difference; None where there is none."""
+    packets: int
+    symbols: int
+    mismatch: Mismatch | None
 
 
 def soak(
@@ -76,7 +82,7 @@ def soak(
     symbols: int | None = None,
     on_round: Callable[[Totals], None] | None = None,
     executor: Executor | None = None,
-) -> Outcome:
+) -> tuple[Totals, Mismatch | None]:
     """Step a core with random texts, pauses, null beats and resets, which the seed determines, and watch its monitors.
 
     Round n, counted from 0, has the seed `seed` + n, so it can be repeated without those before it.
@@ -90,86 +96,82 @@ def soak(
     Returns:
         What was processed, and the first difference, replayed and reduced as by `compare`; None where there is none.
     """
-    # Results are collected in order.
-    limit = _ROUNDS_AHEAD if executor else 1
-    begin = _start(simulation, executor)
-    totals, begun, following, size = Totals(), monotonic(), seed, 1
-    pending: deque[Callable[[], Outcome]] = deque()
+    totals, begun = Totals(), monotonic()
+    rounds = _rounds(simulation, seed, executor)
     while True:
-        while (
-            len(pending) < limit
-            and (seconds is None or monotonic() - begun < seconds)
-            and (symbols is None or totals.symbols + len(pending) * size < symbols)
-        ):
-            pending.append(begin(following))
-            following += 1
-        if not pending:
-            return totals, None
-        processed, mismatch = pending.popleft()()
-        totals.add(processed)
-        totals.seconds, size = monotonic() - begun, processed.symbols
+        done = next(rounds)
+        totals.rounds += 1
+        totals.packets += done.packets
+        totals.symbols += done.symbols
+        totals.cycles += RUNS * _CYCLES
+        totals.seconds = monotonic() - begun
         if on_round:
             on_round(totals)
-        if mismatch or (symbols is not None and totals.symbols >= symbols):
-            # The rounds that have begun elsewhere are not those of a process that runs one after another.
-            return totals, mismatch
+        is_late = seconds is not None and totals.seconds >= seconds
+        if done.mismatch or is_late or (symbols is not None and totals.symbols >= symbols):
+            rounds.close()
+            return totals, done.mismatch
 
 
-def _start(simulation: Simulation, executor: Executor | None) -> Callable[[int], Callable[[], Outcome]]:
-    """A function that begins the round with a seed, and returns another one that waits for its result."""
+def _rounds(simulation: Simulation, seed: int, executor: Executor | None) -> Iterator[Round]:
+    """The rounds from a seed on, in order."""
     if executor is None:
-        here = SoakRound(simulation)
-        return lambda seed: partial(here, seed)
-    parameters = simulation.entry.parameters
-    return lambda seed: executor.submit(_built_round, parameters, seed).result
+        yield from map(Soak(simulation), count(seed))
+        return
+    pending: deque[Future[Round]] = deque()
+    for following in count(seed):
+        pending.append(executor.submit(_built_round, simulation.entry.parameters, following))
+        if len(pending) == _ROUNDS_AHEAD:
+            yield pending.popleft().result()
 
 
 @lru_cache(maxsize=1)
-def _round_of(parameters: CoreParameters) -> SoakRound:
-    return SoakRound(Simulation(build(parameters)))
+def _soak_of(parameters: CoreParameters) -> Soak:
+    return Soak(Simulation(build(parameters)))
 
 
-def _built_round(parameters: CoreParameters, seed: int) -> Outcome:
-    return _round_of(parameters)(seed)
+def _built_round(parameters: CoreParameters, seed: int) -> Round:
+    return _soak_of(parameters)(seed)
 
 
-class SoakRound:
+class Soak:
     """A core in its harness as a graph; a call is a round with a seed."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
-        harness = Harness(simulation.core, *PROPERTIES, entry=simulation.entry, is_biased=True)
+        harness = Harness(simulation.core, *PROPERTIES, entry=simulation.entry, is_sampled=True)
         self._graph = Graph.from_rtlil(harness.rtlil(), is_minimised=True)
-        layout: Any = simulation.core.input.payload.shape()
-        first = layout["keep"].offset
-        self._names = {first + lane: "keep" for lane in range(simulation.core.lanes)} | {layout["last"].offset: "last"}
 
-    def __call__(self, seed: int) -> Outcome:
-        """What was processed, and the first difference."""
+    def __call__(self, seed: int) -> Round:
+        """The round with a seed."""
         inputs, graph = self._drawn(seed), self._graph
         found = graph.step(graph.start(RUNS), inputs, ["bad", "accepted"])
         accepted = np.bitwise_count(found["accepted"]).sum(axis=0, dtype=np.int64)
-        totals = Totals(1, int(accepted[-1]), int(accepted[:-1].sum()), RUNS * _CYCLES)
-        if not found["bad"].any():
-            return totals, None
-        cycle, number = (int(place) for place in np.argwhere(found["bad"])[0])
-        runs = int(found["bad"][cycle, number])
-        # The monitors are registers, so the difference is in the cycle before.
-        trace = self._trace(inputs, (runs & -runs).bit_length() - 1, cycle)
-        return totals, mismatch_of(self._simulation, trace, f"the property {PROPERTIES[number]} does not hold")
+        mismatch = None
+        if found["bad"].any():
+            cycle, number = (int(place) for place in np.argwhere(found["bad"])[0])
+            runs = int(found["bad"][cycle, number])
+            # The monitors are registers, so the difference is in the cycle before.
+            trace = self._trace(inputs, (runs & -runs).bit_length() - 1, cycle)
+            mismatch = mismatch_of(self._simulation, trace, f"the property {PROPERTIES[number]} does not hold")
+        return Round(int(accepted[-1]), int(accepted[:-1].sum()), mismatch)
 
     def _drawn(self, seed: int) -> dict[str, Words]:
         """The inputs of all cycles and runs."""
-        draw = np.random.default_rng(seed)
-        found = {}
-        for name, literals in self._graph.inputs.items():
-            if name == "clk":
-                continue
-            shape = _CYCLES, len(literals)
-            found[name] = draw.integers(1 << 64, size=shape, dtype=np.uint64)
-            names = self._names if name == "fresh" else {0: name} if name in _SHARES else {}
-            for bit, kind in names.items():
-                found[name][:, bit] = _chances(draw, _SHARES[kind])
+        draw, inputs = np.random.default_rng(seed), self._graph.inputs
+        names = [name for name in inputs if name != "clk"]
+        found = {name: draw.integers(1 << 64, size=(_CYCLES, len(inputs[name])), dtype=np.uint64) for name in names}
+        for name in ("offer", "ready", "reset"):
+            found[name][:, 0] = _chances(draw, _SHARES[name])
+        lanes, layout = self._simulation.core.lanes, self._simulation.core.input.payload.shape()
+        fresh = found["fresh"]
+        for lane in range(lanes):
+            fresh[:, layout["keep"].offset + lane] = _chances(draw, _SHARES["keep"])
+        fresh[:, layout["last"].offset] = _chances(draw, _SHARES["last"])
+        if bounds := stimulus_bounds(self._simulation.entry):
+            width = layout["symbols"].width // lanes
+            chosen = _symbols(draw, bounds, width)[draw.integers(_POOL, size=(_CYCLES, lanes))]
+            fresh[:, layout["symbols"].offset :][:, : lanes * width] = chosen.reshape(_CYCLES, -1)
         return found
 
     def _trace(self, inputs: dict[str, Words], run: int, cycles: int) -> list[dict[str, int]]:
@@ -183,6 +185,16 @@ class SoakRound:
             {name: int("".join(map(str, words[at, ::-1])) or "0", 2) for name, words in bits.items()}
             for at in range(cycles)
         ]
+
+
+def _symbols(draw: np.random.Generator, bounds: list[int], width: int) -> Any:
+    """Words of the bits of `_POOL` symbols, of which a half is near a bound of the rows and a fourth is small."""
+    shape = _POOL, RUNS
+    any_symbol, kind = draw.integers(1 << width, size=shape, dtype=np.uint64), draw.integers(4, size=shape)
+    near = draw.choice(np.array(bounds, np.uint64), size=shape)
+    symbols = np.select([kind < 2, kind == 2], [near, any_symbol & _NARROW], any_symbol)
+    bits = symbols[:, :, None] >> np.arange(width, dtype=np.uint64) & np.uint64(1)
+    return (bits << np.arange(RUNS, dtype=np.uint64)[:, None]).sum(axis=1, dtype=np.uint64)
 
 
 def _chances(draw: np.random.Generator, shares: tuple[float, ...]) -> Words:

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from itertools import product
 from typing import Any
 
-from amaranth.hdl import Module, Signal, Value
-
 from utf8fpga.hdl import CoreEntry
 from utf8fpga.model import TABLE_3_7, EncodingTable
+
+_NARROW = 16
+"""The bits of the widest code units, other than words."""
 
 
 def boundary_units(table: EncodingTable = TABLE_3_7) -> list[int]:
@@ -38,37 +38,10 @@ def boundary_sequences(table: EncodingTable = TABLE_3_7) -> list[tuple[int, ...]
     return list(found)
 
 
-_NARROW = 16
-"""The bits of some of the symbols that are drawn, if these have more."""
-
-_CHOICE_BITS = 6
-"""The random bits that select a symbol near a bound."""
-
-
 def stimulus_bounds(entry: CoreEntry[Any]) -> list[int]:
-    """The symbols near the bounds of the ranges of a core's input, and of the rows of its output if they are words."""
+    """The symbols near the bounds of a core's input, and of the rows of its output if they are words; or none."""
     table = entry.input_table
-    if table is None:
-        return [0]
-    found = set(boundary_units(table))
-    if table.unit_width > _NARROW:
-        points = [row.code_points.last for form in entry.tables for row in form.rows]
-        found |= {point + step for point in points for step in (0, 1)}
-    return sorted(found)
-
-
-def near_bounds(m: Module, bounds: Sequence[int], drawn: Value, bias: Value) -> Signal:
-    """A symbol made of random bits: near a bound in two of four cases of `bias`, small in one, any in the other."""
-    found, near = Signal(len(drawn)), Signal(len(drawn))
-    with m.Switch(drawn[:_CHOICE_BITS]):
-        for number in range(1 << _CHOICE_BITS):
-            with m.Case(number):
-                m.d.comb += near.eq(bounds[number * len(bounds) >> _CHOICE_BITS])
-    with m.Switch(bias):
-        with m.Case(0, 1):
-            m.d.comb += found.eq(near)
-        with m.Case(2):
-            m.d.comb += found.eq(drawn[: min(len(drawn), _NARROW)])
-        with m.Default():
-            m.d.comb += found.eq(drawn)
-    return found
+    if table is None or table.unit_width <= _NARROW:
+        return boundary_units(table) if table else []
+    points = [row.code_points.last for form in entry.tables for row in form.rows]
+    return sorted({*boundary_units(table), *points, *(point + 1 for point in points)})

@@ -14,7 +14,6 @@ import shutil
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -32,7 +31,6 @@ try:
     from support.cluster import cluster  # noqa: F401  (the same)
     from support.site import site  # noqa: F401  (the same)
     from support.tiers import LONGER, SMOKE, TIERS, assign_tiers
-    from support.volume import Volume, count_simulations, volume_line
 
     import utf8fpga.model
 except SystemExit as error:
@@ -56,16 +54,12 @@ _PACKAGES = (
 )
 """The packages whose versions are in the report."""
 
-_volume = pytest.StashKey[Volume]()
-
 
 def pytest_configure(config: pytest.Config) -> None:
     _check_that_the_checkout_is_tested()
     if not config.option.markexpr:
         is_chosen = config.args_source is pytest.Config.ArgsSource.ARGS
         config.option.markexpr = f"not ({' or '.join(LONGER)})" if is_chosen else SMOKE
-    config.stash[_volume] = Volume()
-    count_simulations(config.stash[_volume])
     # Circuits consist of many small objects, none of which is garbage while it is elaborated. By default the collector
     # takes about an eighth of the time of a run that elaborates many.
     gc.set_threshold(50_000, 20, 20)
@@ -88,16 +82,9 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """Add what a worker of pytest-xdist has counted."""
-    node.config.stash[_volume].update(getattr(node, "workeroutput", {}).get("volume", {}))
-
-
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["volume"] = dict(session.config.stash[_volume])
-    elif _excess(session.config) and not session.exitstatus:
+    is_worker = hasattr(session.config, "workeroutput")
+    if not is_worker and _excess(session.config) and not session.exitstatus:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -110,8 +97,6 @@ def _excess(config: pytest.Config) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
-    if config.stash[_volume]:
-        terminalreporter.write_line(volume_line(config.stash[_volume]))
     if excess := _excess(config):
         terminalreporter.write_line(excess, red=True)
     elif (tier := TIERS.get(config.option.markexpr)) and not exitstatus:

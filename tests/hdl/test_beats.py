@@ -13,7 +13,6 @@ from support.tiers import tiered
 
 from utf8fpga.hdl import CoreParameters, DecoderParameters, RemoverParameters
 from utf8fpga.sim.beats import PLAIN, Beat, StreamOptions, text_beats
-from utf8fpga.sim.engine import Events
 
 
 def packed(beats: Iterable[Beat], lanes: int) -> list[tuple[list[int], bool]]:
@@ -37,13 +36,9 @@ PAUSES = StreamOptions((False, True), (True, False, False, True))
 def output_beats(parameters: CoreParameters, beats: list[Beat], options: StreamOptions) -> list[Any]:
     """The symbols and `last` of each output beat."""
     simulation = simulation_of(parameters)
-    last_bit = simulation.core.output.payload.shape()["last"].offset
     found: list[tuple[list[int], bool]] = []
 
-    def receive(payload: int, _cycle: int, _since: int) -> None:
-        found.append((simulation.read(payload), bool(payload >> last_bit & 1)))
-
-    simulation._engine(simulation.engine).run(iter(beats), Events(receive), options)
+    simulation.stream(iter(beats), options, lambda symbols, last, _: found.append((symbols, last)))
     return found
 
 
