@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from io import BytesIO
 
 from utf8fpga.hdl.toolchain import run_yosys
 
@@ -15,7 +16,7 @@ _MERGE = "opt_expr -keepdc; opt_merge -keepdc t:* t:$dff %d t:$_DFF_P_ %d; opt_c
 are not merged: those with the same next value may have different contents before a reset."""
 
 _SCRIPT = (
-    "read_rtlil top.il; hierarchy -top {top}; proc -noopt; flatten; opt_clean; "
+    "read_rtlil top.il; hierarchy -auto-top; proc -noopt; flatten; opt_clean; "
     f"{_MERGE}memory_collect; memory_map; {_MERGE}techmap; dffunmap; {_MERGE}flatten; "
     "opt_clean; dffunmap; aigmap; opt_clean; write_aiger -zinit -symbols -map top.map top.aig"
 )
@@ -86,70 +87,41 @@ class Aig:
         return found
 
 
-class _Reader:
-    """The numbers in a binary AIGER file, one after another."""
-
-    def __init__(self, data: bytes, place: int) -> None:
-        self._data, self.place = data, place
-
-    def line(self) -> int:
-        """The first number in the next line."""
-        end = self._data.index(b"\n", self.place)
-        number = int(self._data[self.place : end].split()[0])
-        self.place = end + 1
-        return number
-
-    def delta(self) -> int:
-        """The next difference of two literals: seven bits in each byte, the lowest first."""
-        value = shift = 0
-        while True:
-            byte = self._data[self.place]
-            self.place += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-
-
 def read_aig(data: bytes) -> Aig:
     """The graph in a binary AIGER file, with the names of its ports."""
-    header = data.split(b"\n", 1)[0]
-    _, inputs, latches, outputs, gates = (int(word) for word in header.split()[1:6])
-    reader = _Reader(data, len(header) + 1)
-    following = [reader.line() for _ in range(latches)]
-    literals = [reader.line() for _ in range(outputs)]
-    start, pairs = reader.place, []
+    file = BytesIO(data)
+    inputs, latches, outputs, gates = (int(word) for word in file.readline().split()[2:6])
+    following = [int(file.readline().split()[0]) for _ in range(latches)]
+    literals = [int(file.readline()) for _ in range(outputs)]
+    start, pairs = file.tell(), []
     for number in range(gates):
-        left = 2 * (1 + inputs + latches + number) - reader.delta()
-        pairs.append((left, left - reader.delta()))
+        left = 2 * (1 + inputs + latches + number) - _delta(file)
+        pairs.append((left, left - _delta(file)))
+    packed = data[start : file.tell()]
     ports: dict[str, dict[str, dict[int, int]]] = {"i": {}, "o": {}}
-    for line in data[reader.place :].split(b"\nc\n")[0].decode().splitlines():
+    for line in file.read().split(b"\nc\n")[0].decode().splitlines():
         if found := re.fullmatch(r"([io])(\d+) (.*?)(?:\[(\d+)\])?", line):
             ports[found[1]].setdefault(found[3], {})[int(found[4] or 0)] = int(found[2])
     input_bits, output_bits = (
         {name: [bits[bit] for bit in sorted(bits)] for name, bits in ports[kind].items()} for kind in "io"
     )
-    return Aig(inputs, following, literals, pairs, input_bits, output_bits, data[start : reader.place])
+    return Aig(inputs, following, literals, pairs, input_bits, output_bits, packed)
 
 
-def aig_of(rtlil: str, *, top: str = "top") -> Aig:
-    """A design, whose clock is a port, as an and-inverter graph; the last ones are kept."""
-    key = hashlib.sha256(f"{top}\n{rtlil}".encode()).digest()
-    if key in _graphs:
-        return _graphs[key]
-    graph, numbers = run_yosys(_SCRIPT.format(top=top), {"top.il": rtlil}, "top.aig", "top.map")
+def _delta(file: BytesIO) -> int:
+    """The next difference of two literals: seven bits in each byte, the lowest first."""
+    value = shift = 0
+    while (byte := file.read(1)[0]) >= 0x80:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+    return value | byte << shift
+
+
+@lru_cache(maxsize=8)
+def aig_of(rtlil: str) -> Aig:
+    """A design, whose clock is a port, as an and-inverter graph."""
+    graph, numbers = run_yosys(_SCRIPT, {"top.il": rtlil}, "top.aig", "top.map")
     aig = read_aig(graph)
     inner = re.findall(r"^(?:inv)?latch (\d+) \d+ \\?dut\.", numbers.decode(), re.MULTILINE)
     aig.core = {int(number) for number in inner}
-    if len(aig.gates) <= _GRAPH_GATES:
-        while len(_graphs) >= _GRAPHS:
-            del _graphs[next(iter(_graphs))]
-        _graphs[key] = aig
     return aig
-
-
-_graphs: dict[bytes, Aig] = {}
-_GRAPHS = 32
-"""Upper bound on the graphs that are kept."""
-_GRAPH_GATES = 60_000
-"""Upper bound on the gates of a graph that is kept."""

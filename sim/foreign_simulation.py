@@ -106,14 +106,12 @@ class ForeignSimulation:
 
     def _reset(self) -> None:
         """Assert the reset, until the core accepts input."""
-        self._runs.reset(_RESET_CYCLES)
-        self._runs.idle(self._wait)
+        self._runs.reset(_RESET_CYCLES, self._wait)
 
     def _cycles_until_ready(self) -> int:
-        """The cycles after a reset until the core accepts input; 0 if that depends on the input."""
-        self._runs.reset(_RESET_CYCLES)
-        is_ready = self._runs.idle(PATIENCE) != 0
-        return int(is_ready.argmax()) + 1 if self.core.ports.protocol == "axi-stream" and is_ready.any() else 0
+        """The cycles after a reset until the core accepts input; 1 if that depends on the input."""
+        is_ready = self._runs.reset(_RESET_CYCLES, PATIENCE) != 0
+        return int(is_ready.argmax()) + 1 if self.core.ports.protocol == "axi-stream" else 1
 
     def _send(self, options: StreamOptions, runs: Sequence[Sequence[bytes]], found: Sequence[Outcome]) -> None:
         """Send texts until the output of all runs is quiet, and add what is received."""

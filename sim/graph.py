@@ -8,9 +8,8 @@ circuits, so a circuit is simulated as soon as Yosys has read it. Bit n of every
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +51,8 @@ setundef -zero
 opt_expr
 opt_merge
 opt_clean
-{fewer}aigmap
+abc -g AND
+aigmap
 opt_clean
 setundef -zero -undriven
 write_aiger -zinit -symbols top.aig
@@ -84,8 +84,8 @@ class Circuit(NamedTuple):
         first_latch: the literal of the first latch.
         following: the next value of each latch.
         reads: a row for each read port: the number of gates before it; the first element and the number of rows of its
-            memory; the width; the number of address bits; the places of address and data in `literals`.
-        writes: a row for each write port: the same without the number of gates, and the place of the enables.
+            memory; the width; the places in `literals` where the address begins, where the data begin, and their end.
+        writes: a row for each write port: the same without the number of gates, and the end of the enables.
         literals: see above.
     """
 
@@ -124,59 +124,66 @@ class Graph:
 
     def __init__(self, aiger: Aig, memories: Sequence[_Memory]) -> None:
         first = 1 + aiger.inputs + len(aiger.latches)
-        levels = _levels(aiger, memories)
-        order = sorted(range(len(aiger.gates)), key=lambda gate: levels[first + gate])
-        place = [*range(first), *order]
-        for number, gate in enumerate(order):
-            place[first + gate] = first + number
+        ports = [memory.ports(aiger) for memory in memories]
+        depends = {first + number: [literal >> 1 for literal in gate] for number, gate in enumerate(aiger.gates)}
+        for read_ports, _ in ports:
+            for address, data in read_ports:
+                depends |= {literal >> 1: [bit >> 1 for bit in address] for literal in data}
+        place, gates_before, gates = list(range(first + len(depends))), dict[int, int](), list[tuple[int, int]]()
+        for variable in _ordered(depends):
+            gates_before[variable] = len(gates)
+            if variable >= first:
+                place[variable] = first + len(gates)
+                gates.append(aiger.gates[variable - first])
 
         def moved(literals: Iterable[int]) -> list[int]:
             return [2 * place[literal >> 1] | literal & 1 for literal in literals]
 
-        inputs = {name: [2 * (1 + bit) for bit in bits] for name, bits in aiger.input_bits.items()}
-        outputs = {name: moved(aiger.outputs[bit] for bit in bits) for name, bits in aiger.output_bits.items()}
-        gate_levels = [levels[first + gate] for gate in order]
-        reads, writes, literals = _ports(memories, inputs, outputs, levels, gate_levels)
+        reads, writes, literals, start = [], [], list[int](), 0
+
+        def placed(bits: Iterable[int]) -> int:
+            literals.extend(moved(bits))
+            return len(literals)
+
+        for memory, (read_ports, write_ports) in zip(memories, ports, strict=True):
+            size = start, memory.rows, memory.width
+            for address, data in read_ports:
+                before = min(gates_before[literal >> 1] for literal in data)
+                reads.append((before, *size, len(literals), placed(address), placed(data)))
+            writes += [(*size, len(literals), *map(placed, port)) for port in write_ports]
+            start += memory.rows * memory.width
         self.circuit = Circuit(
-            left=_array(moved(aiger.gates[gate][0] for gate in order)),
-            right=_array(moved(aiger.gates[gate][1] for gate in order)),
+            left=_array(moved(left for left, _ in gates)),
+            right=_array(moved(right for _, right in gates)),
             first_gate=2 * first,
             first_latch=2 * (1 + aiger.inputs),
             following=_array(moved(aiger.latches)),
-            reads=_array(reads).reshape(-1, 7),
+            reads=_array(sorted(reads)).reshape(-1, 7),
             writes=_array(writes).reshape(-1, 7),
             literals=_array(literals),
         )
-        prefixes = tuple(f"{memory.name}." for memory in memories)
-        self.inputs = {name: bits for name, bits in inputs.items() if not name.startswith(prefixes)}
-        self.outputs = {name: bits for name, bits in outputs.items() if not name.startswith(prefixes)}
+        self.inputs = {name: [2 * (1 + bit) for bit in bits] for name, bits in aiger.input_bits.items()}
+        self.outputs = {name: moved(aiger.outputs[bit] for bit in bits) for name, bits in aiger.output_bits.items()}
         self._initial = np.array([bit for memory in memories for bit in memory.bits], np.uint64)
-        self._variables = len(place)
+        self._variables = first + len(gates)
 
     @classmethod
-    def from_rtlil(cls, rtlil: str, *, netlist: str | None = None, is_minimised: bool = False) -> Graph:
+    def from_rtlil(cls, rtlil: str, *, netlist: str | None = None) -> Graph:
         """A design in RTLIL as a graph.
 
         Args:
             rtlil: the design, whose top module is ``top``; its registers belong to one clock, which is a port.
             netlist: the FPGA family, a key of `CELLS`, for which it is synthesised before; default: as it is.
-            is_minimised: ABC reduces the number of gates, which takes longer.
 
         Raises:
             ToolError: Yosys is missing or rejects the design.
         """
-        if netlist is None:
-            return cls.read("read_rtlil top.il", {"top.il": rtlil}, is_minimised=is_minimised)
-        finish, files = after_synthesis(netlist)
-        return cls.read(
-            f"read_rtlil top.il; {_SYNTHESIS[netlist]}; {finish}{CELLS[netlist]}", {"top.il": rtlil, **files}
-        )
-
-    @classmethod
-    def read(cls, commands: str, files: Mapping[str, str], *, is_minimised: bool = False) -> Graph:
-        """A design that commands for Yosys read from files as a graph; see `from_rtlil`."""
-        script = f"{commands}\n{_SCRIPT}".format(fewer="abc -g AND\n" if is_minimised else "")
-        aiger, memories = run_yosys(script.replace("\n", "; "), files, "top.aig", "memories.il")
+        commands, files = "read_rtlil top.il", {"top.il": rtlil}
+        if netlist is not None:
+            finish, models = after_synthesis(netlist)
+            commands, files = f"{commands}; {_SYNTHESIS[netlist]}; {finish}{CELLS[netlist]}", files | models
+        script = (commands + _SCRIPT).replace("\n", "; ")
+        aiger, memories = run_yosys(script, files, "top.aig", "memories.il")
         return cls(read_aig(aiger), _memories(memories.decode()))
 
     def start(self, runs: int = 1) -> State:
@@ -185,12 +192,6 @@ class Graph:
         values = np.zeros(2 * self._variables, np.uint64)
         values[1::2] = ~values[1::2]
         return State(values, self._initial * active, active)
-
-    def set(self, state: State, name: str, word: Any) -> None:
-        """Set all bits of an input port to a word, which stays until it is set again."""
-        for literal in self.inputs[name]:
-            state.values[literal] = word
-            state.values[literal ^ 1] = ~state.values[literal]
 
     def step(self, state: State, inputs: Mapping[str, Words], outputs: Sequence[str]) -> dict[str, Words]:
         """Simulate some cycles.
@@ -236,26 +237,35 @@ def core_rtlil(core: Core) -> str:
     return getattr(core, "rtlil", "") + text
 
 
-@dataclass(frozen=True)
-class _Memory:
-    """A memory whose ports are ports of the graph; they have its name as a prefix."""
+class _Memory(NamedTuple):
+    """A memory whose ports are ports of the graph; they have its name as a prefix.
+
+    Attributes:
+        bits: the initial contents, row by row, the lowest bit first.
+    """
 
     name: str
     rows: int
     width: int
-    address_bits: int
-    read_ports: int
-    write_ports: int
     bits: list[int]
-    """The initial contents, row by row, the lowest bit first."""
 
-    def address_of(self, bits: Sequence[int], port: int) -> Sequence[int]:
-        """The part of the address bits of all ports that belongs to one."""
-        return bits[port * self.address_bits :][: self.address_bits]
+    def ports(self, aiger: Aig) -> tuple[list[Any], list[Any]]:
+        """For each read port the literals of address and data; for each write port those of address, data and enable.
 
-    def word_of(self, bits: Sequence[int], port: int) -> Sequence[int]:
-        """The part of the data or enable bits of all ports that belongs to one."""
-        return bits[port * self.width :][: self.width]
+        The ports are removed from those of the graph.
+        """
+        data = [2 * (1 + bit) for bit in aiger.input_bits.pop(f"{self.name}.RD_DATA", [])]
+        names = ("RD_ADDR", "WR_ADDR", "WR_DATA", "WR_EN")
+        found = [[aiger.outputs[bit] for bit in aiger.output_bits.pop(f"{self.name}.{name}", [])] for name in names]
+        reads, writes = len(data) // self.width, len(found[2]) // self.width
+        read_address, *written = _parts(found[0], reads), *(_parts(bits, writes) for bits in found[1:])
+        return list(zip(read_address, _parts(data, reads), strict=True)), list(zip(*written, strict=True))
+
+
+def _parts(bits: list[int], count: int) -> list[list[int]]:
+    """Bits in equal parts."""
+    size = len(bits) // max(count, 1)
+    return [bits[size * number :][:size] for number in range(count)]
 
 
 def _memories(dump: str) -> list[_Memory]:
@@ -268,77 +278,21 @@ def _memories(dump: str) -> list[_Memory]:
         rows, width = int(parameters["SIZE"]), int(parameters["WIDTH"])
         digits = parameters["INIT"].partition("'")[2][::-1]
         bits = [int(digit == "1") for digit in digits[: rows * width].ljust(rows * width, "0")]
-        address_bits, reads, writes = (int(parameters[key]) for key in ("ABITS", "RD_PORTS", "WR_PORTS"))
-        found.append(_Memory(name, rows, width, address_bits, reads, writes, bits))
+        found.append(_Memory(name, rows, width, bits))
     return found
 
 
-def _levels(aiger: Aig, memories: Sequence[_Memory]) -> list[int]:
-    """For each variable the number of memories that are read one after another for its value, within a cycle.
+def _ordered(depends: Mapping[int, Iterable[int]]) -> Iterator[int]:
+    """The variables in an order in which they can be computed.
 
     Raises:
         ToolError: the address of a memory depends on its data within a cycle.
     """
-    first = 1 + aiger.inputs + len(aiger.latches)
-    levels = [0] * (first + len(aiger.gates))
-    ports = []
-    for memory in memories:
-        addresses = aiger.output_bits.get(f"{memory.name}.RD_ADDR", [])
-        words = aiger.input_bits[f"{memory.name}.RD_DATA"]
-        for port in range(memory.read_ports):
-            ports.append((memory.address_of(addresses, port), memory.word_of(words, port)))
-    for _ in range(len(ports) + 1):
-        for number, (left, right) in enumerate(aiger.gates, first):
-            levels[number] = max(levels[left >> 1], levels[right >> 1])
-        is_stable = True
-        for address, data in ports:
-            level = 1 + max((levels[aiger.outputs[bit] >> 1] for bit in address), default=0)
-            is_stable &= levels[1 + data[0]] == level
-            for bit in data:
-                levels[1 + bit] = level
-        if is_stable:
-            return levels
-    raise ToolError("the address of a memory depends on its data in the same cycle, which cannot be simulated")
-
-
-def _ports(
-    memories: Sequence[_Memory],
-    inputs: Mapping[str, list[int]],
-    outputs: Mapping[str, list[int]],
-    levels: Sequence[int],
-    gate_levels: Sequence[int],
-) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]], list[int]]:
-    """The rows of `reads` and `writes` of a `Circuit`, and its `literals`.
-
-    Args:
-        inputs, outputs: for each port of the graph the literals of its bits.
-        levels: see `_levels`.
-        gate_levels: the levels of the gates, ascending.
-    """
-    reads: list[tuple[int, ...]] = []
-    writes: list[tuple[int, ...]] = []
-    literals: list[int] = []
-    start = 0
-
-    def placed(bits: Sequence[int]) -> int:
-        literals.extend(bits)
-        return len(literals) - len(bits)
-
-    for memory in memories:
-        size = start, memory.rows, memory.width, memory.address_bits
-        port = {key: outputs.get(f"{memory.name}.{key}", []) for key in ("RD_ADDR", "WR_ADDR", "WR_DATA", "WR_EN")}
-        for number in range(memory.read_ports):
-            word = memory.word_of(inputs[f"{memory.name}.RD_DATA"], number)
-            # The gates on which the address depends have a lower level than the data.
-            before = bisect_left(gate_levels, levels[word[0] >> 1])
-            address = placed(memory.address_of(port["RD_ADDR"], number))
-            reads.append((before, *size, address, placed(word)))
-        for number in range(memory.write_ports):
-            address = placed(memory.address_of(port["WR_ADDR"], number))
-            data, enable = (placed(memory.word_of(port[key], number)) for key in ("WR_DATA", "WR_EN"))
-            writes.append((*size, address, data, enable))
-        start += memory.rows * memory.width
-    return sorted(reads), writes, literals
+    try:
+        yield from TopologicalSorter(depends).static_order()
+    except CycleError:
+        text = "the address of a memory depends on its data in the same cycle, which cannot be simulated"
+        raise ToolError(text) from None
 
 
 def _array(numbers: Sequence[Any]) -> NDArray[np.uint32]:

@@ -112,18 +112,17 @@ class CoreRuns:
         self.runs["ended"] = -1
         self._cycle = 0
 
-    def reset(self, cycles: int = 1) -> None:
-        """Assert the reset, and forget what the runs have not finished."""
-        self.graph.set(self.state, "rst", self.state.active)
-        self.idle(cycles)
-        self.graph.set(self.state, "rst", 0)
-        self.begin(self.state)
+    def reset(self, cycles: int, idle: int) -> Words:
+        """Assert the reset, then wait without input while the output is ready, and begin new runs.
 
-    def idle(self, cycles: int) -> Words:
-        """Simulate cycles without input in which the output is ready; the runs that accept input in each of them."""
-        nothing = np.zeros((cycles, 1), np.uint64)
-        inputs = {"in_valid": nothing, "out_ready": nothing | self.state.active}
-        return self.graph.step(self.state, inputs, ["in_ready"])["in_ready"][:, 0]
+        Returns:
+            For each cycle of waiting, of which there is at least one, the runs that accept input.
+        """
+        inputs = {name: np.zeros((cycles + idle, 1), np.uint64) for name in ("rst", "in_valid", "out_ready")}
+        inputs["rst"][:cycles] = inputs["out_ready"][:] = self.state.active
+        accepts = self.graph.step(self.state, inputs, ["in_ready"])["in_ready"]
+        self.begin(self.state)
+        return accepts[cycles:, 0]
 
     def bits(self, payloads: Sequence[int]) -> Bits:
         """The bits of input payloads."""

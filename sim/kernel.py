@@ -83,9 +83,9 @@ def settle(circuit: Any, state: Any) -> None:
         first = end
         if number == len(circuit.reads):
             return
-        _, start, rows, width, bits, address, data = circuit.reads[number]
+        _, start, rows, width, address, data, end = circuit.reads[number]
         memory = state.memory[start : start + rows * width]
-        read(values, memory, literals[address : address + bits], literals[data : data + width], rows, state.active)
+        read(values, memory, literals[address:data], literals[data:end], rows, state.active)
         number += 1
 
 
@@ -96,10 +96,10 @@ def tick(circuit: Any, state: Any, following: Any) -> None:
     for latch in range(len(circuit.following)):
         following[latch] = values[circuit.following[latch]]
     for number in range(len(circuit.writes)):
-        start, rows, width, bits, address, data, enable = circuit.writes[number]
+        start, rows, width, address, data, enable, end = circuit.writes[number]
         memory = state.memory[start : start + rows * width]
-        words = literals[data : data + width], literals[enable : enable + width]
-        write(values, memory, literals[address : address + bits], words[0], words[1], rows, state.active)
+        words = literals[data:enable], literals[enable:end]
+        write(values, memory, literals[address:data], words[0], words[1], rows, state.active)
     for latch in range(len(circuit.following)):
         set_input(values, circuit.first_latch + 2 * latch, following[latch])
 

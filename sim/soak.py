@@ -140,7 +140,7 @@ class Soak:
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
         harness = Harness(simulation.core, *PROPERTIES, entry=simulation.entry, is_sampled=True)
-        self._graph = Graph.from_rtlil(harness.rtlil(), is_minimised=True)
+        self._graph = Graph.from_rtlil(harness.rtlil())
 
     def __call__(self, seed: int) -> Round:
         """The round with a seed."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from utf8fpga.hdl import DecoderParameters, axi_rtlil, build, command_words, module_name
+from utf8fpga.hdl import DecoderParameters, axi_rtlil, build, command_words
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable
 from utf8fpga.model.render import render
 from utf8fpga.sim.aiger import aig_of
@@ -61,7 +61,7 @@ def circuit(table: EncodingTable, title: str) -> dict[str, Any]:
     """The netlist of a decoder as an and-inverter graph; the title is one of `CIRCUITS`."""
     parameters = DecoderParameters(table=table, **CIRCUITS[title])
     core = build(parameters)
-    aig = aig_of(axi_rtlil(core), top=module_name(core))
+    aig = aig_of(axi_rtlil(core))
     return {
         "table": table.name,
         "title": title,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.javascript import Page, extension
 from support.oracle import BOUNDARY, items_of
 
-from utf8fpga.hdl import DecoderParameters, axi_rtlil, build, module_name
+from utf8fpga.hdl import DecoderParameters, axi_rtlil, build
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, decode
 from utf8fpga.sim.aiger import aig_of
 
@@ -92,7 +92,7 @@ def test_the_circuits_of_other_tables_decode_them(page: Page, table: EncodingTab
 
 def test_the_graph_is_that_of_the_design(page: Page) -> None:
     core = build(DecoderParameters(optimize="area"))
-    aig = aig_of(axi_rtlil(core), top=module_name(core))
+    aig = aig_of(axi_rtlil(core))
     pairs = page("Array.from(circuits[0].left, (left, at) => [left, circuits[0].right[at]])")
     assert [tuple(pair) for pair in pairs] == aig.gates
     assert page("circuits[0].latches.length") == 44
