@@ -57,18 +57,7 @@ class Environment(Top):
         self.core = core
         self.offer, self.ready, self.reset = (Signal(name=n) for n in ("offer", "ready", "reset"))
         self.fresh = Signal(len(Value.cast(core.input.payload)))
-        self.seen = {
-            name: Signal(size, name=f"see_{name}")
-            for name, size in {
-                "reset": 1,
-                "in_valid": 1,
-                "in_ready": 1,
-                "in_payload": len(self.fresh),
-                "out_valid": 1,
-                "out_ready": 1,
-                "out_payload": len(Value.cast(core.output.payload)),
-            }.items()
-        }
+        self.seen = dict[str, Signal]()
 
     def surround(self, m: Module, circuit: Any, resets: Value) -> None:
         """Add the core with its environment; a valid beat does not change until it is accepted.
@@ -93,15 +82,18 @@ class Environment(Top):
             Value.cast(source.payload.keep).eq(payload.keep if self.has_gaps else _possible_keep(payload)),
         ]
         m.d.sync += [offered.eq(source.valid & ~source.ready), held.eq(beat)]
-        m.d.comb += [
-            self.seen["reset"].eq(ResetSignal("sync")),
-            self.seen["in_valid"].eq(source.valid),
-            self.seen["in_ready"].eq(source.ready),
-            self.seen["in_payload"].eq(source.payload),
-            self.seen["out_valid"].eq(output.valid),
-            self.seen["out_ready"].eq(output.ready),
-            self.seen["out_payload"].eq(output.payload),
-        ]
+        seen = {
+            "reset": ResetSignal("sync"),
+            "in_valid": source.valid,
+            "in_ready": source.ready,
+            "in_payload": Value.cast(source.payload),
+            "out_valid": output.valid,
+            "out_ready": output.ready,
+            "out_payload": Value.cast(output.payload),
+        }
+        for name, value in seen.items():
+            self.seen[name] = Signal(len(value), name=f"see_{name}")
+            m.d.comb += self.seen[name].eq(value)
 
     def waits(self) -> Value:
         """An output beat waits."""
@@ -141,19 +133,16 @@ class Harness(Environment):
     Args:
         wanted: the properties.
         entry: what it is compared with.
-        is_sampled: it is simulated, and watches one symbol after another.
 
     Attributes:
-        pick: an input, which is arbitrary in a proof: which symbol of a beat is watched if none is.
+        pick: an input, which is arbitrary in a proof: which symbol of a beat is watched if none is; the last value is none.
         bad: for each property what must never be 1, one cycle later.
         accepted: for each lane whether a symbol is transferred at the input, and last whether the end of a text is.
     """
 
-    def __init__(
-        self, core: Any, *wanted: Property, entry: CoreEntry[Any] | None = None, is_sampled: bool = False
-    ) -> None:
+    def __init__(self, core: Any, *wanted: Property, entry: CoreEntry[Any] | None = None) -> None:
         super().__init__(core)
-        self._wanted, self._is_sampled = wanted, is_sampled
+        self._wanted = wanted
         self._entry = entry or entry_of(parameters_of(core))
         self.has_gaps = self._entry.accepts_gaps
         self.bad = Signal(len(wanted), reset_less=True)
@@ -191,33 +180,29 @@ class Harness(Environment):
         """Count the symbols that are expected and not yet output."""
         source, payload = self.core.input, self.core.output.payload
         symbols = Accepted(m, self.core, self._entry, self._accepted).symbols()
-        symbols.append(Expected(source.payload.last, Const(0, 1)))
-        self._expected = [self._event(m, *each, is_end=each is symbols[-1]) for each in symbols]
-        self.pick = Signal(range(len(symbols)))
         found = [Expected(payload.keep[lane], Value.cast(symbol)) for lane, symbol in enumerate(payload.symbols)]
-        found.append(Expected(payload.last, Const(0, 1)))
-        self._found = [self._event(m, *each, is_end=each is found[-1]) for each in found]
+        self._expected = self._events(m, symbols, source.payload.last)
+        self._found = self._events(m, found, payload.last)
+        self.pick = Signal(range(len(self._expected) + 1))
         self._expected_before = _sums(m, [event.valid for event in self._expected])
         self._found_before = _sums(m, [event.valid for event in self._found])
         core, most = self.core, len(self._expected)
-        # A proof needs the bound of its cores, which have one lane; in a simulation one of all cores is enough.
+        # The proof of a serial decoder needs a close bound; in a simulation one of all cores is enough.
         of_all = most * (core.latency + core.drain_cycles + 2)
-        self._capacity = of_all if self._is_sampled else 2 * (core.latency + 1)
+        self._capacity = 2 * (core.latency + 1) if isinstance(core, SerialDecoder) else of_all
         self._pending = Signal(range(self._capacity + most + 1))
         self._coming = Mux(self._accepted, self._expected_before[-1], 0)
         self._going = Mux(self._delivered, self._found_before[-1], 0)
         m.d.sync += self._pending.eq(self._pending + self._coming - self._going)
 
-    def _event(self, m: Module, valid: Value, symbol: Value, *, is_end: bool) -> Expected:
-        """A symbol, of which the bits that a core leaves undefined are 0, or the end of a text, as a word."""
-        shape = symbol_shape(self.core.output)
-        size = Shape.cast(shape).width
-        if getattr(self.core, "replacement", True) is False and not is_end:
-            view: Any = data.View(shape, symbol)
-            symbol = Mux(view.error, shape.const({"error": 1}).as_bits(), symbol)
-        event = Expected(Signal(), Signal(size + 1))
-        m.d.comb += [event.valid.eq(valid), event.symbol.eq(1 << size if is_end else symbol)]
-        return event
+    def _events(self, m: Module, symbols: Sequence[Expected], last: Value) -> list[Expected]:
+        """The symbols, and the end of a text, as words."""
+        size, events = Shape.cast(symbol_shape(self.core.output)).width, list[Expected]()
+        for valid, symbol in [*symbols, Expected(last, Const(1 << size))]:
+            event = Expected(Signal(), Signal(size + 1))
+            m.d.comb += [event.valid.eq(valid), event.symbol.eq(symbol)]
+            events.append(event)
+        return events
 
     def _is_wrong(self, m: Module) -> Value:
         """The watched symbol is not the one that is output in its place, or symbols are lost or invented."""
@@ -226,12 +211,10 @@ class Harness(Environment):
         invented = going > after
         overfull = ~invented & (after - going > self._capacity)
         watching, word = Signal(), Signal.like(self._expected[0].symbol, reset_less=True)
-        watched_before = Signal()
         ahead = Signal.like(pending, reset_less=True)
         now_watching, now_word, now_ahead = Signal(), Signal.like(word), Signal(len(pending) + 1)
         m.d.comb += [now_watching.eq(watching), now_word.eq(word), now_ahead.eq(ahead)]
-        is_free = ~watching if self._is_sampled else ~watched_before
-        with m.If(is_free & self._accepted), m.Switch(self.pick):
+        with m.If(~watching & self._accepted), m.Switch(self.pick):
             for place, event in enumerate(self._expected):
                 with m.Case(place):
                     m.d.comb += [now_watching.eq(event.valid), now_word.eq(event.symbol)]
@@ -241,7 +224,6 @@ class Harness(Environment):
             wrong.append(event.valid & (now_ahead == before) & (event.symbol != now_word))
         m.d.sync += [
             watching.eq(now_watching & (now_ahead >= going)),
-            watched_before.eq(watched_before | now_watching),
             word.eq(now_word),
             ahead.eq(now_ahead - going),
         ]

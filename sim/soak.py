@@ -3,18 +3,13 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import count
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from utf8fpga.hdl import CoreParameters, build
 from utf8fpga.sim.check import Mismatch
 from utf8fpga.sim.graph import RUNS, Graph, Words
 from utf8fpga.sim.harness import Harness, Property
@@ -46,9 +41,6 @@ _SHARES: dict[str, tuple[float, ...]] = {
 }
 """By input the shares of cycles in which it is 1, of which each run has one at a time; the others are 1 in a half."""
 
-_ROUNDS_AHEAD = 32
-"""The rounds that begin elsewhere before the result of the first one is collected."""
-
 
 @dataclass
 class Totals:
@@ -66,22 +58,13 @@ class Totals:
     seconds: float = 0.0
 
 
-class Round(NamedTuple):
-    """What a round has processed, and its first difference; None where there is none."""
-
-    packets: int
-    symbols: int
-    mismatch: Mismatch | None
-
-
 def soak(
     simulation: Simulation,
     *,
     seed: int = 0,
     seconds: float | None = None,
     symbols: int | None = None,
-    on_round: Callable[[Totals], None] | None = None,
-    executor: Executor | None = None,
+    on_round: Callable[[Totals], None] = lambda _: None,
 ) -> tuple[Totals, Mismatch | None]:
     """Step a core with random texts, pauses, null beats and resets, which the seed determines, and watch its monitors.
 
@@ -91,47 +74,22 @@ def soak(
         seed: the seed of the first round, not negative.
         seconds: the time after which no further round begins.
         symbols: the number of input symbols after which no further round begins.
-        executor: runs the rounds, of the core that the parameters of the simulation build; default: this process.
 
     Returns:
         What was processed, and the first difference, replayed and reduced as by `compare`; None where there is none.
     """
-    totals, begun = Totals(), monotonic()
-    rounds = _rounds(simulation, seed, executor)
+    totals, begun, play = Totals(), monotonic(), Soak(simulation)
     while True:
-        done = next(rounds)
+        packets, sent, mismatch = play(seed + totals.rounds)
         totals.rounds += 1
-        totals.packets += done.packets
-        totals.symbols += done.symbols
+        totals.packets += packets
+        totals.symbols += sent
         totals.cycles += RUNS * _CYCLES
         totals.seconds = monotonic() - begun
-        if on_round:
-            on_round(totals)
+        on_round(totals)
         is_late = seconds is not None and totals.seconds >= seconds
-        if done.mismatch or is_late or (symbols is not None and totals.symbols >= symbols):
-            rounds.close()
-            return totals, done.mismatch
-
-
-def _rounds(simulation: Simulation, seed: int, executor: Executor | None) -> Iterator[Round]:
-    """The rounds from a seed on, in order."""
-    if executor is None:
-        yield from map(Soak(simulation), count(seed))
-        return
-    pending: deque[Future[Round]] = deque()
-    for following in count(seed):
-        pending.append(executor.submit(_built_round, simulation.entry.parameters, following))
-        if len(pending) == _ROUNDS_AHEAD:
-            yield pending.popleft().result()
-
-
-@lru_cache(maxsize=1)
-def _soak_of(parameters: CoreParameters) -> Soak:
-    return Soak(Simulation(build(parameters)))
-
-
-def _built_round(parameters: CoreParameters, seed: int) -> Round:
-    return _soak_of(parameters)(seed)
+        if mismatch or is_late or (symbols is not None and totals.symbols >= symbols):
+            return totals, mismatch
 
 
 class Soak:
@@ -139,11 +97,11 @@ class Soak:
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
-        harness = Harness(simulation.core, *PROPERTIES, entry=simulation.entry, is_sampled=True)
+        harness = Harness(simulation.core, *PROPERTIES, entry=simulation.entry)
         self._graph = Graph.from_rtlil(harness.rtlil())
 
-    def __call__(self, seed: int) -> Round:
-        """The round with a seed."""
+    def __call__(self, seed: int) -> tuple[int, int, Mismatch | None]:
+        """The packets and the symbols that were sent, and the first difference."""
         inputs, graph = self._drawn(seed), self._graph
         found = graph.step(graph.start(RUNS), inputs, ["bad", "accepted"])
         accepted = np.bitwise_count(found["accepted"]).sum(axis=0, dtype=np.int64)
@@ -154,7 +112,7 @@ class Soak:
             # The monitors are registers, so the difference is in the cycle before.
             trace = self._trace(inputs, (runs & -runs).bit_length() - 1, cycle)
             mismatch = mismatch_of(self._simulation, trace, f"the property {PROPERTIES[number]} does not hold")
-        return Round(int(accepted[-1]), int(accepted[:-1].sum()), mismatch)
+        return int(accepted[-1]), int(accepted[:-1].sum()), mismatch
 
     def _drawn(self, seed: int) -> dict[str, Words]:
         """The inputs of all cycles and runs."""
