@@ -132,13 +132,7 @@ class CoreRuns:
         return np.unpackbits(packed, axis=1, count=bits, bitorder="little")
 
     def send(
-        self,
-        beats: Bits,
-        kinds: Numbers,
-        ends: Sequence[int],
-        options: StreamOptions = PLAIN,
-        *,
-        more: bool = False,
+        self, beats: Bits, kinds: Numbers, ends: Sequence[int], options: StreamOptions = PLAIN, *, more: bool = False
     ) -> Iterator[Transfers]:
         """Send beats until all runs have ended; what is transferred is yielded piece by piece.
 

@@ -135,7 +135,7 @@ class Harness(Environment):
         entry: what it is compared with.
 
     Attributes:
-        pick: an input, which is arbitrary in a proof: which symbol of a beat is watched if none is; the last value is none.
+        pick: an input, which is arbitrary in a proof: which symbol of a beat, if any, is watched if none is.
         bad: for each property what must never be 1, one cycle later.
         accepted: for each lane whether a symbol is transferred at the input, and last whether the end of a text is.
     """
@@ -222,11 +222,7 @@ class Harness(Environment):
         wrong: list[Value] = []
         for before, event in zip(self._found_before, self._found, strict=False):
             wrong.append(event.valid & (now_ahead == before) & (event.symbol != now_word))
-        m.d.sync += [
-            watching.eq(now_watching & (now_ahead >= going)),
-            word.eq(now_word),
-            ahead.eq(now_ahead - going),
-        ]
+        m.d.sync += [watching.eq(now_watching & (now_ahead >= going)), word.eq(now_word), ahead.eq(now_ahead - going)]
         is_formed = (payload.keep.any() | payload.last) & ~self._has_stray_error() & ~self._has_gap()
         return invented | overfull | (self._delivered & (~is_formed | (now_watching & Cat(wrong).any())))
 

@@ -59,8 +59,8 @@ class Simulation:
             UTF-8 with `kind`.
         entry: what it is compared with; default: that of its parameters.
         engine: ``python`` or ``graph``.
-        netlist: the FPGA family, ``ice40`` or ``ecp5``, whose netlist after synthesis the engine `graph` simulates;
-            default: the circuit itself.
+        netlist: the FPGA family, ``ice40`` or ``ecp5``, whose netlist after synthesis is simulated, by the engine
+            `graph`; default: the circuit itself.
 
     Attributes:
         core: the core.
@@ -70,7 +70,7 @@ class Simulation:
         read: the function that takes the symbols out of an output payload.
 
     Raises:
-        InvalidArgumentError: there is no engine of that name, or it cannot simulate a netlist.
+        InvalidArgumentError: there is no engine of that name.
         ToolError: the extra ``fast`` is not installed.
     """
 
@@ -84,8 +84,7 @@ class Simulation:
     ) -> None:
         if engine not in ENGINES:
             raise InvalidArgumentError(f"engine {engine!r} is not one of {', '.join(ENGINES)}")
-        if netlist is not None and engine != "graph":
-            raise InvalidArgumentError(f"netlist {netlist!r} is that of a graph: choose engine='graph'")
+        engine = "graph" if netlist else engine
         if engine == "graph" and not HAS_GRAPH:
             raise ToolError("the engine graph requires Numba: pip install 'utf8fpga[fast]'")
         self.core = core or build(DecoderParameters(kind=True))
@@ -138,8 +137,8 @@ class Simulation:
             ContractError: a payload changed or `valid` was deasserted before the transfer, `last`
                 was set too often, a beat had neither a symbol nor `last`, packed symbols had a gap, the flags of a
                 symbol contradicted each other, or no beat was transferred for too many cycles.
-            InvalidArgumentError: see `StreamOptions`; or the core does not accept gaps, a symbol is wider than those
-                of the core, or a netlist has no waveform.
+            InvalidArgumentError: see `StreamOptions`; or a symbol is wider than those of the core, or a netlist has no
+                waveform.
             ToolError: Yosys is missing.
         """
         options, result = StreamOptions(**streams), Run([[]])
@@ -156,14 +155,7 @@ class Simulation:
         return result
 
     def beats(self, texts: Iterable[Iterable[int]], options: StreamOptions) -> Iterator[Beat]:
-        """The input beats of texts, in order, which are read on demand.
-
-        Raises:
-            InvalidArgumentError: the core does not accept gaps.
-        """
-        if any(options.gaps) and not self.entry.accepts_gaps:
-            name = self.entry.parameters.name
-            raise InvalidArgumentError(f"gaps {list(options.gaps)!r}, but {name} does not accept gaps: leave them out")
+        """The input beats of texts, in order, which are read on demand."""
         gaps, ends = cycle(options.gaps), cycle(options.separate_ends)
         of_texts = (text_beats(text, self.core.lanes, separate_end=next(ends), gaps=gaps) for text in texts)
         return with_null_beats(chain.from_iterable(of_texts), options.null_beats)

@@ -41,8 +41,7 @@ simulate --hex 41 --output-pauses 11 | --output-pauses '11' must be 0s and 1s wi
 simulate --hex 41 --input-pauses '' | --input-pauses '' must be 0s and 1s with at least one 0
 simulate --soak 10 --vcd x | --vcd has no effect with --soak: leave it out
 simulate --soak 10m | invalid value for '--soak': '10m' is not a valid number
-simulate remover --width 4 --hex '0F 10' | code unit 16 at offset 1 of text 0 is not an integer of 4 bits: give one \
-in 0..0xf
+simulate remover --width 4 --hex '0F 10' | code unit 16 has more than 4 bits, or is negative
 prove --all --optimize speed | --optimize has no effect with --all: leave it out
 prove encoder --property stall | no property stall of encoder has a proof: simulate --soak compares it with the model
 bench --top x | --top has no effect without --against: leave it out

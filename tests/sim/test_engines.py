@@ -62,11 +62,9 @@ def test_a_waveform_is_that_of_amaranths_simulator(tmp_path: Path) -> None:
     assert "$enddefinitions" in (tmp_path / "wave.vcd").read_text()
 
 
-def test_engine_and_netlist_are_checked() -> None:
+def test_the_engine_is_checked() -> None:
     assert simulate(b"A\xc3", engine="graph", lanes=2) == simulate(b"A\xc3", lanes=2)
     assert refusal(ValueError, lambda: Simulation(engine="fast")) == "engine 'fast' is not one of python, graph"
-    said = refusal(ValueError, lambda: Simulation(netlist="ice40"))
-    assert said == "netlist 'ice40' is that of a graph: choose engine='graph'"
 
 
 # Netlists.
