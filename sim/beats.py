@@ -182,10 +182,7 @@ class BeatEncoder:
         for symbol in (*(None,) * (self._lanes - len(given)), *reversed(given)):
             value = self.absent if symbol is None else index(symbol)
             if value >> self._width:
-                top = (1 << self._width) - 1
-                raise InvalidArgumentError(
-                    f"code unit {symbol!r} is not in the range of {self._width} bits, 0..{top:#x}"
-                )
+                raise InvalidArgumentError(f"code unit {symbol!r} has more than {self._width} bits, or is negative")
             symbols = symbols << self._width | value
             keep = keep << 1 | (symbol is not None)
         return symbols << self._symbols | keep << self._keep | last << self._last
