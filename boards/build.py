@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -20,14 +21,14 @@ from amaranth.build import Attrs, Pins, Resource, Subsignal
 from amaranth.build.run import BuildPlan
 
 from utf8fpga.boards.catalog import Board, find_board
-from utf8fpga.boards.flows import LOG, NAME, SYNTHESIS_LOG, Flow, flow_of, lasting_obstacle
+from utf8fpga.boards.flows import LOG, NAME, SYNTHESIS_LOG, Flow, flow_of
 from utf8fpga.boards.forms import FORMS
 from utf8fpga.boards.self_test import FAST_CLOCK, SelfTest, fastest_setting
 from utf8fpga.boards.top import DIVIDED_CLOCK, BoardTop
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl.toolchain import ToolError, find_tool, present_version, run_tool
 from utf8fpga.hdl.uart import uart_divisor
-from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.exceptions import InvalidArgumentError, UserError
 
 BAUDS = (1_000_000, 500_000, 230_400, 115_200, 57_600)
 """The speeds that a build chooses from."""
@@ -35,18 +36,26 @@ BAUDS = (1_000_000, 500_000, 230_400, 115_200, 57_600)
 SELF_TEST_MHZ = 260
 """The clock of a self-test that is tried first, at the limit of the clock networks."""
 
-Say = Callable[[str], None]
-"""Called with each message about the progress of a build."""
+PACKAGES = {"iceprog": "fpga-icestorm", "iCEburn": "iceburn"}
+"""The packages with programs that load bitstreams, where they have other names."""
+
+_logger = logging.getLogger(__name__)
 
 
-class BuildError(ToolError):
-    """A bitstream could not be built; the message is one line with the reason and the name of the full log.
+class TimingError(ToolError):
+    """A clock was missed.
 
-    Attributes:
-        reached_mhz: if a clock was missed, what it reaches; otherwise 0.
+    Args:
+        reached_mhz: what it reaches.
+        log: the log of place and route.
     """
 
-    reached_mhz = 0.0
+    def __init__(self, reached_mhz: float, required_mhz: float, log: Path) -> None:
+        super().__init__(
+            f"timing is not met: {reached_mhz:.2f} MHz reached, {required_mhz:.10g} MHz required "
+            f"(another seed may help); see {log}"
+        )
+        self.reached_mhz = reached_mhz
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +69,6 @@ class BuildReport:
         sha256: the digest of its contents, in hexadecimal.
         baud: bits per second of the UART.
         content: what is built: the form of the output, see `FORMS`, and the core, or ``self-test``.
-        uart: the pins RX and TX of the UART, if they are not those of the board's resource.
         program: the command that programs the board with the bitstream; empty where none is known.
         seed: the seed of place and route.
         logic_cells, logic_cells_available: see `Flow` for what they are in each family.
@@ -75,7 +83,6 @@ class BuildReport:
     sha256: str
     baud: float
     content: str
-    uart: str
     program: str
     seed: int
     logic_cells: int
@@ -87,9 +94,8 @@ class BuildReport:
     def __str__(self) -> str:
         share = self.logic_cells / self.logic_cells_available
         tools = ", ".join(f"{name} {number}" for name, number in self.tools.items())
-        pins = f" at {self.uart}" if self.uart else ""
         lines = [
-            f"board        {self.board}: {self.device}, UART{pins} {self.baud:.10g} baud 8N1, {self.content}",
+            f"board        {self.board}: {self.device}, UART {self.baud:.10g} baud 8N1, {self.content}",
             f"bitstream    {self.bitstream}",
             f"logic cells  {self.logic_cells} of {self.logic_cells_available} ({share:.1%})",
             f"clock        {self.fmax_mhz:.2f} MHz reached, {self.required_mhz:.10g} MHz required",
@@ -98,9 +104,9 @@ class BuildReport:
         ]
         return "\n".join(lines)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The report as a dictionary for JSON, with the attributes' names as keys."""
-        return asdict(self) | {"bitstream": str(self.bitstream)}
+    def as_json(self) -> str:
+        """The report as JSON, with the attributes' names as keys."""
+        return json.dumps(asdict(self), indent=2, default=str)
 
 
 def build_board(
@@ -110,7 +116,6 @@ def build_board(
     *,
     baud: float | None = None,
     seed: int = 1,
-    say: Say = lambda _message: None,
 ) -> BuildReport:
     """Build the bitstream of `UartCore` for a board.
 
@@ -125,14 +130,13 @@ def build_board(
         form: the form of the output, one of `FORMS`.
         baud: bits per second; see `uart_divisor` for the limits; default: the fastest of `BAUDS` that the clock allows.
         seed: the seed of place and route, at least 0; the clock frequency varies by about 5% with it.
-        say: default: no messages.
 
     Raises:
         InvalidArgumentError: the baud rate is not possible with the board's clock, or no tools can build for it.
-        BuildError: a tool is missing or fails, the design misses the board's clock, the directory cannot be written, or
-            amaranth-boards is not installed.
+        ToolError: a tool is missing or fails, the design misses the board's clock, or amaranth-boards is not installed.
+        OSError: the directory cannot be written.
     """
-    job = _Job(find_board(board) if isinstance(board, str) else board, directory, seed, say)
+    job = _Job(board, directory, seed)
     divide = 1
     while job.board_hz / divide > job.flow.most_mhz * 1e6:
         divide *= 2
@@ -142,14 +146,12 @@ def build_board(
     return job.build(circuit, f"{form}, {FORMS[form].core.name}", speed, clock_hz, divide)
 
 
-def build_self_test(
-    board: str | Board, directory: Path, *, baud: float | None = None, seed: int = 1, say: Say = lambda _message: None
-) -> BuildReport:
+def build_self_test(board: str | Board, directory: Path, *, baud: float | None = None, seed: int = 1) -> BuildReport:
     """Build the bitstream of `SelfTest` for a board, with the highest clock that the tools report as met.
 
     Args and Raises: see `build_board`.
     """
-    job = _Job(find_board(board) if isinstance(board, str) else board, directory, seed, say)
+    job = _Job(board, directory, seed)
     speed = baud or _fastest(job.board_hz)
     most_mhz: float = SELF_TEST_MHZ
     while True:
@@ -157,22 +159,20 @@ def build_self_test(
         circuit = SelfTest(job.board_hz, speed, job.board.family, setting)
         try:
             return job.build(circuit, "self-test", speed, setting.hz)
-        except BuildError as error:
-            if not error.reached_mhz:
-                raise
+        except TimingError as error:
             most_mhz = min(error.reached_mhz, setting.hz / 1e6 - 1)
-            say(f"{error}; again with at most {most_mhz:.0f} MHz")
+            _logger.info("%s; again with at most %.0f MHz", error, most_mhz)
 
 
 class _Job:
     """Builds for a board. The arguments are those of `build_board`."""
 
-    def __init__(self, board: Board, directory: Path, seed: int, say: Say) -> None:
-        self.flow: Flow = flow_of(board)
-        require_tools(board)
-        self.board, self._directory, self._seed, self._say = board, directory, seed, say
-        self._folder = directory / board.name
-        self.board_hz = float(board.create_platform().default_clk_frequency)
+    def __init__(self, board: str | Board, directory: Path, seed: int) -> None:
+        self.board = find_board(board) if isinstance(board, str) else board
+        require_tools(self.board)
+        self.flow: Flow = flow_of(self.board)
+        self.board_hz = float(self.board.create_platform().default_clk_frequency)
+        self._directory, self._folder, self._seed = directory, directory / self.board.name, seed
 
     def build(self, circuit: Any, content: str, baud: float, clock_hz: float, divide: int = 1) -> BuildReport:
         """Build a circuit with the ports of `UartCore`.
@@ -184,21 +184,13 @@ class _Job:
         platform = self.board.create_platform()
         resource = _add_uart(platform, self.board.uart, self.flow) if self.board.uart else ("uart", 0)
         plan = self._plan(platform, BoardTop(circuit, self.board.leds, resource, divide), clock_hz)
-        try:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            _write_plan(plan, self._folder)
-            self._run_tools(plan)
-            figures, clocks = self.flow.figures(self._folder)
-            fmax_mhz = self._check_timing(clocks, clock_hz)
-            given = {"baud": baud, "content": content, "required_mhz": clock_hz / 1e6, "fmax_mhz": fmax_mhz}
-            return self._publish(platform, **given, **figures)
-        except BuildError:
-            raise
-        except ToolError as error:
-            raise BuildError(f"{self.board.name}: {error}") from None
-        except OSError as error:
-            path = str(error.filename or self._directory)
-            raise BuildError(f"{self.board.name}: cannot write {path!r}: {error.strerror or error}") from None
+        shutil.rmtree(self._folder, ignore_errors=True)
+        plan.extract(self._folder)
+        self._run_tools(plan)
+        figures, clocks = self.flow.figures(self._folder)
+        fmax_mhz = self._check_timing(clocks, clock_hz)
+        given = {"baud": baud, "content": content, "required_mhz": clock_hz / 1e6, "fmax_mhz": fmax_mhz}
+        return self._publish(platform, **given, **figures)
 
     def _plan(self, platform: Any, top: BoardTop, clock_hz: float) -> BuildPlan:
         """The input of the tools, and their arguments."""
@@ -213,12 +205,11 @@ class _Job:
     def _run_tools(self, plan: BuildPlan) -> None:
         steps = (("synthesis", SYNTHESIS_LOG), ("place and route", LOG), ("packing", ""))
         for (tool, arguments), (doing, log) in zip(self.flow.commands(plan).items(), steps, strict=True):
-            self._say(f"{self.board.name}: {doing} ({tool})")
+            _logger.info("%s: %s (%s)", self.board.name, doing, tool)
             try:
                 run_tool(tool, arguments, directory=self._folder)
             except ToolError as error:
-                has_log = log and (self._folder / log).is_file()
-                raise ToolError(f"{error}; see {self._folder / log if has_log else self._folder}") from None
+                raise ToolError(f"{error}; see {self._folder / log}") from None
 
     def _check_timing(self, clocks: Mapping[str, float], clock_hz: float) -> float:
         """Check that each clock is fast enough; returns what that of the core reaches, in MHz."""
@@ -229,12 +220,7 @@ class _Job:
         for name, reached in clocks.items():
             required = core_mhz if name in of_core else board_mhz
             if reached < required:
-                error = BuildError(
-                    f"{self.board.name}: timing is not met: {reached:.2f} MHz reached, {required:.10g} MHz required "
-                    f"(another seed may help); see {self._folder / LOG}"
-                )
-                error.reached_mhz = reached
-                raise error
+                raise TimingError(reached, required, self._folder / LOG)
         return min((of_core or clocks).values())
 
     def _publish(self, platform: Any, **figures: Any) -> BuildReport:
@@ -249,25 +235,14 @@ class _Job:
             device=f"{platform.device}-{platform.package}" if hasattr(platform, "device") else platform.part,
             bitstream=bitstream,
             sha256=hashlib.sha256(packed.read_bytes()).hexdigest(),
-            uart=",".join(board.uart or ()),
             program=shlex.join(board.programming(bitstream)) if board.program else "",
             seed=self._seed,
             tools=versions | {package: version(package) for package in ("amaranth", "amaranth-boards")},
             **figures,
         )
-        written = self._folder / "written.json"
-        written.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
         packed.replace(bitstream)
-        written.replace(self._directory / f"{board.name}.json")
+        (self._directory / f"{board.name}.json").write_text(f"{report.as_json()}\n", encoding="utf-8")
         return report
-
-
-def _write_plan(plan: BuildPlan, folder: Path) -> None:
-    # The plan's own method would change the current directory of all threads.
-    for name, content in plan.files.items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def _fastest(clock_hz: float) -> float:
@@ -298,24 +273,20 @@ def require_tools(board: Board) -> None:
     """Check whether the tools and packages for `build_board` are installed.
 
     Raises:
-        BuildError: a tool or amaranth-boards is missing.
+        ToolError: a tool or amaranth-boards is missing.
     """
-    try:
-        board.create_platform()
-        for tool in flow_of(board).tools:
-            find_tool(tool)
-    except ToolError as error:
-        raise BuildError(f"{board.name}: {error}") from None
+    flow = flow_of(board)
+    board.create_platform()
+    for tool in flow.tools:
+        find_tool(tool)
 
 
 def obstacle(board: Board) -> str:
     """Why no bitstream can be built here for a board; empty where it can."""
-    if found := lasting_obstacle(board):
-        return found
     try:
         require_tools(board)
-    except ToolError as error:
-        return str(error).removeprefix(f"{board.name}: ")
+    except UserError as error:
+        return str(error).removeprefix(f"board {board.name} cannot be built: ")
     return ""
 
 
@@ -328,7 +299,8 @@ def require_programmer(board: Board) -> None:
     """
     program, *_ = board.programming(Path())
     if shutil.which(program) is None:
-        raise ToolError(f"{program} is not installed, which loads bitstreams into {board.name}: install it")
+        package = PACKAGES.get(program, program.lower())
+        raise ToolError(f"{program} is not installed, which loads bitstreams into {board.name}: install {package}")
 
 
 def program_board(board: Board, bitstream: Path) -> None:

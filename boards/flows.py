@@ -103,11 +103,7 @@ def flow_of(board: Board) -> Flow:
     Raises:
         InvalidArgumentError: there are none, or they cannot build for this board.
     """
-    if obstacle := lasting_obstacle(board):
-        raise InvalidArgumentError(f"board {board.name} cannot be built: {obstacle}")
+    if board.obstacle or board.family not in FLOWS:
+        reason = board.obstacle or f"no open tools for {board.family}"
+        raise InvalidArgumentError(f"board {board.name} cannot be built: {reason}")
     return FLOWS[board.family]
-
-
-def lasting_obstacle(board: Board) -> str:
-    """Why no open tools can build for a board; empty if some can."""
-    return board.obstacle or ("" if board.family in FLOWS else f"no open tools for {board.family}")

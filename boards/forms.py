@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Cat, Const, Value
 
 from utf8fpga.hdl import CoreParameters, DecoderParameters, TranscoderParameters
+from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import REPLACEMENT_CHARACTER, Decoder, decode
 
 
@@ -46,8 +47,8 @@ Event = Received | Mark
 """What a board sends."""
 
 
-class GarbledError(Exception):
-    """What was received is not in the form; the argument says what it is."""
+def _garbled(found: str) -> ToolError:
+    return ToolError(f"received {found}, which no board sends in this form: noise on the line, or a wrong --baud")
 
 
 class WordFlag(IntFlag):
@@ -76,7 +77,7 @@ class WordParser:
         """The events that the next bytes complete.
 
         Raises:
-            GarbledError: they are not in the form.
+            ToolError: they are not in the form.
         """
         self._rest += data
         end = len(self._rest) - len(self._rest) % _WORD.size
@@ -89,7 +90,7 @@ class WordParser:
                 return mark
         code_point = word & ~int(WordFlag.ERROR)
         if code_point > 0x10FFFF:
-            raise GarbledError(f"the word {word:08X}")
+            raise _garbled(f"the word {word:08X}")
         return Received(code_point, bool(word & WordFlag.ERROR))
 
 
@@ -106,7 +107,7 @@ class TextParser:
         for part in re.split(b"([\xfd-\xff])", data):
             items = self._decoder.decode(b"" if part in marks else part, final=part in marks)
             if any(item.error is not None for item in items):
-                raise GarbledError("ill-formed UTF-8")
+                raise _garbled("ill-formed UTF-8")
             events += [Received(item.code_point, item.code_point == REPLACEMENT_CHARACTER) for item in items]
             if part in marks:
                 events.append(marks[part])

@@ -13,10 +13,10 @@ from itertools import zip_longest
 from time import monotonic
 from typing import Any, Protocol
 
-from utf8fpga.boards.forms import Event, Form, GarbledError, Mark, Received, expected_items
+from utf8fpga.boards.forms import Event, Form, Mark, Received, expected_items
 from utf8fpga.boards.uart_core import ENQ, EOT, WINDOW, escaped
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model import UserError
+from utf8fpga.model.exceptions import InvalidArgumentError
 
 _SLICE = WINDOW // 4 - 1
 """The bytes of a text in front of each request, of which several are on the way at once."""
@@ -26,16 +26,6 @@ _MOST_GREETING = 10
 
 _QUIET_SECONDS = 0.1
 """The time without a byte from the board after which it is taken to have sent everything, before a conversation."""
-
-
-class TalkError(ToolError):
-    """The conversation with a board failed; the message is one line with the port and the reason."""
-
-
-class PortError(UserError):
-    """A port cannot be opened; the message is one line with the port, the reason, and what would be correct."""
-
-    exit_status = 2
 
 
 class Port(Protocol):
@@ -48,14 +38,14 @@ class Port(Protocol):
         """Bytes that have arrived; none if there are none within so many seconds.
 
         Raises:
-            TalkError: the port is gone.
+            ToolError: the port is gone.
         """
 
     def write(self, data: bytes) -> None:
         """Send bytes.
 
         Raises:
-            TalkError: the port is gone, or does not accept them.
+            ToolError: the port is gone, or does not accept them.
         """
 
 
@@ -67,7 +57,7 @@ class Conversation:
         seconds: how long to wait for a byte from the board before giving up.
 
     Raises:
-        TalkError: the board does not answer, or not in this form.
+        ToolError: the board does not answer, or not in this form.
     """
 
     def __init__(self, port: Port, form: Form, seconds: float = 2) -> None:
@@ -92,9 +82,9 @@ class Conversation:
             if not data or monotonic() > deadline:
                 raise self._no_answer(received)
 
-    def _no_answer(self, received: bytes) -> TalkError:
+    def _no_answer(self, received: bytes) -> ToolError:
         found = f"{received[:12].hex(' ').upper()!r} is" if received else f"in {self._seconds:g} s"
-        return TalkError(
+        return ToolError(
             f"{self._port.name}: {found} no answer of a board in the form {self._form.name}: check that the bitstream "
             "is loaded, the cable, --form and --baud"
         )
@@ -107,7 +97,7 @@ class Conversation:
             is_typed: wait for the answer to each part before the next one is read.
 
         Raises:
-            TalkError: the board does not answer, or what it sends is not in its form.
+            ToolError: the board does not answer, or what it sends is not in its form.
         """
         for part in _slices(text):
             while sum(self._waiting) + len(part) + 1 > WINDOW:
@@ -132,14 +122,8 @@ class Conversation:
         """What has arrived; waits for it if nothing has."""
         data = self._port.read(seconds)
         if not data and seconds:
-            raise TalkError(f"{self._port.name}: no answer in {seconds:g} s: check the cable")
-        try:
-            events = self._parser.feed(data)
-        except GarbledError as found:
-            raise TalkError(
-                f"{self._port.name}: received {found}, which no board sends in the form {self._form.name}: noise on "
-                "the line, or a wrong speed, --baud"
-            ) from None
+            raise ToolError(f"{self._port.name}: no answer in {seconds:g} s: check the cable")
+        events = self._parser.feed(data)
         for _ in range(min(events.count(Mark.ANSWER), len(self._waiting))):
             self._waiting.popleft()
         return events
@@ -149,12 +133,12 @@ def check_items(found: Sequence[Received], text: bytes, form: Form) -> None:
     """Check that a board has sent what the model expects.
 
     Raises:
-        TalkError: it has not.
+        ToolError: it has not.
     """
     for number, (item, other) in enumerate(zip_longest(found, expected_items(text, form))):
         if item != other:
             said = f"{item or 'none'} in place of {other or 'none'}"
-            raise TalkError(f"the board differs from the model at item {number}: {said}")
+            raise ToolError(f"the board differs from the model at item {number}: {said}")
 
 
 _GREETING_BYTES = 512
@@ -170,7 +154,7 @@ def _serial() -> Any:
     try:
         return importlib.import_module("serial")
     except ImportError:
-        raise PortError("pyserial is not installed: pip install 'utf8fpga[serial]'") from None
+        raise InvalidArgumentError("pyserial is not installed: pip install 'utf8fpga[serial]'") from None
 
 
 def port_names() -> list[str]:
@@ -185,13 +169,13 @@ def find_port() -> str:
     """The name of the serial port, if this machine has exactly one.
 
     Raises:
-        PortError: pyserial is not installed, or there is none or more than one.
+        InvalidArgumentError: pyserial is not installed, or there is none or more than one.
     """
     names = port_names()
     if len(names) == 1:
         return names[0]
     found = f"several serial ports: name one of {', '.join(names)}" if names else "no serial port: connect the board"
-    raise PortError(f"this machine has {found}")
+    raise InvalidArgumentError(f"this machine has {found}")
 
 
 class SerialPort:
@@ -201,18 +185,17 @@ class SerialPort:
         baud: bits per second.
 
     Raises:
-        PortError: it cannot be opened, not with this speed, or pyserial is not installed.
+        InvalidArgumentError: it cannot be opened, not with this speed, or pyserial is not installed.
     """
 
     def __init__(self, name: str, baud: float) -> None:
         serial = _serial()
         self.name = name
         self._gone: tuple[type[Exception], ...] = (serial.SerialException, OSError, TypeError)
-        self._full = serial.SerialTimeoutException
         try:
-            self._port = serial.Serial(name, round(baud), timeout=0, write_timeout=_WRITE_SECONDS, exclusive=True)
+            self._port = serial.Serial(name, round(baud), timeout=0, write_timeout=10, exclusive=True)
         except (ValueError, OSError) as error:  # SerialException is one.
-            raise PortError(f"port {name!r}: {_open_reason(error, baud)}") from None
+            raise InvalidArgumentError(f"port {name!r}: {_open_reason(error, baud)}") from None
 
     def read(self, seconds: float) -> bytes:
         """See `Port`."""
@@ -224,20 +207,14 @@ class SerialPort:
     def write(self, data: bytes) -> None:
         """See `Port`."""
         with self._present():
-            try:
-                self._port.write(data)
-            except self._full:
-                raise TalkError(f"{self.name}: it accepted no data for {_WRITE_SECONDS} s: check the cable") from None
+            self._port.write(data)
 
     @contextmanager
     def _present(self) -> Iterator[None]:
         try:
             yield
         except self._gone:
-            raise TalkError(f"{self.name}: the connection was lost: the cable may be unplugged") from None
-
-
-_WRITE_SECONDS = 10
+            raise ToolError(f"{self.name}: the connection was lost: the cable may be unplugged") from None
 
 
 def _open_reason(error: Exception, baud: float) -> str:

@@ -53,10 +53,12 @@ class VirtualBoard:
     def __init__(self, board: str = "icebreaker", form: Form = FORMS["words"], *, baud: float = 1_000_000) -> None:
         if not HAS_GRAPH:
             raise ToolError("a virtual board requires Numba: pip install 'utf8fpga[fast]'")
-        self.name, self.baud = f"virtual:{board}", baud
-        self.clock_hz = float(find_board(board).create_platform().default_clk_frequency)
-        self._graph = Graph.from_rtlil(_rtlil(UartCore(self.clock_hz, baud, form)))
-        self._settle = round(4 * _FRAME_BITS * self.clock_hz / baud) + 256
+        self.name = f"virtual:{board}"
+        clock_hz = float(find_board(board).create_platform().default_clk_frequency)
+        self.bit = clock_hz / baud
+        """The cycles of a bit at the host, which are also those at the board unless a test changes them."""
+        self._graph = Graph.from_rtlil(_rtlil(UartCore(clock_hz, baud, form)))
+        self._settle = round(4 * _FRAME_BITS * self.bit) + 256
         """Cycles in which TX is high, after which the board has nothing more to send."""
         self.reset()
 
@@ -66,50 +68,32 @@ class VirtualBoard:
         self._levels = self._received = b""
         """The levels of the TX pin that are not decoded yet; the bytes that were not read yet."""
         self._quiet = 0
-        self.run(b"\1" * self._settle, self.baud)
-
-    def exchange(self, data: bytes, *, baud: float | None = None) -> bytes:
-        """Send bytes without pauses, and return what the board sends meanwhile.
-
-        Args:
-            data: the bytes; without any, the line is idle for the time of some.
-            baud: the host's bits per second, both ways; default: the board's.
-        """
-        baud = baud or self.baud
-        bit = self.clock_hz / baud
-        return self.run(_levels(data, bit) if data else b"\1" * round(4 * _FRAME_BITS * bit), baud)
-
-    def drain(self, *, baud: float | None = None) -> bytes:
-        """What the board sends until it has nothing more to send."""
-        found = bytearray(self.exchange(b"", baud=baud))
-        while self._quiet < self._settle:
-            found += self.exchange(b"", baud=baud)
-        return bytes(found)
+        self._run(b"\1" * self._settle)
 
     def read(self, seconds: float) -> bytes:
         """See `Port`; the time is that of the board, which is simulated until it sends something."""
         while not self._received and self._quiet < self._settle:
-            self._received = self.exchange(b"")
+            self._run(b"\1" * round(4 * _FRAME_BITS * self.bit))
         found, self._received = self._received, b""
         return found
 
     def write(self, data: bytes) -> None:
         """See `Port`."""
-        self._received += self.exchange(data)
+        self._run(_levels(data, self.bit))
 
-    def run(self, levels: bytes, baud: float) -> bytes:
-        """Simulate a cycle for each level of the RX pin; returns what a UART receives from the TX pin."""
+    def _run(self, levels: bytes) -> None:
+        """Simulate a cycle for each level of the RX pin, and receive from the TX pin."""
         given = np.frombuffer(levels, np.uint8).astype(np.uint64).reshape(-1, 1)
         sent = self._graph.step(self._state, {"rx": given}, ["tx"])["tx"].astype(np.uint8).tobytes()
         # What the board sends for these bytes may start later.
         last = max(sent.rfind(0), levels.rfind(0))
         self._quiet = self._quiet + len(sent) if last < 0 else len(sent) - last - 1
-        return self._bytes_in(sent, self.clock_hz / baud)
+        self._received += self._bytes_in(sent)
 
-    def _bytes_in(self, sent: bytes, bit: float) -> bytes:
+    def _bytes_in(self, sent: bytes) -> bytes:
         """The bytes that a UART receives; one without a stop bit is 0, as Linux delivers it."""
         levels = self._levels + sent
-        places = [int((number + 0.5) * bit) for number in range(_FRAME_BITS)]
+        places = [int((number + 0.5) * self.bit) for number in range(_FRAME_BITS)]
         found = bytearray()
         place = 0
         while (start := levels.find(0, place)) >= 0 and start + places[-1] < len(levels):

@@ -11,7 +11,7 @@ from utf8fpga.boards.build import build_board, build_self_test, program_board, r
 from utf8fpga.boards.catalog import find_board
 from utf8fpga.cli.command import command
 from utf8fpga.cli.options import baud_option, directory_option, form_option, json_option, reject, seed_option
-from utf8fpga.cli.output import echo, progress, say
+from utf8fpga.cli.output import progress
 
 
 @command("build icebreaker --program", "build ulx3s-85f --self-test")
@@ -38,9 +38,9 @@ def build(
         require_programmer(chosen)
     with progress(f"building for {board},"):
         if self_test:
-            report = build_self_test(chosen, Path(directory), baud=baud, seed=seed, say=say)
+            report = build_self_test(chosen, Path(directory), baud=baud, seed=seed)
         else:
-            report = build_board(chosen, Path(directory), form, baud=baud, seed=seed, say=say)
-    echo(str(report), report.as_dict(), as_json=as_json)
+            report = build_board(chosen, Path(directory), form, baud=baud, seed=seed)
+    click.echo(report.as_json() if as_json else str(report))
     if program:
         program_board(chosen, report.bitstream)

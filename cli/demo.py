@@ -15,7 +15,7 @@ from utf8fpga.boards.host import Conversation, check_items
 from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.cli.command import command
 from utf8fpga.cli.options import directory_option
-from utf8fpga.cli.output import CommandError, progress, say
+from utf8fpga.cli.output import CommandError, progress
 from utf8fpga.cli.show import Tally
 from utf8fpga.hdl import decoder_core
 from utf8fpga.hdl.parameters import OPTIMIZE
@@ -66,7 +66,7 @@ def run_demo(directory: Path) -> None:
 
     _title(f"5. A bitstream for the board {BOARD}")
     with progress("synthesis, place and route"):
-        print(build_board(BOARD, directory, say=say))
+        print(build_board(BOARD, directory))
 
     _title(f"6. A virtual {BOARD}: {TEXTS[-1]} through its UART; the first item of each cause")
     if HAS_GRAPH:

@@ -32,7 +32,6 @@ from support.processes import run
 from test_uart import frame, frames, line
 
 from utf8fpga.boards.build import (
-    BuildError,
     BuildReport,
     _add_uart,
     build_board,
@@ -42,14 +41,14 @@ from utf8fpga.boards.build import (
     require_tools,
 )
 from utf8fpga.boards.catalog import BOARDS, SIGNALS, Board
-from utf8fpga.boards.flows import FLOWS, lasting_obstacle
+from utf8fpga.boards.flows import FLOWS
 from utf8fpga.boards.top import BoardTop
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl.toolchain import ToolError
 
 FakeTool = Callable[[str, str], None]
 PAGE = (Path(__file__).parents[2] / "docs" / "boards.md").read_text(encoding="utf-8")
-BUILDABLE = [board for board in BOARDS.values() if not lasting_obstacle(board)]
+BUILDABLE = [board for board in BOARDS.values() if board.family in FLOWS and not board.obstacle]
 
 # The catalogue
 
@@ -190,16 +189,14 @@ def test_report_files_and_pins_of_a_build(board: str, shared_build: Callable[[st
     content = built.bitstream.read_bytes()
     assert (facts["mark"] in content[:64], len(content) > 100_000) == (True, True)
     assert report.sha256 == hashlib.sha256(content).hexdigest()
-    written = json.loads((built.directory / f"{board}.json").read_text(encoding="utf-8"))
-    assert written == report.as_dict()
-    assert list(written) == [field.name for field in fields(BuildReport)]
+    written = (built.directory / f"{board}.json").read_text(encoding="utf-8")
+    assert written == report.as_json() + "\n"
+    assert list(json.loads(written)) == [field.name for field in fields(BuildReport)]
     file, pattern = facts["constraints"]
     assert dict(re.findall(pattern, built.work_file(file), re.MULTILINE)) == facts["pins"]
     cell = r"^  cell \\top.led_(\w+) .*?connect \\led_(\d)__io .*?^  end"
     leds = re.findall(cell, built.work_file("top.il"), re.MULTILINE | re.DOTALL)
     assert {number: name for name, number in leds} == facts["leds"]
-    doing = ("synthesis", "place and route", "packing")
-    assert built.said == [f"{board}: {what} ({tool})" for what, tool in zip(doing, facts["tools"], strict=True)]
 
 
 SOME_BOARDS = [
@@ -254,9 +251,8 @@ def test_parameters_reach_the_tools(tmp_path: Path) -> None:
 
 def test_pins_of_a_connector_are_those_of_the_uart(tmp_path: Path, fake_tool: FakeTool) -> None:
     # Pins 1 and 2 of PMOD 1 are P0 and P2 of the board's edge, at the pins 47 and 48 of the FPGA.
-    report = build_board("icebreaker-bitsy", tmp_path)
+    build_board("icebreaker-bitsy", tmp_path)
     constraints = (tmp_path / "icebreaker-bitsy" / "top.pcf").read_text(encoding="utf-8")
-    assert report.uart == "pmod_1:1,pmod_1:2"
     assert "set_io host_uart_0__rx__io 47\n" in constraints
     assert "set_io host_uart_0__tx__io 48\n" in constraints
     assert (tmp_path / "icebreaker-bitsy" / "top.il").read_text(encoding="utf-8").count("SB_LVCMOS") >= 2
@@ -268,10 +264,8 @@ def test_a_clock_that_is_too_fast_for_the_family_is_divided(tmp_path: Path, fake
     assert "set_frequency divided_clock 12.0\n" in (tmp_path / "upduino-v3" / "top.pcf").read_text(encoding="utf-8")
     assert (report.required_mhz, report.baud) == (12.0, 1_000_000)
     fake_tool("nextpnr-ice40", STAND_INS["nextpnr-ice40"].replace("net=divided_clock_", "net=clk"))
-    message = refusal(BuildError, build_board, "upduino-v3", tmp_path)
-    assert (
-        message == f"upduino-v3: the report has no figure for the clock of the core; see {tmp_path}/upduino-v3/top.tim"
-    )
+    message = refusal(ToolError, build_board, "upduino-v3", tmp_path)
+    assert message == f"the report has no figure for the clock of the core; see {tmp_path}/upduino-v3/top.tim"
 
 
 class SimulatedPlatform:
@@ -342,11 +336,12 @@ def fake_tool(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 def fails(directory: Path, board: str | Board = "icebreaker", **options: Any) -> str:
     """The message of a build that fails; checks that the bitstream of an earlier build is unchanged."""
     (directory / "icebreaker.bin").write_bytes(b"older")
-    message = refusal(BuildError, build_board, board, directory, **options)
+    with pytest.raises(ToolError) as error:
+        build_board(board, directory, **options)
     assert (directory / "icebreaker.bin").read_bytes() == b"older"
     assert not (directory / "icebreaker.json").exists()
     assert not list(directory.glob(".*")), "no working folder is left"
-    return message
+    return str(error.value)
 
 
 @pytest.mark.parametrize("tool", STAND_INS)
@@ -354,10 +349,10 @@ def fails(directory: Path, board: str | Board = "icebreaker", **options: Any) ->
 def test_missing_tool_is_reported(tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     variable = tool.upper().replace("-", "_")
     monkeypatch.setenv(variable, "/nonexistent/program")
-    message = f"icebreaker: {variable} names '/nonexistent/program', which is not a program"
+    message = f"{variable} names '/nonexistent/program', which is not a program"
     assert fails(tmp_path) == message
     assert not (tmp_path / "icebreaker").exists()
-    assert refusal(BuildError, require_tools, BOARDS["icebreaker"]) == message
+    assert refusal(ToolError, require_tools, BOARDS["icebreaker"]) == message
 
 
 NO_REPORT = "nextpnr-ice40 wrote no valid report: "
@@ -368,7 +363,11 @@ SILENT = "failed with status 1: it printed nothing"
 @pytest.mark.parametrize(
     ("tool", "script", "message"),
     [
-        ("yosys", "echo a; echo 'ERROR: b'; echo c; exit 3", "yosys failed with status 3: ERROR: b; see FOLDER"),
+        (
+            "yosys",
+            "echo a; echo 'ERROR: b'; echo c; exit 3",
+            "yosys failed with status 3: ERROR: b; see FOLDER/top.rpt",
+        ),
         ("yosys", "echo a > top.rpt; exit 1", f"yosys {SILENT}; see FOLDER/top.rpt"),
         ("icepack", "echo a > top.bin; echo b; exit 3", "icepack failed with status 3: b; see FOLDER"),
         ("icepack", "true", "icepack wrote no bitstream; see FOLDER"),
@@ -385,14 +384,14 @@ def test_failures_are_reported(tool: str, script: str, message: str, tmp_path: P
     fake_tool(tool, script)
     found = fails(tmp_path).replace(str(work), "FOLDER")
     assert (work / "top.asc").exists() == (tool != "yosys"), "no file of the earlier build is left"
-    assert found == f"icebreaker: {message}" or (message is NO_REPORT and found.startswith(f"icebreaker: {message}"))
+    assert found == message or (message is NO_REPORT and found.startswith(message))
 
 
 def test_programming_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bitstream, loader = tmp_path / "icebreaker.bin", tmp_path / "iceprog"
     monkeypatch.setenv("PATH", str(tmp_path))
     board = replace(BOARDS["icebreaker"], program="iceprog {bitstream} {folder}/top.svf")
-    message = "iceprog is not installed, which loads bitstreams into icebreaker: install it"
+    message = "iceprog is not installed, which loads bitstreams into icebreaker: install fpga-icestorm"
     assert refusal(ToolError, require_programmer, board) == message
     loader.write_text('#!/bin/sh\necho "$@" > "$0.arguments"\n', encoding="utf-8")
     loader.chmod(0o755)

@@ -21,11 +21,13 @@ from support.oracle import refusal
 from support.pty_board import on_pty
 
 from utf8fpga.boards import host
-from utf8fpga.boards.forms import FORMS, GarbledError, Mark, Received, TextParser, expected_items
-from utf8fpga.boards.host import Conversation, PortError, SerialPort, TalkError, find_port
+from utf8fpga.boards.forms import FORMS, Mark, Received, TextParser, expected_items
+from utf8fpga.boards.host import Conversation, SerialPort, find_port
 from utf8fpga.boards.uart_core import escaped
 from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.cli.demo import show_virtual_board
+from utf8fpga.hdl.toolchain import ToolError
+from utf8fpga.model import InvalidArgumentError
 
 pytestmark = requires_graph
 
@@ -36,24 +38,6 @@ PATIENCE = 300
 WORDS, TEXT = FORMS["words"], FORMS["utf-8"]
 
 
-class Wire:
-    """A `Port` that is connected to a virtual board without an operating system in between."""
-
-    name = "wire"
-
-    def __init__(self, board: VirtualBoard, baud: float | None = None) -> None:
-        self._board, self._baud = board, baud
-        self._received = b""
-
-    def write(self, data: bytes) -> None:
-        self._received += self._board.exchange(data, baud=self._baud)
-
-    def read(self, seconds: float) -> bytes:
-        del seconds
-        data, self._received = self._received + self._board.drain(baud=self._baud), b""
-        return data
-
-
 _boards: dict[tuple[str, float], VirtualBoard] = {}
 
 
@@ -62,13 +46,14 @@ def board(form: str = "words", *, baud: float = 3e6) -> VirtualBoard:
     found = _boards.get((form, baud))
     if found is None:
         found = _boards[form, baud] = VirtualBoard("icebreaker", FORMS[form], baud=baud)
+    found.bit = 12e6 / baud
     found.reset()
     return found
 
 
 def conversation(of: VirtualBoard, text: bytes, form: str = "words") -> list[Any]:
     """What comes back for a text, without the answers to requests."""
-    events = Conversation(Wire(of), FORMS[form]).exchange([text])
+    events = Conversation(of, FORMS[form]).exchange([text])
     return [event for some in events for event in some if event is not Mark.ANSWER]
 
 
@@ -82,7 +67,8 @@ DAMAGED = b"A\xc3\xa9\xf0\x9f\x98\x80 \xe2\x82A \xed\xa0\x80 \xc0 \xf5 \xff \xf4
 @pytest.mark.smoke
 def test_repaired_text_has_markers_that_no_text_has() -> None:
     of = board("utf-8")
-    sent = of.exchange(escaped(DAMAGED) + b"\x04\x05") + of.drain()
+    of.write(escaped(DAMAGED) + b"\x04\x05")
+    sent = b"".join(iter(lambda: of.read(0), b""))
     # The end of the text and an answer, see docs/boards.md.
     assert sent == DAMAGED.decode("utf-8", "replace").encode() + b"\xfe\xff"
     whole = TextParser().feed(sent)
@@ -90,7 +76,7 @@ def test_repaired_text_has_markers_that_no_text_has() -> None:
     assert whole[-2:] == [Mark.END, Mark.ANSWER]
     parser = TextParser()
     assert [event for place in range(len(sent)) for event in parser.feed(sent[place : place + 1])] == whole
-    with pytest.raises(GarbledError, match=r"^ill-formed UTF-8$"):
+    with pytest.raises(ToolError, match=r"^received ill-formed UTF-8, which no board sends in this form: "):
         parser.feed(b"\xe2\x82\xff")
 
 
@@ -109,7 +95,7 @@ def test_any_text_at_line_rate_loses_nothing(form: str) -> None:
 def test_a_later_conversation_ends_what_an_interrupted_one_left() -> None:
     of = board()
     # In the middle of a sequence, and of an escape.
-    of.exchange(b"AB\xe2\x82\x10")
+    of.write(b"AB\xe2\x82\x10")
     assert conversation(of, b"\xacC") == [Received(0xFFFD, True), Received(ord("C"), False), Mark.END]
 
 
@@ -118,15 +104,15 @@ def test_a_later_conversation_ends_what_an_interrupted_one_left() -> None:
 
 @pytest.mark.parametrize("baud", [3e6, 3e5])
 def test_a_wrong_speed_is_reported(baud: float) -> None:
-    message = refusal(TalkError, lambda: Conversation(Wire(board(baud=1e6), baud), WORDS))
+    of = board(baud=1e6)
+    of.bit = 12e6 / baud
+    message = refusal(ToolError, lambda: Conversation(of, WORDS))
     end = "no answer of a board in the form words: check that the bitstream is loaded, the cable, --form and --baud"
     assert message.endswith(end)
 
 
 def test_a_wrong_form_is_reported() -> None:
-    assert "is no answer of a board in the form utf-8: " in refusal(
-        TalkError, lambda: Conversation(Wire(board()), TEXT)
-    )
+    assert "is no answer of a board in the form utf-8: " in refusal(ToolError, lambda: Conversation(board(), TEXT))
 
 
 class Scripted:
@@ -156,7 +142,7 @@ def test_a_device_that_floods_is_no_board(is_quiet_first: bool, monkeypatch: pyt
         has_asked |= data == b"\x05"
         return b"noise" * has_asked
 
-    message = refusal(TalkError, lambda: Conversation(Scripted(answer), WORDS, 7))
+    message = refusal(ToolError, lambda: Conversation(Scripted(answer), WORDS, 7))
     assert "6E 6F 69 73 65" in message
     assert next(clock) < 100, "ten times the timeout of 7 s"
 
@@ -164,8 +150,8 @@ def test_a_device_that_floods_is_no_board(is_quiet_first: bool, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("later", "said"),
     [
-        (b"", "no answer in 2 s: check the cable"),
-        (0x70000000, "received the word 70000000, which no board sends in the form words: noise on the line"),
+        (b"", "scripted: no answer in 2 s: check the cable"),
+        (0x70000000, "received the word 70000000, which no board sends in this form: noise on the line"),
         (0x00200000, "received the word 00200000, "),
         (0x80200000, "received the word 80200000, "),
     ],
@@ -177,7 +163,7 @@ def test_a_board_that_is_lost_during_a_conversation_is_reported(later: Any, said
     port = Scripted(lambda data: answers.get(data or b"", b""))
     talk = Conversation(port, WORDS)
     port._received = sent
-    assert refusal(TalkError, lambda: list(talk.exchange([b"A" * 5000]))).startswith(f"scripted: {said}")
+    assert refusal(ToolError, lambda: list(talk.exchange([b"A" * 5000]))).startswith(said)
 
 
 # Ports
@@ -196,7 +182,7 @@ def test_an_unplugged_cable_is_reported() -> None:
         events = Conversation(SerialPort(name, 1e6), WORDS, PATIENCE).exchange([b"A" * 50_000])
         next(events)
         unplug()
-        message = refusal(TalkError, lambda: list(events))
+        message = refusal(ToolError, lambda: list(events))
     assert message.startswith(f"{name}: the connection was lost: ")
 
 
@@ -204,20 +190,20 @@ def test_ports_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     serial = pytest.importorskip("serial", reason="requires the extra 'serial'")
 
     def reason(name: str | Path) -> str:
-        return refusal(PortError, lambda: SerialPort(str(name), 1e6)).removeprefix(f"port {str(name)!r}: ")
+        return refusal(InvalidArgumentError, lambda: SerialPort(str(name), 1e6)).removeprefix(f"port {str(name)!r}: ")
 
     names = {"ttyUSB1": "USB VID:PID=0403:6010", "ttyS0": "n/a", "ttyACM0": "USB"}
     known = [SimpleNamespace(device=f"/dev/{name}", hwid=hwid) for name, hwid in names.items()]
     monkeypatch.setattr("serial.tools.list_ports.comports", lambda: known)
     assert reason(tmp_path / "none") == "there is no such port; this machine has /dev/ttyACM0, /dev/ttyUSB1"
-    assert refusal(PortError, find_port) == (
+    assert refusal(InvalidArgumentError, find_port) == (
         "this machine has several serial ports: name one of /dev/ttyACM0, /dev/ttyUSB1"
     )
     del known[1:]
     assert find_port() == "/dev/ttyUSB1"
     known.clear()
     assert reason(tmp_path / "none") == "there is no such port"
-    assert refusal(PortError, find_port) == "this machine has no serial port: connect the board"
+    assert refusal(InvalidArgumentError, find_port) == "this machine has no serial port: connect the board"
     assert reason(tmp_path) == "it is not a serial port, or has not the speed 1000000"
     other = SerialPort(port, 1e6)
     assert reason(port) == "another program uses it: close that"
@@ -229,7 +215,7 @@ def test_ports_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(serial, "Serial", forbidden)
     assert reason("mine").startswith("no permission to open it: add yourself to the group that owns it")
     monkeypatch.setitem(sys.modules, "serial", None)
-    assert refusal(PortError, find_port) == "pyserial is not installed: pip install 'utf8fpga[serial]'"
+    assert refusal(InvalidArgumentError, find_port) == "pyserial is not installed: pip install 'utf8fpga[serial]'"
 
 
 @pytest.mark.smoke
@@ -242,6 +228,6 @@ def test_the_demo_shows_what_a_virtual_board_sends(capsys: pytest.CaptureFixture
 
 def test_the_demo_ends_with_an_error_if_the_board_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host, "expected_items", lambda *_arguments: [])
-    assert refusal(TalkError, show_virtual_board, b"A") == (
+    assert refusal(ToolError, show_virtual_board, b"A") == (
         "the board differs from the model at item 0: U+0041 in place of none"
     )

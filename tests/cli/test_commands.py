@@ -188,7 +188,7 @@ def test_without_a_command_the_help_is_printed() -> None:
 def test_missing_tool_is_reported_first(command: list[str], tmp_path: Path) -> None:
     environment = {**os.environ, "NEXTPNR_ICE40": "/nonexistent/nextpnr"}
     done = utf8fpga(*command, "--directory", tmp_path, env=environment)
-    message = "icebreaker: NEXTPNR_ICE40 names '/nonexistent/nextpnr', which is not a program"
+    message = "NEXTPNR_ICE40 names '/nonexistent/nextpnr', which is not a program"
     assert_rejected(done, message, status=1)
     assert not list(tmp_path.glob("*.bin"))
 
@@ -201,7 +201,7 @@ def test_build_prints_the_report_it_writes(tmp_path: Path) -> None:
     assert found == (0, "icebreaker", "words, decoder-area", 115200)
     assert json.loads((tmp_path / "icebreaker.json").read_text()) == report
     assert Path(report["bitstream"]).read_text() == "3\n"
-    assert [line.split(": ")[0] for line in done.stderr.decode().splitlines()] == ["icebreaker"] * 3
+    assert [line.split(": ")[1] for line in done.stderr.decode().splitlines()] == ["icebreaker"] * 3
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read and write everything")

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from utf8fpga.boards.build import BuildError, BuildReport, build_board, require_tools
+from utf8fpga.boards.build import BuildReport, build_board, require_tools
 from utf8fpga.boards.catalog import BOARDS
+from utf8fpga.hdl.toolchain import ToolError
 
 SUFFIX = {"ice40": "bin", "ecp5": "bit"}
 
@@ -23,7 +24,7 @@ def needs_tools(board: str) -> None:
     """Skip the test if the tools for the board are not installed."""
     try:
         require_tools(BOARDS[board])
-    except BuildError as error:
+    except ToolError as error:
         pytest.skip(str(error))
 
 
@@ -32,15 +33,13 @@ class Built:
 
     Attributes:
         report: the report of the build.
-        said: the progress messages.
         directory: the folder with its files.
         bitstream: the file of the bitstream.
     """
 
     def __init__(self, board: str, directory: Path) -> None:
         needs_tools(board)
-        self.said: list[str] = []
-        self.report: BuildReport = build_board(board, directory, say=self.said.append)
+        self.report: BuildReport = build_board(board, directory)
         self.directory = directory
         self.bitstream = directory / f"{board}.{SUFFIX[BOARDS[board].family]}"
 

@@ -23,7 +23,8 @@ def on_pty(board: VirtualBoard) -> Iterator[tuple[str, Callable[[], None]]]:
     def serve() -> None:
         while not stopping.is_set():
             if select.select([host], [], [], 0.05)[0]:
-                answer = board.exchange(os.read(host, 64)) + board.drain()
+                board.write(os.read(host, 64))
+                answer = b"".join(iter(lambda: board.read(0), b""))
                 while answer and not stopping.is_set():
                     if select.select([], [host], [], 0.05)[1]:
                         answer = answer[os.write(host, answer[:256]) :]
