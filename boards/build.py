@@ -92,12 +92,11 @@ class BuildReport:
     tools: dict[str, str]
 
     def __str__(self) -> str:
-        share = self.logic_cells / self.logic_cells_available
         tools = ", ".join(f"{name} {number}" for name, number in self.tools.items())
         lines = [
             f"board        {self.board}: {self.device}, UART {self.baud:.10g} baud 8N1, {self.content}",
             f"bitstream    {self.bitstream}",
-            f"logic cells  {self.logic_cells} of {self.logic_cells_available} ({share:.1%})",
+            f"logic cells  {self.logic_cells} of {self.logic_cells_available}",
             f"clock        {self.fmax_mhz:.2f} MHz reached, {self.required_mhz:.10g} MHz required",
             f"tools        {tools}; seed {self.seed}",
             *([f"program      {self.program}"] if self.program else []),
@@ -183,24 +182,20 @@ class _Job:
         """
         platform = self.board.create_platform()
         resource = _add_uart(platform, self.board.uart, self.flow) if self.board.uart else ("uart", 0)
-        plan = self._plan(platform, BoardTop(circuit, self.board.leds, resource, divide), clock_hz)
-        shutil.rmtree(self._folder, ignore_errors=True)
-        plan.extract(self._folder)
-        self._run_tools(plan)
-        figures, clocks = self.flow.figures(self._folder)
-        fmax_mhz = self._check_timing(clocks, clock_hz)
-        given = {"baud": baud, "content": content, "required_mhz": clock_hz / 1e6, "fmax_mhz": fmax_mhz}
-        return self._publish(platform, **given, **figures)
-
-    def _plan(self, platform: Any, top: BoardTop, clock_hz: float) -> BuildPlan:
-        """The input of the tools, and their arguments."""
+        top = BoardTop(circuit, self.board.leds, resource, divide)
         # Timing is checked with the report, for an error message with the frequency.
         options = f"--seed {self._seed} --report {NAME}.report.json --timing-allow-fail"
         if self.board.family in ("gowin", "gatemate"):
             options += f" --freq {clock_hz / 1e6:.6f}"
         # Without the sources, the input of the tools has no paths of this machine.
-        plan: BuildPlan = platform.prepare(top, NAME, emit_src=False, nextpnr_opts=options)
-        return plan
+        plan = platform.prepare(top, NAME, emit_src=False, nextpnr_opts=options)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        plan.extract(self._folder)
+        self._run_tools(plan)
+        figures, clocks = self.flow.figures(self._folder)
+        fmax_mhz = self._check_timing(clocks, clock_hz)
+        figures |= {"baud": baud, "content": content, "required_mhz": clock_hz / 1e6, "fmax_mhz": fmax_mhz}
+        return self._publish(platform, figures)
 
     def _run_tools(self, plan: BuildPlan) -> None:
         steps = (("synthesis", SYNTHESIS_LOG), ("place and route", LOG), ("packing", ""))
@@ -223,11 +218,9 @@ class _Job:
                 raise TimingError(reached, required, self._folder / LOG)
         return min((of_core or clocks).values())
 
-    def _publish(self, platform: Any, **figures: Any) -> BuildReport:
+    def _publish(self, platform: Any, figures: Mapping[str, Any]) -> BuildReport:
         """Move the bitstream to its place, and write the report beside it."""
         board, packed = self.board, self._folder / f"{NAME}.{self.flow.suffix}"
-        if not packed.exists():
-            raise ToolError(f"{self.flow.pack} wrote no bitstream; see {self._folder}")
         bitstream = self._directory / packed.with_stem(board.name).name
         versions = {tool: present_version(tool) for tool in self.flow.tools[:2]}
         report = BuildReport(
@@ -235,7 +228,7 @@ class _Job:
             device=f"{platform.device}-{platform.package}" if hasattr(platform, "device") else platform.part,
             bitstream=bitstream,
             sha256=hashlib.sha256(packed.read_bytes()).hexdigest(),
-            program=shlex.join(board.programming(bitstream)) if board.program else "",
+            program=shlex.join(board.programming(bitstream)),
             seed=self._seed,
             tools=versions | {package: version(package) for package in ("amaranth", "amaranth-boards")},
             **figures,
@@ -297,7 +290,9 @@ def require_programmer(board: Board) -> None:
         ToolError: it is missing.
         InvalidArgumentError: none is known.
     """
-    program, *_ = board.programming(Path())
+    if not board.program:
+        raise InvalidArgumentError(f"no program is known that loads bitstreams into {board.name}: leave out --program")
+    program = board.programming(Path())[0]
     if shutil.which(program) is None:
         package = PACKAGES.get(program, program.lower())
         raise ToolError(f"{program} is not installed, which loads bitstreams into {board.name}: install {package}")

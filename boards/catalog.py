@@ -67,14 +67,7 @@ class Board:
         return platform
 
     def programming(self, bitstream: Path) -> list[str]:
-        """The words of the command that loads a bitstream.
-
-        Raises:
-            InvalidArgumentError: none is known.
-        """
-        if not self.program:
-            message = f"no command is known that loads a bitstream into {self.name}: build without --program"
-            raise InvalidArgumentError(message)
+        """The words of the command that loads a bitstream; empty where none is known."""
         folder = bitstream.parent / self.name
         return [word.format(bitstream=bitstream, folder=folder) for word in shlex.split(self.program)]
 
@@ -82,18 +75,13 @@ class Board:
 def _catalogue() -> dict[str, Board]:
     text = resources.files("utf8fpga.boards").joinpath("catalog.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
-    return {row["name"]: _board(**row) for row in rows}
-
-
-def _board(name: str, platform: str, leds: str, rx: str, tx: str, **others: str) -> Board:
-    """The board of a row; an empty field has the default."""
-    return Board(
-        name,
-        platform if platform.startswith("utf8fpga.") else f"amaranth_boards.{platform}",
-        leds=tuple(leds.split()) or SIGNALS,
-        uart=(rx, tx) if rx else None,
-        **others,
-    )
+    boards = {}
+    for row in rows:
+        rx, tx, leds, platform = (row.pop(name) for name in ("rx", "tx", "leds", "platform"))
+        whole = platform if platform.startswith("utf8fpga.") else f"amaranth_boards.{platform}"
+        uart = (rx, tx) if rx else None
+        boards[row["name"]] = Board(**row, platform=whole, leds=tuple(leds.split()) or SIGNALS, uart=uart)
+    return boards
 
 
 BOARDS = _catalogue()

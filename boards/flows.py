@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from amaranth.build.run import BuildPlan
 
@@ -57,7 +58,7 @@ class Flow:
             commands[self.place_and_route] = _himbaechel(commands[self.place_and_route])
         return commands
 
-    def figures(self, work: Path) -> tuple[dict[str, int], dict[str, float]]:
+    def figures(self, work: Path) -> tuple[dict[str, Any], dict[str, float]]:
         """What the report of place and route says: the resources for `BuildReport`, and what each clock reaches in MHz.
 
         Raises:

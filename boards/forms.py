@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum, IntFlag
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from amaranth.hdl import Cat, Const, Value
 
@@ -61,17 +59,26 @@ class WordFlag(IntFlag):
     """The item is ill-formed; its code point is U+FFFD. With one of the other flags the word is a marker."""
 
 
-_WORD = struct.Struct("<I")
-_WORD_MARKS = {mark: _WORD.pack(WordFlag[mark.name]) for mark in Mark}
-_TEXT_MARKS = {Mark.ANSWER: b"\xff", Mark.END: b"\xfe", Mark.LOST: b"\xfd"}
-"""The markers in repaired text: bytes that are in no sequence of UTF-8."""
+class Words:
+    """The form of words of 32 bits, the least significant byte first, and its parser.
 
+    Attributes:
+        name: its name on the command line.
+        core: the core of the board, with the smallest pipeline, which suits the clocks of boards.
+        marks: the bytes of each marker.
+    """
 
-class WordParser:
-    """The parser of words, the least significant byte first."""
+    name = "words"
+    core: ClassVar[CoreParameters] = DecoderParameters(optimize="area")
+    marks: ClassVar = {mark: WordFlag[mark.name].to_bytes(4, "little") for mark in Mark}
 
     def __init__(self) -> None:
         self._rest = b""
+
+    @staticmethod
+    def symbol_bytes(symbol: Any) -> Value:
+        """The bytes of an output symbol of the core; the first in the low bits."""
+        return Cat(symbol.code_point, Const(0, 31 - len(symbol.code_point)), symbol.error)
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that the next bytes complete.
@@ -80,9 +87,9 @@ class WordParser:
             ToolError: they are not in the form.
         """
         self._rest += data
-        end = len(self._rest) - len(self._rest) % _WORD.size
+        end = len(self._rest) - len(self._rest) % 4
         whole, self._rest = self._rest[:end], self._rest[end:]
-        return [self._event(word) for (word,) in _WORD.iter_unpack(whole)]
+        return [self._event(word) for (word,) in struct.iter_unpack("<I", whole)]
 
     def _event(self, word: int) -> Event:
         for mark in Mark:
@@ -94,15 +101,25 @@ class WordParser:
         return Received(code_point, bool(word & WordFlag.ERROR))
 
 
-class TextParser:
-    """The parser of repaired text."""
+class Text:
+    """The form of repaired text, and its parser; see `Words`. Markers are bytes that are in no sequence of UTF-8."""
+
+    name = "utf-8"
+    core: ClassVar[CoreParameters] = TranscoderParameters(optimize="area")
+    marks: ClassVar = {Mark.ANSWER: b"\xff", Mark.END: b"\xfe", Mark.LOST: b"\xfd"}
 
     def __init__(self) -> None:
         self._decoder = Decoder()
 
+    @staticmethod
+    def symbol_bytes(symbol: Any) -> Value:
+        """See `Words.symbol_bytes`."""
+        unit: Value = symbol.unit
+        return unit
+
     def feed(self, data: bytes) -> list[Event]:
-        """See `WordParser.feed`."""
-        marks = {byte: mark for mark, byte in _TEXT_MARKS.items()}
+        """See `Words.feed`."""
+        marks = {byte: mark for mark, byte in self.marks.items()}
         events: list[Event] = []
         for part in re.split(b"([\xfd-\xff])", data):
             items = self._decoder.decode(b"" if part in marks else part, final=part in marks)
@@ -114,46 +131,13 @@ class TextParser:
         return events
 
 
-@dataclass(frozen=True)
-class Form:
-    """A form of the output.
-
-    Attributes:
-        name: its name on the command line.
-        core: the core of the board, with the smallest pipeline, which suits the clocks of boards.
-        marks: the bytes of each marker.
-        symbol_bytes: the bytes of an output symbol of the core, as a value of Amaranth; the first in the low bits.
-        parser: makes the parser of the host.
-    """
-
-    name: str
-    core: CoreParameters
-    marks: Mapping[Mark, bytes]
-    symbol_bytes: Callable[[Any], Value]
-    parser: Callable[[], WordParser | TextParser]
-
-
-def _word(item: Any) -> Value:
-    return Cat(item.code_point, Const(0, 31 - len(item.code_point)), item.error)
-
-
-def _unit(symbol: Any) -> Value:
-    unit: Value = symbol.unit
-    return unit
-
-
-FORMS = {
-    form.name: form
-    for form in (
-        Form("words", DecoderParameters(optimize="area"), _WORD_MARKS, _word, WordParser),
-        Form("utf-8", TranscoderParameters(optimize="area"), _TEXT_MARKS, _unit, TextParser),
-    )
-}
+Form: TypeAlias = type[Words] | type[Text]
+FORMS: dict[str, Form] = {form.name: form for form in (Words, Text)}
 """The forms, by name."""
 
 
 def expected_items(text: bytes, form: Form) -> list[Received]:
     """The items of a text according to the model, as a board sends them in a form."""
-    if form.name == "words":
+    if form is not Text:
         return [Received(item.code_point, item.error is not None) for item in decode(text)]
     return [Received(item.code_point, item.code_point == REPLACEMENT_CHARACTER) for item in decode(text)]

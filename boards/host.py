@@ -62,7 +62,7 @@ class Conversation:
 
     def __init__(self, port: Port, form: Form, seconds: float = 2) -> None:
         self._port, self._form, self._seconds = port, form, seconds
-        self._parser = form.parser()
+        self._parser = form()
         self._waiting: deque[int] = deque()
         """For each request without an answer the entries of the board's buffer that it and the bytes before it need."""
         self._begin()
@@ -78,7 +78,7 @@ class Conversation:
         self._port.write(bytes([ENQ]))
         while not received.endswith(self._form.marks[Mark.ANSWER]):
             data = self._port.read(self._seconds)
-            received = received[-_GREETING_BYTES:] + data
+            received += data
             if not data or monotonic() > deadline:
                 raise self._no_answer(received)
 
@@ -137,11 +137,7 @@ def check_items(found: Sequence[Received], text: bytes, form: Form) -> None:
     """
     for number, (item, other) in enumerate(zip_longest(found, expected_items(text, form))):
         if item != other:
-            said = f"{item or 'none'} in place of {other or 'none'}"
-            raise ToolError(f"the board differs from the model at item {number}: {said}")
-
-
-_GREETING_BYTES = 512
+            raise ToolError(f"item {number} differs from the model: {item or 'none'} in place of {other or 'none'}")
 
 
 def _slices(text: Iterable[bytes]) -> Iterator[bytes]:
@@ -150,19 +146,18 @@ def _slices(text: Iterable[bytes]) -> Iterator[bytes]:
             yield part[start : start + _SLICE]
 
 
-def _serial() -> Any:
+def _serial(module: str = "serial") -> Any:
     try:
-        return importlib.import_module("serial")
+        return importlib.import_module(module)
     except ImportError:
         raise InvalidArgumentError("pyserial is not installed: pip install 'utf8fpga[serial]'") from None
 
 
 def port_names() -> list[str]:
     """The names of the serial ports of this machine."""
-    _serial()
-    ports = importlib.import_module("serial.tools.list_ports")
     # A port without hardware has no description in Linux.
-    return sorted(port.device for port in ports.comports() if port.hwid != "n/a")
+    ports = _serial("serial.tools.list_ports").comports()
+    return sorted(port.device for port in ports if port.hwid != "n/a")
 
 
 def find_port() -> str:
@@ -191,7 +186,6 @@ class SerialPort:
     def __init__(self, name: str, baud: float) -> None:
         serial = _serial()
         self.name = name
-        self._gone: tuple[type[Exception], ...] = (serial.SerialException, OSError, TypeError)
         try:
             self._port = serial.Serial(name, round(baud), timeout=0, write_timeout=10, exclusive=True)
         except (ValueError, OSError) as error:  # SerialException is one.
@@ -213,7 +207,7 @@ class SerialPort:
     def _present(self) -> Iterator[None]:
         try:
             yield
-        except self._gone:
+        except (OSError, TypeError):  # Errors of pyserial are among them.
             raise ToolError(f"{self.name}: the connection was lost: the cable may be unplugged") from None
 
 

@@ -71,9 +71,7 @@ def pll_settings(family: str, clock_hz: float) -> Iterator[PllSetting]:
 
 def fastest_setting(family: str, clock_hz: float, most_hz: float) -> PllSetting:
     """The setting with the highest frequency up to a limit."""
-    possible = [setting for setting in pll_settings(family, clock_hz) if setting.hz <= most_hz]
-    if not possible:
-        raise InvalidArgumentError(f"no PLL setting makes at most {most_hz / 1e6:g} MHz of {clock_hz / 1e6:g} MHz")
+    possible = (setting for setting in pll_settings(family, clock_hz) if setting.hz <= most_hz)
     return max(possible, key=lambda setting: setting.hz)
 
 

@@ -23,7 +23,7 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.boards.forms import FORMS, Form, Mark
+from utf8fpga.boards.forms import Form, Mark, Words
 from utf8fpga.hdl import build
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.uart import UartReceiver, UartTransmitter, uart_divisor
@@ -77,8 +77,7 @@ class Sender(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         symbol = self._form.symbol_bytes(self.records.payload.symbol)
-        records = {Record.END: Mark.END, Record.LOST: Mark.LOST, Record.ANSWER: Mark.ANSWER}
-        marks = {record: self._form.marks[mark] for record, mark in records.items()}
+        marks = {Record[mark.name]: self._form.marks[mark] for mark in Mark}
         sizes = [len(symbol) // 8, *map(len, marks.values())]
         word, bytes_left = Signal(8 * max(sizes)), Signal(range(max(sizes) + 1))
         idle = bytes_left == 0
@@ -126,7 +125,7 @@ class UartCore(wiring.Component):
         InvalidArgumentError: the baud rate is not possible with the clock.
     """
 
-    def __init__(self, clock_hz: float, baud: float, form: Form = FORMS["words"], *, depth: int = 2 * WINDOW) -> None:
+    def __init__(self, clock_hz: float, baud: float, form: Form = Words, *, depth: int = 2 * WINDOW) -> None:
         self.divisor, self.form, self.depth = uart_divisor(clock_hz, baud), form, depth
         self._circuit: Any = build(form.core)
         super().__init__({"rx": In(1), "tx": Out(1, init=1), "activity": Out(1), "error": Out(1), "overflow": Out(1)})

@@ -11,7 +11,7 @@ from amaranth.hdl import ClockDomain, Fragment, Module
 from amaranth.lib import io
 
 from utf8fpga.boards.catalog import find_board
-from utf8fpga.boards.forms import FORMS, Form
+from utf8fpga.boards.forms import Form, Words
 from utf8fpga.boards.top import BoardTop
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl.toolchain import ToolError
@@ -50,7 +50,7 @@ class VirtualBoard:
         ToolError: the extra ``fast`` is not installed.
     """
 
-    def __init__(self, board: str = "icebreaker", form: Form = FORMS["words"], *, baud: float = 1_000_000) -> None:
+    def __init__(self, board: str = "icebreaker", form: Form = Words, *, baud: float = 1_000_000) -> None:
         if not HAS_GRAPH:
             raise ToolError("a virtual board requires Numba: pip install 'utf8fpga[fast]'")
         self.name = f"virtual:{board}"
@@ -123,6 +123,5 @@ def _rtlil(core: UartCore) -> str:
     m = Module()
     m.domains += (domain := ClockDomain("sync"))  # Some cores use its reset, which is not asserted here.
     m.submodules.top = Fragment.get(BoardTop(core, ()), platform)
-    signals = {"clk": domain.clk, "rx": platform.uart.rx.i, "tx": platform.uart.tx.o}
-    ports: Any = {name: (signal, None) for name, signal in signals.items()}
+    ports: Any = {"clk": (domain.clk, None), "rx": (platform.uart.rx.i, None), "tx": (platform.uart.tx.o, None)}
     return str(rtlil.convert(m, name="top", ports=ports, emit_src=False))

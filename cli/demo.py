@@ -10,7 +10,7 @@ from pathlib import Path
 
 from utf8fpga.boards.build import build_board, require_tools
 from utf8fpga.boards.catalog import BOARDS
-from utf8fpga.boards.forms import FORMS, Received
+from utf8fpga.boards.forms import Received, Words
 from utf8fpga.boards.host import Conversation, check_items
 from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.cli.command import command
@@ -78,10 +78,9 @@ def run_demo(directory: Path) -> None:
 
 def show_virtual_board(text: bytes) -> None:
     """Send a text to a virtual board, compare what comes back with the model, and show the first item of each cause."""
-    form = FORMS["words"]
-    events = chain.from_iterable(Conversation(VirtualBoard(BOARD, form), form).exchange([text]))
+    events = chain.from_iterable(Conversation(VirtualBoard(BOARD), Words).exchange([text]))
     found = [event for event in events if isinstance(event, Received)]
-    check_items(found, text, form)
+    check_items(found, text, Words)
     # The board sends whether an item is ill-formed; where it is and why, the host knows from the same text.
     first = {item.error: item for item in reversed(list(decode(text))) if item.error is not None}
     for error, item in sorted(first.items()):

@@ -122,8 +122,6 @@ def test_the_fastest_setting_up_to_a_limit() -> None:
     # 12 MHz times 84, 1008 MHz, over 4.
     assert fastest_setting("ice40", 12e6, 253e6).hz == 252e6
     assert fastest_setting("ecp5", 25e6, 257e6).hz == 256.25e6
-    with pytest.raises(InvalidArgumentError, match=r"^no PLL setting makes at most 1 MHz of 12 MHz$"):
-        fastest_setting("ice40", 12e6, 1e6)
     with pytest.raises(InvalidArgumentError, match="needs the PLL of an iCE40 or ECP5, not of family 'gowin'"):
         fastest_setting("gowin", 27e6, 257e6)
 

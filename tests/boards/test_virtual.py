@@ -21,7 +21,7 @@ from support.oracle import refusal
 from support.pty_board import on_pty
 
 from utf8fpga.boards import host
-from utf8fpga.boards.forms import FORMS, Mark, Received, TextParser, expected_items
+from utf8fpga.boards.forms import FORMS, Mark, Received, Text, expected_items
 from utf8fpga.boards.host import Conversation, SerialPort, find_port
 from utf8fpga.boards.uart_core import escaped
 from utf8fpga.boards.virtual import VirtualBoard
@@ -71,10 +71,10 @@ def test_repaired_text_has_markers_that_no_text_has() -> None:
     sent = b"".join(iter(lambda: of.read(0), b""))
     # The end of the text and an answer, see docs/boards.md.
     assert sent == DAMAGED.decode("utf-8", "replace").encode() + b"\xfe\xff"
-    whole = TextParser().feed(sent)
+    whole = Text().feed(sent)
     assert characters(whole) == DAMAGED.decode("utf-8", "replace")
     assert whole[-2:] == [Mark.END, Mark.ANSWER]
-    parser = TextParser()
+    parser = Text()
     assert [event for place in range(len(sent)) for event in parser.feed(sent[place : place + 1])] == whole
     with pytest.raises(ToolError, match=r"^received ill-formed UTF-8, which no board sends in this form: "):
         parser.feed(b"\xe2\x82\xff")
@@ -214,7 +214,7 @@ def test_ports_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(serial, "Serial", forbidden)
     assert reason("mine").startswith("no permission to open it: add yourself to the group that owns it")
-    monkeypatch.setitem(sys.modules, "serial", None)
+    monkeypatch.setitem(sys.modules, "serial.tools.list_ports", None)
     assert refusal(InvalidArgumentError, find_port) == "pyserial is not installed: pip install 'utf8fpga[serial]'"
 
 
@@ -228,6 +228,4 @@ def test_the_demo_shows_what_a_virtual_board_sends(capsys: pytest.CaptureFixture
 
 def test_the_demo_ends_with_an_error_if_the_board_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host, "expected_items", lambda *_arguments: [])
-    assert refusal(ToolError, show_virtual_board, b"A") == (
-        "the board differs from the model at item 0: U+0041 in place of none"
-    )
+    assert refusal(ToolError, show_virtual_board, b"A") == ("item 0 differs from the model: U+0041 in place of none")

@@ -10,7 +10,6 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from support.command import COMMAND, utf8fpga
 from support.engines import requires_graph
 from support.processes import run, started
 
-from utf8fpga.boards.forms import Form
+from utf8fpga.boards.forms import Form, Words
 from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import GENERALISED_UTF_8
@@ -66,13 +65,15 @@ def test_a_check_without_difference(form: str, file: Path) -> None:
 @pytest.mark.smoke
 def test_a_difference_from_the_model(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def with_surrogates(name: str, form: Form, baud: float) -> VirtualBoard:
-        wrong = DecoderParameters(table=GENERALISED_UTF_8, optimize="area")
-        return VirtualBoard(name, replace(form, core=wrong), baud=baud)
+        class Wrong(Words):
+            core = DecoderParameters(table=GENERALISED_UTF_8, optimize="area")
+
+        return VirtualBoard(name, Wrong, baud=baud)
 
     monkeypatch.setattr("utf8fpga.cli.talk.VirtualBoard", with_surrogates)
     file.write_bytes(b"A\xed\xa0\x80")
     done = talk(file, "--check")
-    message = b"utf8fpga: the board differs from the model at item 1: U+D800 in place of U+FFFD ill-formed\n"
+    message = b"utf8fpga: item 1 differs from the model: U+D800 in place of U+FFFD ill-formed\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", message)
 
 

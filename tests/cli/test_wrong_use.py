@@ -56,7 +56,7 @@ build arty-a7-35 | board arty-a7-35 cannot be built: no open tools for xilinx
 build tinyfpga-ax1 | board tinyfpga-ax1 cannot be built: the platform has no clock
 build icebreaker --baud 5000000 | baud rate 5000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz
 build icebreaker --self-test --form utf-8 | --form has no effect with --self-test: leave it out
-build upduino-v1 --program | no command is known that loads a bitstream into upduino-v1: build without --program
+build upduino-v1 --program | no program is known that loads bitstreams into upduino-v1: leave out --program
 talk virtual:icebreakr x | there is no board 'icebreakr'; did you mean icebreaker or icebreaker-bitsy?
 talk /nonexistent x | port '/nonexistent': there is no such port
 talk virtual:icebreaker /nonexistent | '/nonexistent': No such file or directory
