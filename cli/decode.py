@@ -45,10 +45,7 @@ def decode(
 
     With --json each item is a line; with --summary as well each ill-formed item, and the last line has the counts.
     """
-    if file is not None and digits is not None:
-        raise CommandError(f"give either FILE or --hex BYTES, not {file!r} and --hex {digits!r}")
-    if output != "-" and file and os.path.realpath(file) == os.path.realpath(output):
-        raise CommandError(f"-o {output!r} is the file that is read: give another name")
+    _check_files(file, digits, output)
     if table != FORMS[0]:
         reject(f"with --table {table}", "practice")
     decoder, tally = Decoder(table, practice=Practice(practice)), Tally()
@@ -68,6 +65,14 @@ def decode(
     if strict and tally.ill_formed:
         said = f"{digits or file!r} is ill-formed: {tally.ill_formed} of {counted(tally.items, 'item')}"
         raise CommandError(said, status=1)
+
+
+def _check_files(file: str | None, digits: str | None, output: str) -> None:
+    """Check that there is one input, which the output does not replace."""
+    if file is not None and digits is not None:
+        raise CommandError(f"give either FILE or --hex BYTES, not {file!r} and --hex {digits!r}")
+    if output != "-" and file and os.path.realpath(file) == os.path.realpath(output):
+        raise CommandError(f"-o {output!r} is the file that is read: give another name")
 
 
 def _decoded(chunks: Iterable[bytes], decoder: Decoder) -> Iterator[tuple[list[Item], bytes]]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
@@ -65,50 +65,68 @@ def simulate(
         return
     data = b"".join(read_chunks(file)) if file is not None else from_hex(digits or "")
     is_graph = HAS_GRAPH and len(data) > _LONG and not vcd
-    simulation = Simulation(build(parameters), engine="graph" if netlist or is_graph else "python", netlist=netlist)
+    simulation = Simulation(build(parameters), engine="graph" if is_graph else "python", netlist=netlist)
     units = symbols_from(data, symbol_width(simulation.core))
-    is_decoder = parameters.core == "decoder"
-    tally = Tally()
-    symbols: list[Any] = []
-
-    def take(symbol: Any) -> None:
-        if written:
-            written.write(simulation.entry.as_bytes([symbol]))
-        if is_decoder:
-            tally.add([symbol])
-        else:
-            tally.items += 1
-        if as_json:
-            click.echo(json_line(symbol) if is_decoder else _symbol_json(symbol), nl=False)
-        elif digits is not None:
-            symbols.append(symbol)
-
-    with (
-        progress("simulating", len(units)) as done,
-        replacing(vcd) if vcd else nullcontext() as wave,
-        writing(output) if output else nullcontext() as written,
-    ):
-        mismatch = compare(simulation, units, vcd=wave, on_item=take, on_unit=done, **pauses)
-    if mismatch:
-        raise CommandError(str(mismatch), status=1)
+    with progress("simulating", len(units)) as done, writing(output) if output else nullcontext() as bytes_out:
+        shown = _Shown(simulation, bytes_out, as_json=as_json)
+        with replacing(vcd) if vcd else nullcontext() as wave:
+            mismatch = compare(simulation, units, vcd=wave, on_item=shown.take, on_unit=done, **pauses)
+        if mismatch:
+            raise CommandError(str(mismatch), status=1)
     if not as_json:
-        table = [] if digits is None else _table(simulation, units, symbols)
-        counts = [f"{counted(len(units), 'symbol')} in, {counted(tally.items, 'symbol')} out"]
-        noun = "items" if is_decoder else "symbols"
-        verdict = coloured(f"the simulated {parameters.core} gave exactly the model's {noun}", "green")
-        click.echo("\n".join([*table, *(tally.lines() if is_decoder else counts), verdict]))
+        table = [] if digits is None else shown.table(units)
+        click.echo("\n".join([*table, *shown.counts(len(units))]))
 
 
-def _table(simulation: Simulation, units: Sequence[int], symbols: Sequence[Any]) -> list[str]:
-    """Output symbols with the input symbols that they stand for, as lines of a table."""
-    if simulation.entry.parameters.core == "decoder":
-        return item_table(symbols, units, symbol_width(simulation.core))
-    entry, rows, offset = simulation.entry, [], 0
-    for symbol in symbols:
-        inputs = " ".join(map(entry.input_label, units[offset : offset + symbol.length]))
-        rows.append([str(offset), inputs, entry.label(symbol)])
-        offset += symbol.length
-    return columns(rows, ["offset", f"{entry.input_noun}s", "output"])
+class _Shown:
+    """What is printed and written of the output symbols.
+
+    Args:
+        file: a file for the symbols as bytes.
+        as_json: print the symbols as lines of JSON.
+    """
+
+    def __init__(self, simulation: Simulation, file: BinaryIO | None, *, as_json: bool) -> None:
+        self._entry, self._width = simulation.entry, symbol_width(simulation.core)
+        self._is_decoder = simulation.entry.parameters.core == "decoder"
+        self._file, self._as_json = file, as_json
+        self._tally, self._symbols = Tally(), list[Any]()
+        """The counts, and the first symbols."""
+
+    def take(self, symbol: Any) -> None:
+        """Count, print and write an output symbol."""
+        if self._is_decoder:
+            self._tally.add([symbol])
+        else:
+            self._tally.items += 1
+        if len(self._symbols) < _MOST_ROWS:
+            self._symbols.append(symbol)
+        if self._as_json:
+            click.echo(json_line(symbol) if self._is_decoder else _symbol_json(symbol), nl=False)
+        if self._file:
+            self._file.write(self._entry.as_bytes([symbol]))
+
+    def counts(self, units: int) -> list[str]:
+        """The counts and the verdict, as lines."""
+        noun = "item" if self._is_decoder else "symbol"
+        others = [f"{counted(units, 'symbol')} in, {counted(self._tally.items, 'symbol')} out"]
+        verdict = f"the simulated {self._entry.parameters.core} gave exactly the model's {noun}s"
+        return [*(self._tally.lines() if self._is_decoder else others), coloured(verdict, "green")]
+
+    def table(self, units: Sequence[int]) -> list[str]:
+        """The symbols with the input symbols that they stand for, as lines."""
+        if self._is_decoder:
+            return item_table(self._symbols, units, self._width)
+        rows, offset = [], 0
+        for symbol in self._symbols:
+            inputs = " ".join(map(self._entry.input_label, units[offset : offset + symbol.length]))
+            rows.append([str(offset), inputs, self._entry.label(symbol)])
+            offset += symbol.length
+        return columns(rows, ["offset", f"{self._entry.input_noun}s", "output"])
+
+
+_MOST_ROWS = 1000
+"""The most rows of a table."""
 
 
 def _symbol_json(symbol: Any) -> str:
