@@ -77,7 +77,7 @@ class Sender(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         symbol = self._form.symbol_bytes(self.records.payload.symbol)
-        marks = {Record[mark.name]: self._form.marks[mark] for mark in Mark}
+        marks = {record: self._form.marks[Mark[record.name]] for record in (Record.END, Record.LOST, Record.ANSWER)}
         sizes = [len(symbol) // 8, *map(len, marks.values())]
         word, bytes_left = Signal(8 * max(sizes)), Signal(range(max(sizes) + 1))
         idle = bytes_left == 0
