@@ -3,24 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import wiring
 
 from utf8fpga.hdl.beats import is_effective, stage_ports
-from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic, in_byte_order
+from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
-from utf8fpga.hdl.encoder.units import Units
+from utf8fpga.hdl.encoder.units import LATENCY, encoded
 from utf8fpga.hdl.packer.packer import PackedCore, Sparse
 from utf8fpga.hdl.payloads import unit_layout
 from utf8fpga.hdl.registers import delayed
 from utf8fpga.model.encodings import Encoding
-
-
-def words_in_order(words: Iterable[Value], encoding: Encoding) -> list[Value]:
-    """The code units of a beat, as they are packed, with their bytes in the order of an encoding."""
-    return [Cat(in_byte_order(word[:-1], encoding), word[-1]) for word in words]
 
 
 class SerialEncoder(wiring.Component):
@@ -70,7 +63,7 @@ class Encoder(PackedCore):
 
     The output has lanes for all units of all words of a beat.
 
-    Structure: `Units`, and a `Packer`.
+    Structure: the units of each word, and a `Packer`.
 
     Args:
         target: the encoding.
@@ -83,17 +76,12 @@ class Encoder(PackedCore):
 
     def __init__(self, target: Encoding, lanes: int) -> None:
         self.target = target
-        self.units = Units(EncoderLogic(target.table, words=True), lanes, WORD_BITS)
-        made = unit_layout(target.table.unit_width)
-        super().__init__(WORD_BITS, made, lanes, lanes * self.units.slots, 1 + Units.latency)
+        made, slots = unit_layout(target.table.unit_width), target.table.longest
+        super().__init__(WORD_BITS, made, lanes, lanes * slots, 1 + LATENCY)
 
     def pipeline(self, m: Module, accepted: Signal) -> Sparse:
-        m.submodules.beat_units = units = self.units
         beat = delayed(m, self.input.payload, "beat")
-        m.d.comb += [
-            units.code_points.eq(beat.symbols),
-            units.keep.eq(beat.keep),
-            units.last.eq(beat.last),
-            units.valid.eq(delayed(m, accepted, "beat_valid", reset_less=False)),
-        ]
-        return Sparse(words_in_order(units.out_words, self.target), units.out_keep, units.out_last, units.out_valid)
+        valid = delayed(m, accepted, "beat_valid", reset_less=False)
+        points = Sparse(list(beat.symbols), beat.keep, beat.last, valid)
+        logic = EncoderLogic(self.target.table, words=True)
+        return encoded(m, self.target, logic, points, Const(0, self.lanes))

@@ -8,10 +8,9 @@ from amaranth.lib import wiring
 
 from utf8fpga.hdl.beats import stage_ports
 from utf8fpga.hdl.decoder.serial import SERIAL
-from utf8fpga.hdl.encoder.encoder import words_in_order
 from utf8fpga.hdl.encoder.logic import EncoderLogic, in_byte_order
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
-from utf8fpga.hdl.encoder.units import UnitPairs, Units
+from utf8fpga.hdl.encoder.units import LATENCY, UnitPairs, encoded
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import PackedCore, Sparse
 from utf8fpga.hdl.payloads import code_point_bits, unit_layout
@@ -86,7 +85,7 @@ class Transcoder(PackedCore):
     From UTF-8 to UTF-16 the text does not grow, and the output has as many lanes as the input. Otherwise it has lanes
     for the longest sequence of each lane of the input.
 
-    Structure: `Items`, `UnitPairs` or `Units`, and a `Packer`.
+    Structure: `Items`, the units of each item or `UnitPairs`, and a `Packer`.
 
     Args:
         source, target: the encodings.
@@ -101,29 +100,33 @@ class Transcoder(PackedCore):
     def __init__(self, source: Encoding, target: Encoding, lanes: int, optimize: str = "speed") -> None:
         self.source, self.target = source, target
         self.items = Items(source.table, lanes, window_cuts(lanes, optimize))
-        logic = EncoderLogic(target.table)
         # From UTF-8 to UTF-16 each unit is known with one of the units of its sequence.
-        is_narrower = source.table.unit_width < target.table.unit_width
-        self.units = UnitPairs(logic, self.items) if is_narrower else Units(logic, lanes, self.items.bits)
-        made, cycles = unit_layout(target.table.unit_width), self.items.latency + self.units.latency
-        super().__init__(source.table.unit_width, made, lanes, lanes * self.units.slots, cycles)
+        self.grows = source.table.unit_width >= target.table.unit_width
+        made, cycles = unit_layout(target.table.unit_width), self.items.latency + LATENCY
+        super().__init__(
+            source.table.unit_width, made, lanes, lanes * (target.table.longest if self.grows else 1), cycles
+        )
 
     def pipeline(self, m: Module, accepted: Signal) -> Sparse:
-        m.submodules.beat_items, m.submodules.beat_units = items, units = self.items, self.units
-        beat = self.input.payload
+        m.submodules.beat_items = items = self.items
+        beat, logic = self.input.payload, EncoderLogic(self.target.table)
         symbols = [in_byte_order(Value.cast(symbol), self.source) for symbol in beat.symbols]
         m.d.comb += [
             items.units.eq(Cat(symbols)),
             items.keep.eq(beat.keep),
             items.last.eq(beat.last),
             items.valid.eq(accepted),
+        ]
+        if self.grows:
+            points = Sparse(list(items.words), items.items, items.ends, items.leaves)
+            return encoded(m, self.target, logic, points, items.errors)
+        m.submodules.beat_units = units = UnitPairs(self.target, logic, items)
+        m.d.comb += [
             units.keep.eq(items.items),
             units.errors.eq(items.errors),
             units.last.eq(items.ends),
             units.valid.eq(items.leaves),
+            units.payloads.eq(items.payloads),
+            units.heads.eq(items.heads),
         ]
-        if isinstance(units, UnitPairs):
-            m.d.comb += [units.payloads.eq(items.payloads), units.heads.eq(items.heads)]
-        else:
-            m.d.comb += units.code_points.eq(items.words)
-        return Sparse(words_in_order(units.out_words, self.target), units.out_keep, units.out_last, units.out_valid)
+        return Sparse(list(units.out_words), units.out_keep, units.out_last, units.out_valid)
