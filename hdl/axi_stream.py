@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, DomainRenamer, Module, ResetSignal, Shape, Value
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.hdl.core import Core
@@ -60,43 +61,29 @@ def axi_signature(core: Core, *, reset_low: bool = False) -> wiring.Signature:
     """
     if hasattr(core, "tap"):
         return _tap_signature(core.tap, reset_low)
-    given, made = SymbolPorts.of(core.input), SymbolPorts.of(core.output)
-    lanes, outputs = lanes_of(core.input), lanes_of(core.output)
-    ports = {
-        "clk": In(1),
-        reset_name(reset_low): In(1),
-        "s_axis_tdata": In(8 * given.size * lanes),
-        "s_axis_tkeep": In(given.size * lanes),
-        "s_axis_tuser": In(given.user_bits * lanes),
-        "s_axis_tlast": In(1),
-        "s_axis_tvalid": In(1),
-        "s_axis_tready": Out(1),
-        "m_axis_tdata": Out(8 * made.size * outputs),
-        "m_axis_tkeep": Out(made.size * outputs),
-        "m_axis_tuser": Out(made.user_bits * outputs),
-        "m_axis_tlast": Out(1),
-        "m_axis_tvalid": Out(1),
-        "m_axis_tready": In(1),
-    }
-    return wiring.Signature({name: member for name, member in ports.items() if member.shape})
+    ports = _stream_ports("s_axis", core.input, In, Out) | _stream_ports("m_axis", core.output, Out, In)
+    return wiring.Signature(_clock_ports(reset_low) | ports)
 
 
 def _tap_signature(tap: Any, reset_low: bool) -> wiring.Signature:
     """The ports of a tap, with one for each field of a report."""
-    payload = tap.payload
-    return wiring.Signature(
-        {
-            "clk": In(1),
-            reset_name(reset_low): In(1),
-            "s_axis_tdata": In(len(Value.cast(payload.symbols))),
-            "s_axis_tkeep": In(len(payload.keep)),
-            "s_axis_tlast": In(1),
-            "s_axis_tvalid": In(1),
-            "s_axis_tready": In(1),
-            **{f"report_{name}": Out(field.width) for name, field in tap.report.shape()},
-            "report_tvalid": Out(1),
-        }
-    )
+    report = {f"report_{name}": Out(field.width) for name, field in tap.report.shape()}
+    stream = _stream_ports("s_axis", tap, In, In)
+    return wiring.Signature(_clock_ports(reset_low) | stream | report | {"report_tvalid": Out(1)})
+
+
+def _clock_ports(reset_low: bool) -> dict[str, Member]:
+    return {"clk": In(1), reset_name(reset_low): In(1)}
+
+
+def _stream_ports(
+    name: str, stream: Any, flow: Callable[[int], Member], back: Callable[[int], Member]
+) -> dict[str, Member]:
+    """The ports of a stream of `beat_layout`: the flow of all ports but ``tready``, and that of this."""
+    symbol, lanes = SymbolPorts.of(stream), lanes_of(stream)
+    widths = {"tdata": 8 * symbol.size * lanes, "tkeep": symbol.size * lanes, "tuser": symbol.user_bits * lanes}
+    widths = {port: width for port, width in widths.items() if width} | {"tlast": 1, "tvalid": 1}
+    return {**{f"{name}_{port}": flow(width) for port, width in widths.items()}, f"{name}_tready": back(1)}
 
 
 def axi_component(core: Core, *, reset_low: bool = False) -> AxiStreamCore | AxiStreamTap:

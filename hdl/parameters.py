@@ -96,10 +96,13 @@ class CoreParameters:
 
     def __post_init__(self) -> None:
         for each in fields(self):
+            name, value, how = each.name, getattr(self, each.name), each.metadata["option"]
             if isinstance(each.default, EncodingTable):  # Its name as a word is accepted, too.
-                object.__setattr__(self, each.name, checked_table(getattr(self, each.name)))
-                continue
-            _check(each.name, getattr(self, each.name), each.metadata["option"])
+                object.__setattr__(self, name, checked_table(value))
+            elif how.range and not how.range[0] <= value <= how.range[1]:
+                raise InvalidArgumentError(f"{name} {value} is not in {how.range[0]}..{how.range[1]}")
+            elif how.choices and value not in how.choices:
+                raise InvalidArgumentError(f"{name} {value!r} is not one of {', '.join(how.choices)}")
 
     @classmethod
     def options(cls) -> dict[str, Option]:
@@ -297,14 +300,6 @@ class RemoverParameters(CoreParameters):
 
 _SHORT = ("table", "lanes", "to", "optimize")
 """The fields whose values are words of a name by themselves."""
-
-
-def _check(name: str, value: Any, how: Option) -> None:
-    """Check the value of a field against its option."""
-    if how.range and not how.range[0] <= value <= how.range[1]:
-        raise InvalidArgumentError(f"{name} {value} is not in {how.range[0]}..{how.range[1]}")
-    if how.choices and value not in how.choices:
-        raise InvalidArgumentError(f"{name} {value!r} is not one of {', '.join(how.choices)}")
 
 
 def _spelled(value: Any) -> str:
