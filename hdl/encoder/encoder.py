@@ -38,7 +38,7 @@ class SerialEncoder(wiring.Component):
 
     def __init__(self, target: Encoding) -> None:
         self.target, self.growth = target, target.table.longest
-        self.queue = UnitQueue(target, EncoderLogic(target.table, words=True), WORD_BITS)
+        self.queue = UnitQueue(EncoderLogic(target, words=True), WORD_BITS)
         self.latency, self.drain_cycles = self.queue.latency, self.queue.drain_cycles
         self.stall_cycles = self.queue.stall_cycles
         super().__init__(stage_ports(WORD_BITS, unit_layout(target.table.unit_width), 1))
@@ -83,5 +83,4 @@ class Encoder(PackedCore):
         beat = delayed(m, self.input.payload, "beat")
         valid = delayed(m, accepted, "beat_valid", reset_less=False)
         points = Sparse(list(beat.symbols), beat.keep, beat.last, valid)
-        logic = EncoderLogic(self.target.table, words=True)
-        return encoded(m, self.target, logic, points, Const(0, self.lanes))
+        return encoded(m, EncoderLogic(self.target, words=True), points, Const(0, self.lanes))

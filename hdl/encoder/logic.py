@@ -36,8 +36,13 @@ class EncoderLogic:
         words: all numbers of `WORD_BITS` may occur; otherwise only code points of the table.
     """
 
-    table: EncodingTable
+    encoding: Encoding
     words: bool = False
+
+    @property
+    def table(self) -> EncodingTable:
+        """The encoding form."""
+        return self.encoding.table
 
     @cached_property
     def _regions(self) -> list[tuple[int, int]]:
@@ -73,7 +78,8 @@ class EncoderLogic:
     def units(self, code_point: Value, classes: Mapping[int, Value]) -> list[tuple[Value, list[Value]]]:
         """The code units of a code point, the last one first: whether it is there, and its bits, bit 0 first.
 
-        Bits are undefined where the unit is not there; constants are `Const`.
+        The bytes are in the order of the encoding. Bits are undefined where the unit is not there; constants are
+        `Const`.
 
         Args:
             classes: those of the code point; see `classes`.
@@ -82,7 +88,7 @@ class EncoderLogic:
         for place in range(self.table.longest):
             having = {each: value for each, value in classes.items() if len(self._sequence(each)) > place}
             bits = [self._bit(code_point, having, place, bit) for bit in range(self.table.unit_width)]
-            found.append((_any(having.values()), bits))
+            found.append((_any(having.values()), bits[8:] + bits[:8] if self.encoding.is_swapped else bits))
         return found
 
     def _sequence(self, each: int) -> Sequence[Any]:

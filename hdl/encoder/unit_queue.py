@@ -12,9 +12,8 @@ from amaranth.lib import data, wiring
 
 from utf8fpga.hdl.beats import stage_ports
 from utf8fpga.hdl.commented import named
-from utf8fpga.hdl.encoder.logic import EncoderLogic, in_byte_order, symbol_classes
+from utf8fpga.hdl.encoder.logic import EncoderLogic, symbol_classes
 from utf8fpga.hdl.payloads import unit_layout
-from utf8fpga.model.encodings import Encoding
 
 
 class UnitQueue(wiring.Component):
@@ -29,8 +28,7 @@ class UnitQueue(wiring.Component):
     combinational paths from `output.ready` and from the payload of the input to `input.ready`.
 
     Args:
-        target: the encoding of the units.
-        logic: the functions of its table.
+        logic: the functions of the encoding of the units.
         bits: bits of a code point.
 
     Ports:
@@ -41,17 +39,17 @@ class UnitQueue(wiring.Component):
 
     reset_cycles = 0
 
-    def __init__(self, target: Encoding, logic: EncoderLogic, bits: int) -> None:
-        self.target, self.logic = target, logic
-        self.latency = self.drain_cycles = target.table.longest
+    def __init__(self, logic: EncoderLogic, bits: int) -> None:
+        self.logic = logic
+        self.latency = self.drain_cycles = logic.table.longest
         # An entry is free in the cycle in which a unit is transferred.
-        self.stall_cycles = target.table.longest - 1
+        self.stall_cycles = logic.table.longest - 1
         symbol = data.StructLayout({"code_point": bits, "error": 1})
-        super().__init__(stage_ports(symbol, unit_layout(target.table.unit_width), 1))
+        super().__init__(stage_ports(symbol, unit_layout(logic.table.unit_width), 1))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        room, source, output = self.target.table.longest, self.input.payload, self.output
+        room, source, output = self.logic.table.longest, self.input.payload, self.output
         beat = output.payload.shape()
         entries: list[Any] = [Signal(beat, name=f"entry_{n}", reset_less=True) for n in range(room)]
         valid = Signal(room)
@@ -65,8 +63,8 @@ class UnitQueue(wiring.Component):
         needed: list[Value] = [Const(1, 1)]
         for place, (is_there, bits) in enumerate(self.logic.units(code_point, classes)):
             # Of a packet that ends without a code point there is one entry, without a unit.
-            unit, last = in_byte_order(Cat(bits), self.target), Const(0, 1) if place else source.last
-            slots.append(named(m, f"slot_{place}", Cat(unit, error, source.keep, last)))
+            last = Const(0, 1) if place else source.last
+            slots.append(named(m, f"slot_{place}", Cat(*bits, error, source.keep, last)))
             if place:
                 comment = f"Number of entries that the code point needs: more than {place}."
                 needed.append(named(m, f"needs_more_than_{place}", source.keep & is_there, comment))

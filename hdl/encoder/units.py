@@ -8,17 +8,16 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.commented import named
-from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic, chosen, class_name, in_byte_order, symbol_classes
+from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic, chosen, class_name, symbol_classes
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import Sparse
 from utf8fpga.hdl.registers import delayed
-from utf8fpga.model.encodings import Encoding
 
 LATENCY = 2
 """Cycles for the classes of code points, and for their units."""
 
 
-def encoded(m: Module, target: Encoding, logic: EncoderLogic, points: Sparse, errors: Value) -> Sparse:
+def encoded(m: Module, logic: EncoderLogic, points: Sparse, errors: Value) -> Sparse:
     """The code units of a beat of code points, in as many lanes for each as the longest sequence has units.
 
     Args:
@@ -27,7 +26,7 @@ def encoded(m: Module, target: Encoding, logic: EncoderLogic, points: Sparse, er
     words: list[Value] = []
     keep, last, valid = [], points.last, points.valid
     for lane, point in enumerate(points.words):
-        m.submodules[f"units_{lane}"] = units = UnitsOfOne(target, logic, len(point))
+        m.submodules[f"units_{lane}"] = units = UnitsOfOne(logic, len(point))
         m.d.comb += [units.code_point.eq(point), units.keep.eq(points.keep[lane]), units.error.eq(errors[lane])]
         words.extend(units.out_words)
         keep.append(units.out_keep)
@@ -44,9 +43,9 @@ class UnitsOfOne(wiring.Component):
         out_words, out_keep: units and flags of `unit_layout`.
     """
 
-    def __init__(self, target: Encoding, logic: EncoderLogic, bits: int) -> None:
-        self.target, self.logic, self.slots = target, logic, target.table.longest
-        words = data.ArrayLayout(target.table.unit_width + 1, self.slots)
+    def __init__(self, logic: EncoderLogic, bits: int) -> None:
+        self.logic, self.slots = logic, logic.table.longest
+        words = data.ArrayLayout(logic.table.unit_width + 1, self.slots)
         ports = {"code_point": In(bits), "keep": In(1), "error": In(1)}
         super().__init__(ports | {"out_words": Out(words), "out_keep": Out(self.slots)})
 
@@ -60,7 +59,7 @@ class UnitsOfOne(wiring.Component):
         for place, (is_there, bits) in enumerate(self.logic.units(code_point, classes)):
             at = self.slots - 1 - place
             has_unit = named(m, f"has_unit_{at}", keep & is_there)
-            unit = in_byte_order(self._unit(m, bits, f"unit_{at}"), self.target)
+            unit = self._unit(m, bits, f"unit_{at}")
             m.d.comb += [
                 self.out_words[at].eq(Cat(unit, delayed(m, error & has_unit, f"error_{at}"))),
                 self.out_keep[at].eq(delayed(m, has_unit, f"keep_{at}")),
@@ -86,15 +85,15 @@ class UnitPairs(wiring.Component):
         out_words, out_keep, out_last, out_valid: a beat of `unit_layout`.
     """
 
-    def __init__(self, target: Encoding, logic: EncoderLogic, items: Items) -> None:
-        self.target, self.logic, self.lanes = target, logic, items.lanes
+    def __init__(self, logic: EncoderLogic, items: Items) -> None:
+        self.logic, self.lanes = logic, items.lanes
         self._trail_bits = items.window.control.trail_bits
         super().__init__(
             {
                 "payloads": In(data.ArrayLayout(items.bits, self.lanes)),
                 **dict.fromkeys(("heads", "keep", "errors"), In(self.lanes)),
                 **dict.fromkeys(("last", "valid"), In(1)),
-                "out_words": Out(data.ArrayLayout(target.table.unit_width + 1, self.lanes)),
+                "out_words": Out(data.ArrayLayout(logic.table.unit_width + 1, self.lanes)),
                 "out_keep": Out(self.lanes),
                 **dict.fromkeys(("out_last", "out_valid"), Out(1)),
             }
@@ -116,7 +115,7 @@ class UnitPairs(wiring.Component):
             first_unit = self._first_unit(payloads[lane])
             bits = [chosen(heads[lane], first, last) for first, last in zip(first_unit, last_unit, strict=True)]
             is_error = delayed(m, error & self.keep[lane], f"error_classified_{lane}")
-            unit = in_byte_order(delayed(m, Cat(bits), f"unit_{lane}"), self.target)
+            unit = delayed(m, Cat(bits), f"unit_{lane}")
             m.d.comb += self.out_words[lane].eq(Cat(unit, delayed(m, is_error, f"error_{lane}")))
         return m
 

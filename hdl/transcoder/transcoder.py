@@ -54,7 +54,7 @@ class SerialTranscoder(wiring.Component):
     def __init__(self, source: Encoding, target: Encoding, optimize: str = "speed") -> None:
         self.source, self.target = source, target
         self.decoder = SERIAL[optimize](source.table)
-        self.queue = UnitQueue(target, EncoderLogic(target.table), code_point_bits(source.table))
+        self.queue = UnitQueue(EncoderLogic(target), code_point_bits(source.table))
         decoder, queue = self.decoder, self.queue
         # Items in the decoder wait while the units of others are output.
         self.growth = growth(source.table, target.table)
@@ -109,7 +109,7 @@ class Transcoder(PackedCore):
 
     def pipeline(self, m: Module, accepted: Signal) -> Sparse:
         m.submodules.beat_items = items = self.items
-        beat, logic = self.input.payload, EncoderLogic(self.target.table)
+        beat, logic = self.input.payload, EncoderLogic(self.target)
         symbols = [in_byte_order(Value.cast(symbol), self.source) for symbol in beat.symbols]
         m.d.comb += [
             items.units.eq(Cat(symbols)),
@@ -119,8 +119,8 @@ class Transcoder(PackedCore):
         ]
         if self.grows:
             points = Sparse(list(items.words), items.items, items.ends, items.leaves)
-            return encoded(m, self.target, logic, points, items.errors)
-        m.submodules.beat_units = units = UnitPairs(self.target, logic, items)
+            return encoded(m, logic, points, items.errors)
+        m.submodules.beat_units = units = UnitPairs(logic, items)
         m.d.comb += [
             units.keep.eq(items.items),
             units.errors.eq(items.errors),
