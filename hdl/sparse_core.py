@@ -23,25 +23,20 @@ class SparseCore(wiring.Component):
         lanes, out_lanes: their numbers.
         cycles: cycles from the input to the end of the pipeline.
         depth: rows of the FIFO.
+
+    Attributes:
         drops: the pipeline may have beats without a symbol, which are dropped unless their packet ends.
     """
 
     packed = False
     reset_cycles = 0
     stall_cycles = 3
+    drops = False
 
     def __init__(
-        self,
-        given: ShapeLike,
-        made: ShapeLike,
-        lanes: int,
-        out_lanes: int,
-        cycles: int,
-        *,
-        depth: int = 16,
-        drops: bool = False,
+        self, given: ShapeLike, made: ShapeLike, lanes: int, out_lanes: int, cycles: int, depth: int = 16
     ) -> None:
-        self.lanes, self.drops = lanes, drops
+        self.lanes = lanes
         self._slot = Shape.cast(made).width + 1
         self.fifo = CreditFifo(out_lanes * self._slot + 1, self._slot, depth)
         self.latency = cycles + self.fifo.latency

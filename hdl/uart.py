@@ -151,10 +151,6 @@ class UartTransmitter(wiring.Component):
     Args:
         divisor: cycles per bit, at least `MINIMUM_DIVISOR`.
 
-    Attributes:
-        bits_left: the number of bits to send after the one on the line.
-        rest: these bits, the next one in the least significant position.
-
     Ports:
         data: stream of bytes; `ready` is asserted while the line is idle and in the last cycle of a stop bit.
         tx: the line, driven by a register; high while idle.
@@ -162,16 +158,15 @@ class UartTransmitter(wiring.Component):
 
     def __init__(self, divisor: int) -> None:
         self.divisor = divisor
-        self.timer, self.bits_left = (
-            Signal(range(divisor), name="timer"),
-            Signal(range(_STOP_BIT + 1), name="bits_left"),
-        )
-        self.rest = Signal(_STOP_BIT, name="rest")
         super().__init__({"data": In(stream.Signature(_DATA_BITS)), "tx": Out(1, init=1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        timer, bits_left, rest = self.timer, self.bits_left, self.rest
+        timer = Signal(range(self.divisor))
+        bits_left = Signal(range(_STOP_BIT + 1))
+        """The number of bits to send after the one on the line."""
+        rest = Signal(_STOP_BIT)
+        """These bits, the next one in the least significant position."""
         m.d.comb += self.data.ready.eq((timer == 0) & (bits_left == 0))
         with m.If(timer != 0):
             m.d.sync += timer.eq(timer - 1)

@@ -58,8 +58,8 @@ class ParallelDecoder(SparseCore):
     def __init__(self, table: EncodingTable, lanes: int, optimize: str = "speed", kind: bool = False) -> None:
         self.items, self.item = Items(table, lanes, window_cuts(lanes, optimize)), item_layout(table, kind=kind)
         # With as many lanes as the longest sequence has units, each beat holds the end of an item.
-        drops = lanes < table.longest
-        super().__init__(table.unit_width, self.item, lanes, lanes, self.items.latency, drops=drops)
+        self.drops = lanes < table.longest
+        super().__init__(table.unit_width, self.item, lanes, lanes, self.items.latency)
 
     def pipeline(self, m: Module, accepted: Value) -> Sparse:
         return decoded(m, self.items, self, self.item, accepted)

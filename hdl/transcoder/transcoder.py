@@ -67,9 +67,8 @@ class SerialTranscoder(wiring.Component):
         m.submodules.queue, m.submodules.decoder = queue, decoder = self.queue, self.decoder
         beat, given = decoder.input.payload, self.input.payload
         m.d.comb += [
+            beat.eq(given),
             beat.symbols[0].eq(in_byte_order(given.symbols[0], self.source)),
-            beat.keep.eq(given.keep),
-            beat.last.eq(given.last),
             decoder.input.valid.eq(self.input.valid),
             self.input.ready.eq(decoder.input.ready),
         ]

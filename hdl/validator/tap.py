@@ -93,7 +93,7 @@ class TappedStream(SparseCore):
     def __init__(self, table: EncodingTable, lanes: int, optimize: str = "speed") -> None:
         self.tap = tap = ValidatorTap(table, lanes, optimize)
         depth = 1 << (tap.latency + _MOST - 1).bit_length()
-        super().__init__(table.unit_width, report_layout(), lanes, 1, tap.latency, depth=depth)
+        super().__init__(table.unit_width, report_layout(), lanes, 1, tap.latency, depth)
 
     def credited(self, accepted: Value) -> Value:
         # Only the last beat of a packet becomes a report.
