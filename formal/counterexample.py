@@ -10,7 +10,7 @@ from typing import Any
 
 import utf8fpga.hdl as hdl
 import utf8fpga.model as model
-from utf8fpga.hdl import CORES, Word, entry_of, parameters_of
+from utf8fpga.hdl import CORES, Word, entry_of
 from utf8fpga.model import forms, spell
 from utf8fpga.model.render import counted
 from utf8fpga.sim.beats import StreamOptions, symbol_width
@@ -141,7 +141,7 @@ def _imports(call: str) -> str:
 def simulation_of(configuration: Any) -> Simulation:
     """The core of a configuration, compared with its entry, or with that of another table."""
     core = configuration.build()
-    parameters: Any = parameters_of(core)
+    parameters: Any = core.parameters
     if configuration.right is not None and hasattr(parameters, "table"):
         parameters = replace(parameters, table=configuration.right)
     return Simulation(core, entry_of(parameters))

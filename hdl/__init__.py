@@ -10,7 +10,7 @@ except ModuleNotFoundError:
 
 from utf8fpga.hdl.axi_stream import AxiStreamCore, axi_signature
 from utf8fpga.hdl.core import Core, CoreEntry
-from utf8fpga.hdl.cores import CORES, OutputSymbol, build, command_words, decoder_core, entry_of, parameters_of
+from utf8fpga.hdl.cores import CORES, OutputSymbol, build, command_words, decoder_core, entry_of
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.serial import SerialDecoder, SerialSpeedDecoder
 from utf8fpga.hdl.parameters import (
@@ -66,5 +66,4 @@ __all__ = [
     "decoder_core",
     "entry_of",
     "module_name",
-    "parameters_of",
 ]

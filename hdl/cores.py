@@ -299,21 +299,6 @@ def decoder_core(table: EncodingTable = TABLE_3_7, **parameters: Any) -> Core:
     return build(DecoderParameters(table=table, **parameters))
 
 
-def parameters_of(circuit: object) -> CoreParameters:
-    """The parameters that a core was built from.
-
-    Raises:
-        InvalidArgumentError: it is not the circuit of a core.
-
-    >>> parameters_of(decoder_core(lanes=4, packed=False, optimize="area")).arguments()
-    ['--lanes', '4', '--optimize', 'area', '--sparse']
-    """
-    found = getattr(circuit, "parameters", None)
-    if not isinstance(found, CoreParameters):
-        raise InvalidArgumentError(f"{type(circuit).__name__} is not a core (known: {', '.join(CORES)})")
-    return found
-
-
 def command_words(parameters: CoreParameters) -> list[str]:
     """The words of a command line that select a core: its name, unless it is the default, and its options."""
     is_default = type(parameters) is next(iter(ENTRIES))

@@ -14,7 +14,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Shape, Signal, Value
 from amaranth.lib import data
 
-from utf8fpga.hdl import CoreEntry, SerialDecoder, entry_of, parameters_of
+from utf8fpga.hdl import CoreEntry, SerialDecoder, entry_of
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.sim.expected import Accepted, Expected
 from utf8fpga.sim.top import Top
@@ -143,7 +143,7 @@ class Harness(Environment):
     def __init__(self, core: Any, *wanted: Property, entry: CoreEntry[Any] | None = None) -> None:
         super().__init__(core)
         self._wanted = wanted
-        self._entry = entry or entry_of(parameters_of(core))
+        self._entry = entry or entry_of(core.parameters)
         self.has_gaps = self._entry.accepts_gaps
         self.bad = Signal(len(wanted), reset_less=True)
         self.accepted = Signal(core.lanes + 1)

@@ -10,7 +10,7 @@ from itertools import chain, cycle
 from pathlib import Path
 from typing import Any, cast
 
-from utf8fpga.hdl import Core, CoreEntry, DecoderParameters, OutputSymbol, Word, build, entry_of, parameters_of
+from utf8fpga.hdl import Core, CoreEntry, DecoderParameters, OutputSymbol, Word, build, entry_of
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.amaranth_engine import AmaranthEngine
@@ -88,7 +88,7 @@ class Simulation:
         if engine == "graph" and not HAS_GRAPH:
             raise ToolError("the engine graph requires Numba: pip install 'utf8fpga[fast]'")
         self.core = core or build(DecoderParameters(kind=True))
-        self.entry = entry or entry_of(parameters_of(self.core))
+        self.entry = entry or entry_of(self.core.parameters)
         self.engine, self.netlist = engine, netlist
         self.read = SymbolReader(self.core, self.entry)
         self._engines: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from string import Template
 from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core
-from utf8fpga.hdl.cores import entry_of, parameters_of
+from utf8fpga.hdl.cores import entry_of
 from utf8fpga.hdl.parameters import RemoverParameters
 from utf8fpga.hdl.verilog.interface import Interface
 
@@ -48,7 +48,7 @@ def axi_assertions(core: Core, name: str | None = None, *, reset_low: bool = Fal
         reset="!rst_n" if reset_low else "rst",
         lanes=lanes_of(core.input),
         size=given.size,
-        gaps=int(entry_of(parameters_of(core)).accepts_gaps),
+        gaps=int(entry_of(core.parameters).accepts_gaps),
         payload=_joined(ports, "s_axis_t"),
         payload_bits=_bits(ports, "s_axis_t"),
     )
@@ -69,7 +69,7 @@ def _bits(ports: Mapping[str, tuple[str, int]], prefix: str) -> int:
 
 def _stream_terms(core: Core, ports: Mapping[str, tuple[str, int]]) -> dict[str, object]:
     """What `contract_stream.sv` needs."""
-    parameters, made = parameters_of(core), SymbolPorts.of(core.output)
+    parameters, made = core.parameters, SymbolPorts.of(core.output)
     user = made.user_bits
     flagged = bool(made.users) and made.users[0][0] == "error"
     return {

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core
-from utf8fpga.hdl.cores import entry_of, parameters_of
+from utf8fpga.hdl.cores import entry_of
 from utf8fpga.hdl.parameters import ValidatorParameters
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.validator import GoldenValidator
@@ -41,7 +41,7 @@ def expected_at_ports(core: Core, units: Sequence[int]) -> PortPacket:
     Args:
         units: the input symbols, as numbers of the bits of ``s_axis_tdata`` and, above them, of ``s_axis_tuser``.
     """
-    parameters, report = parameters_of(core), None
+    parameters, report = core.parameters, None
     entry = entry_of(parameters)
     if isinstance(parameters, ValidatorParameters):
         (golden,) = GoldenValidator(parameters.table).process(units, final=True)
@@ -76,7 +76,7 @@ def data_bits(core: Core) -> int:
 
 def _texts(core: Core) -> Iterator[tuple[str, Sequence[int]]]:
     """The texts by name."""
-    entry, given = entry_of(parameters_of(core)), SymbolPorts.of(core.input)
+    entry, given = entry_of(core.parameters), SymbolPorts.of(core.input)
     table = entry.input_table if entry.source is None else entry.source.table
     if table is None:
         yield from _any_symbols(lanes_of(core.input), given.bits + given.user_bits)

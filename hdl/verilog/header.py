@@ -11,7 +11,7 @@ from typing import Any
 from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core, CoreEntry
-from utf8fpga.hdl.cores import entry_of, parameters_of
+from utf8fpga.hdl.cores import entry_of
 from utf8fpga.hdl.parameters import DecoderParameters, EncoderParameters, TranscoderParameters
 from utf8fpga.hdl.verilog.interface import Interface
 from utf8fpga.model import ErrorKind
@@ -43,7 +43,7 @@ def header(core: Core, interface: Interface, paths: Mapping[str, Collection[str]
     Args:
         paths: for each output port the input ports from which there is a combinational path to it.
     """
-    entry, is_tap = entry_of(parameters_of(core)), hasattr(core, "tap")
+    entry, is_tap = entry_of(core.parameters), hasattr(core, "tap")
     name, reset, ports, command = interface
     values = [f"{key} {value}" for key, value in entry.parameters.as_dict().items()]
     lines = [

@@ -10,13 +10,13 @@ from amaranth.lib.wiring import In
 
 from utf8fpga.hdl.axi_stream import axi_signature, reset_name
 from utf8fpga.hdl.core import Core
-from utf8fpga.hdl.cores import command_words, parameters_of
+from utf8fpga.hdl.cores import command_words
 from utf8fpga.hdl.verilog.identifiers import check_module_name
 
 
 def module_name(core: Core) -> str:
     """The default name of the top module, such as ``utf8_decoder``."""
-    return f"utf8_{parameters_of(core).core.replace('-', '_')}"
+    return f"utf8_{core.parameters.core.replace('-', '_')}"
 
 
 class Interface(NamedTuple):
@@ -39,7 +39,7 @@ class Interface(NamedTuple):
         default = module_name(core)
         name = default if name is None else name
         check_module_name(name)
-        words = ["utf8fpga", "generate", *command_words(parameters_of(core))]
+        words = ["utf8fpga", "generate", *command_words(core.parameters)]
         words += ["--name", name] if name != default else []
         words += ["--reset-low"] if reset_low else []
         members = axi_signature(core, reset_low=reset_low).members

@@ -12,7 +12,7 @@ from typing import Any
 from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core
-from utf8fpga.hdl.cores import entry_of, parameters_of
+from utf8fpga.hdl.cores import entry_of
 from utf8fpga.hdl.parameters import DecoderParameters
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors, data_bits, report_fields
 from utf8fpga.hdl.verilog.interface import Interface
@@ -33,7 +33,7 @@ def axi_testbench(core: Core, name: str | None = None, *, reset_low: bool = Fals
     Raises:
         InvalidArgumentError: `name` is not valid.
     """
-    parameters, is_tap, report = parameters_of(core), hasattr(core, "tap"), report_fields(core)
+    parameters, is_tap, report = core.parameters, hasattr(core, "tap"), report_fields(core)
     entry = entry_of(parameters)
     name, reset, ports, command = Interface.of(core, name, reset_low=reset_low)
     given, made = SymbolPorts.of(core.input), None if is_tap else SymbolPorts.of(core.output)

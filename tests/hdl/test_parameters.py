@@ -21,7 +21,6 @@ from utf8fpga.hdl import (
     TranscoderParameters,
     build,
     core,
-    parameters_of,
 )
 from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.parameters import GATE_ENCODINGS
@@ -41,7 +40,7 @@ def test_names_arguments_and_expressions_are_those_of_one_core_only(kind: type[c
     found = list(dict.fromkeys(variants(kind)))
     assert len({each.name for each in found}) == len(found) > 1
     assert kind().arguments() == []
-    assert parameters_of(build(found[-1])) is found[-1]
+    assert build(found[-1]).parameters is found[-1]
     for each in found:
         assert re.fullmatch(rf"{kind.core}(-[a-z0-9]+)*", each.name)
         assert parsed(each.arguments(), kind) == each

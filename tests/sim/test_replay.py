@@ -13,7 +13,7 @@ from amaranth.hdl import Module, Signal, Value
 from support.command import utf8fpga
 from support.faults import wrap
 
-from utf8fpga.hdl import DecoderParameters, SerialDecoder, SerialSpeedDecoder, cores, decoder_core, parameters_of
+from utf8fpga.hdl import DecoderParameters, SerialDecoder, SerialSpeedDecoder, cores, decoder_core
 from utf8fpga.hdl.decoder.serial import SERIAL
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.sim import Mismatch, Simulation, compare
@@ -136,7 +136,7 @@ def test_replay_command_selects_the_faulty_decoder(
     assert len(found.units) <= 2 * decoder.lanes
     assert bytes(found.units).count(b"n") == 1
     words = assert_replayed(found, tmp_path)
-    assert words[1:-2] == ["--hex", bytes(found.units).hex(" ").upper(), *parameters_of(build(choice)).arguments()]
+    assert words[1:-2] == ["--hex", bytes(found.units).hex(" ").upper(), *build(choice).parameters.arguments()]
 
 
 NEEDS: dict[str, tuple[Fault, list[str]]] = {
@@ -177,7 +177,7 @@ def test_replay_command_has_the_required_stream_options(
     assert words[1:-2] == [
         "--hex",
         bytes(found.units).hex(" ").upper(),
-        *parameters_of(build({})).arguments(),
+        *build({}).parameters.arguments(),
         *needed,
     ]
     # The difference is caused by the fault in the decoder, not by the stream options.
