@@ -36,6 +36,8 @@ class Sanitizer(SparseCore):
         TableError: the window does not support the table.
     """
 
+    packed = True
+
     def __init__(self, table: EncodingTable, lanes: int, optimize: str, replacement: int | None) -> None:
         self.replacement, self.width = replacement, table.unit_width
         self.window = Window(table, lanes, window_cuts(lanes, optimize))
