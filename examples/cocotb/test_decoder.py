@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""cocotb tests of a generated decoder: texts, ill-formed bytes, empty packets, pauses on both sides, a reset."""
+"""cocotb tests of a generated decoder: texts, ill-formed bytes, empty packets, pauses on both sides."""
 
 import random
 
@@ -40,14 +40,3 @@ async def pauses_on_both_sides(dut):
             text[generator.randrange(len(text))] = generator.randrange(256)
         await bench.send(bytes(text))
     await bench.check()
-
-
-@cocotb.test()
-async def reset_within_a_packet(dut):
-    bench = DecoderBench(dut)
-    await bench.reset()
-    await bench.send(b"lost \xe6\xb1" * 20)
-    await cocotb.triggers.ClockCycles(dut.clk, 5)
-    await bench.reset()
-    await bench.send("字".encode())
-    assert await bench.check() == 1

@@ -150,11 +150,8 @@ class Guard(wiring.Component):
         m.submodules.words = words = fifo.SyncFIFOBuffered(width=WORD.size, depth=8)
         m.submodules.beside = beside = fifo.SyncFIFOBuffered(width=MARKS.size, depth=32)
         source, sanitized, output = sanitizer.input, sanitizer.output, self.output
-        word, marks, symbol = (
-            data.View(WORD, words.r_data),
-            data.View(MARKS, beside.r_data),
-            sanitized.payload.symbols[0],
-        )
+        word, marks = data.View(WORD, words.r_data), data.View(MARKS, beside.r_data)
+        symbol = sanitized.payload.symbols[0]
         is_there, was_repaired = Signal(), Signal()
         feeds, sends = source.valid & source.ready, output.valid & output.ready
         ends, is_repaired = sends & marks.last, was_repaired | (marks.is_text & symbol.error)

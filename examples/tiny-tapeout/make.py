@@ -25,6 +25,4 @@ def make(folder: Path) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(f"usage: python {sys.argv[0]} FOLDER")
-    if Path(sys.argv[1]).exists():
-        sys.exit(f"{sys.argv[1]} exists already: name a new folder")
     make(Path(sys.argv[1]))

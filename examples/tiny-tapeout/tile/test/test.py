@@ -33,23 +33,18 @@ class Host:
         self.tile.uio_in.value = levels
         await Timer(self.random.randint(50, 150), "ns")
 
+    def shows(self, pin):
+        return bool(self.tile.uio_out.value.to_unsigned() & pin)
+
     async def until(self, pin, asserted):
         for _ in range(100):
-            if bool(self.tile.uio_out.value.to_unsigned() & pin) == asserted:
+            if self.shows(pin) == asserted:
                 return
             await Timer(17, "ns")
         raise AssertionError(f"no answer at {pin:#04x}")
 
-    async def send(self, byte, last):
-        self.tile.ui_in.value = 0 if byte is None else byte
-        levels = LAST * last | EMPTY * (byte is None)
-        await self.pins(levels)
-        await self.pins(levels | SEND)
-
-    async def item(self):
-        """The next item as code point and flags; None if none waits."""
-        if not self.tile.uio_out.value.to_unsigned() & VALID:
-            return None
+    async def take(self, output):
+        """Append the character of the item that waits; return whether the text ends with it."""
         found, levels = [], self.levels
         for select in range(4):
             await self.pins(levels & ~0x30 | select << 4)
@@ -57,33 +52,32 @@ class Host:
         await self.pins(levels | NEXT)
         await self.until(VALID, False)
         await self.pins(levels)
-        return int.from_bytes(found[:3], "little"), found[3]
+        code_point, flags = int.from_bytes(found[:3], "little"), found[3]
+        if flags & PRESENT:
+            assert not flags & ERROR or code_point == 0xFFFD
+            assert bool(flags & ERROR) == bool(flags >> 1 & 7)
+            output.append(chr(code_point))
+        return bool(flags & ENDS)
 
     async def decode(self, text):
-        """The text that the tile outputs; its errors must be at U+FFFD."""
+        """The text that the tile outputs."""
         output, ended = [], False
-        for index, byte in enumerate([*text, None]):
-            await self.send(byte, index == len(text))
-            while True:
-                while (item := await self.item()) is not None:
-                    code_point, flags = item
+        for place, byte in enumerate(text + b"\0"):
+            self.tile.ui_in.value = byte
+            levels = LAST | EMPTY if place == len(text) else 0
+            await self.pins(levels)
+            await self.pins(levels | SEND)
+            while not self.shows(DONE):
+                if self.shows(VALID):
                     assert not ended
-                    ended = bool(flags & ENDS)
-                    if flags & PRESENT:
-                        assert not flags & ERROR or code_point == 0xFFFD
-                        assert bool(flags & ERROR) == bool(flags >> 1 & 7)
-                        output.append(chr(code_point))
-                if self.tile.uio_out.value.to_unsigned() & DONE:
-                    break
-                await Timer(17, "ns")
-            await self.pins(self.levels & ~SEND)
+                    ended = await self.take(output)
+                else:
+                    await Timer(17, "ns")
+            await self.pins(levels)
             await self.until(DONE, False)
         while not ended:
             await self.until(VALID, True)
-            code_point, flags = await self.item()
-            ended = bool(flags & ENDS)
-            if flags & PRESENT:
-                output.append(chr(code_point))
+            ended = await self.take(output)
         return "".join(output)
 
 
