@@ -25,17 +25,13 @@ os.environ.pop("FORCE_COLOR", None)
 # The tests' helpers are in this folder. The tests are not a package, so that the installed package is tested.
 sys.path.insert(0, str(Path(__file__).parent))
 
-try:
-    from support.browser import tab  # noqa: F401  (a fixture for all tests)
-    from support.builds import shared_build  # noqa: F401  (the same)
-    from support.cluster import cluster  # noqa: F401  (the same)
-    from support.site import site  # noqa: F401  (the same)
-    from support.tiers import LONGER, SMOKE, TIERS, assign_tiers
+from support.browser import tab  # noqa: F401  (a fixture for all tests)
+from support.builds import shared_build  # noqa: F401  (the same)
+from support.cluster import cluster  # noqa: F401  (the same)
+from support.site import site  # noqa: F401  (the same)
+from support.tiers import LONGER, SMOKE, TIERS, assign_tiers
 
-    import utf8fpga.model
-except SystemExit as error:
-    # pytest would end with its exit status, which may be 0.
-    raise ImportError(f"a module of the checkout ends Python when it is imported: SystemExit({error})") from error
+import utf8fpga.model
 
 settings.register_profile(
     "utf8fpga",

@@ -122,17 +122,6 @@ NOT_UNITS = [(0x100, "0x100"), (-1, "-0x1"), (65.0, "65.0"), ("A", "'A'"), (b"A"
 
 
 @pytest.mark.parametrize(("unit", "quoted"), NOT_UNITS)
-@pytest.mark.parametrize("final", [False, True], ids=["more", "final"])
-def test_invalid_unit_is_reported_and_state_is_unchanged(unit: object, quoted: str, final: bool) -> None:
-    decoder = Decoder()
-    decoder.decode(b"AB\xf0\x90")
-    message = refusal(ValueError, decoder.decode, [0x8C, 0x82, 0x80, 0xC3, unit, 0x41], final)
-    assert message == f"code unit {quoted} at offset 8 is not an integer in 0..0xff"
-    assert decoder.getstate() == ((0xF0, 0x90), 2)
-    assert plain(decoder.decode(b"\x8c\x82", final=True)) == [(2, 4, 0x10302, None)]
-
-
-@pytest.mark.parametrize(("unit", "quoted"), NOT_UNITS)
 def test_items_before_an_invalid_unit_are_yielded(unit: object, quoted: str) -> None:
     items = decode([0x41, 0xE1, unit])
     assert next(items) == Item(0, 1, 0x41, None)

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 from support import oracle
-from support.oracle import REPRESENTATIVES, refusal
+from support.oracle import REPRESENTATIVES
 
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, decode, is_well_formed
 from utf8fpga.model.forms import RFC_2279, TABLE_3_7, UTF_16, UTF_32
@@ -68,17 +68,6 @@ def test_dfa_is_minimal(table: EncodingTable, alphabet: tuple[int, ...]) -> None
     assert all(a != b for a, b in combinations(completing, 2))
 
 
-@by_form
-def test_unit_outside_the_width_has_no_class(table: EncodingTable, alphabet: tuple[int, ...]) -> None:
-    top = (1 << table.unit_width) - 1
-    dfa = DFA.of(table)
-    for unit, shown in ((top + 1, f"{top + 1:#x}"), (-1, "-0x1"), (1.5, "1.5"), ("A", "'A'")):
-        message = f"code unit {shown} is not an integer in 0..{top:#x}"
-        assert refusal(ValueError, dfa.class_of, unit) == message
-        assert refusal(ValueError, dfa.step, START, unit) == message
-    assert alphabet[0] in dfa.classes[dfa.class_of(alphabet[0])]
-
-
 # Other forms, from rows of their own.
 
 
@@ -98,21 +87,3 @@ def test_one_first_unit_may_start_sequences_of_different_lengths() -> None:
 
 
 # Subdivided rows.
-
-
-def test_subdivided_rows_have_the_same_dfa() -> None:
-    """The pairs 80..83 80..8F after E0 and after E1, where one row is divided into three."""
-    table = EncodingTable.parse(
-        "cut",
-        """
-        00..3F  E0  80..83  80..8F
-        40..5F  E1  80..81  80..8F
-        60..6F  E1  82      80..8F
-        70..7F  E1  83      80..8F
-        """,
-        source="made up",
-    )
-    dfa = DFA.of(table)
-    assert sorted(state.remaining for state in dfa.states) == [(0, 0), (1, 1), (2, 2)]
-    assert [str(unit_class) for unit_class in dfa.classes] == ["00..7F 90..DF E2..FF", "80..83", "84..8F", "E0..E1"]
-    assert dfa.step(START, 0xE0) == dfa.step(START, 0xE1)

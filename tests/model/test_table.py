@@ -7,9 +7,9 @@ import pickle
 
 import pytest
 from support.cases import cases
-from support.oracle import CESU_8_ROWS, refusal
+from support.oracle import refusal
 
-from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable, Range, Row, TableError, decode, encode_units
+from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable, Row, TableError, decode, encode_units
 
 pytestmark = pytest.mark.smoke
 
@@ -41,13 +41,10 @@ rows 1 (U+0000..U+003F as C3 80..BF) and 2 (U+0040..U+004F as C3 80 80..8F): C3 
 of one and starts one of the other
     not synchronising  | 8  | 0000..007F 00..7F / 0080..00FF 81 00..7F | not self-synchronising: 00 starts a sequence \
 of row 1 (U+0000..U+007F as 00..7F) and continues one of row 2 (U+0080..U+00FF as 81 00..7F) as unit 2
-    not by itself      | 8  | 0000..0003 80 80..83 | not self-synchronising: 80 starts a sequence \
-of row 1 (U+0000..U+0003 as 80 80..83) and continues one of row 1 (U+0000..U+0003 as 80 80..83) as unit 2
     no rows            | 8  |                   | a table needs at least one row
     blank lines        | 8  | /                 | a table needs at least one row
     width 0            | 0  | 0000 00           | unit width 0 is not in 1..32 bits
     width 33           | 33 | 0000 00           | unit width 33 is not in 1..32 bits
-    negative width     | -8 | 0000 00           | unit width -8 is not in 1..32 bits
 """
 INVALID_TEXTS = """
     no units           | 0000..007F             | \
@@ -55,8 +52,6 @@ row '0000..007F' needs a range of code points and at least one of code units
     dash               | 0000..007F  00-7F      | '00-7F' is not a range: write it as A0..BF or E0
     prefix             | U+0000..007F  00..7F   | 'U+0000..007F' is not a range: write it as A0..BF or E0
     no last            | 0000..007F  00..       | '00..' is not a range: write it as A0..BF or E0
-    no first           | 0000..007F  ..7F       | '..7F' is not a range: write it as A0..BF or E0
-    three              | 0000..007F  0..1..7F   | '0..1..7F' is not a range: write it as A0..BF or E0
     empty range        | 0000..007F  7F..00     | range 7F..0 is empty or negative: \
 its first value must be 0 or more and not above its last
 """
@@ -70,22 +65,6 @@ def test_invalid_rows_are_rejected(width: str, rows: str, message: str) -> None:
 @pytest.mark.parametrize(("rows", "message"), cases(INVALID_TEXTS))
 def test_rows_of_another_format_are_rejected(rows: str, message: str) -> None:
     assert refusal(TableError, _table, rows) == message
-
-
-def test_cesu_8_decodes_without_the_self_synchronisation_check() -> None:
-    table = EncodingTable.parse("CESU-8", CESU_8_ROWS, source="UTR #26", self_synchronising=False)
-    text = "A\xf1\ud7ff\ue000\uffff\U00010000\U0001f600\U0010ffff"
-    pairs = text.encode("utf-16-be").hex(" ", 2).split()
-    units = "".join(chr(int(pair, 16)) for pair in pairs).encode("utf-8", "surrogatepass")
-    assert [(chr(item.code_point), item.error) for item in decode(units, table)] == [(c, None) for c in text]
-    assert bytes(encode_units(text, table)) == units
-
-
-@pytest.mark.parametrize(("first", "last", "shown"), [(-1, 3, "-1..3"), (5, 4, "5..4"), (0, -1, "0..-1")])
-def test_empty_or_negative_range_is_rejected(first: int, last: int, shown: str) -> None:
-    assert refusal(TableError, Range, first, last) == (
-        f"range {shown} is empty or negative: its first value must be 0 or more and not above its last"
-    )
 
 
 # The tables of the catalogue.

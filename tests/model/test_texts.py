@@ -48,7 +48,6 @@ from utf8fpga.model import (
     validate,
     validator,
 )
-from utf8fpga.model.forms import MODIFIED_UTF_8_CODE_UNITS
 from utf8fpga.model.table import starts
 from utf8fpga.model.validator import GoldenValidator
 
@@ -283,12 +282,6 @@ def test_parts_of_a_text_give_the_report_of_the_text() -> None:
         for place in range(len(each)):
             assert golden.process(each[place : place + 1]) == []
         assert golden.process(b"", final=True) == [(len(each), report_of(each))]
-
-
-@pytest.mark.smoke
-def test_reports_are_by_the_rules_of_the_table() -> None:
-    assert validate(b"\xc0\x80", MODIFIED_UTF_8_CODE_UNITS).well_formed
-    assert not validate(b"\xc0\x80").well_formed
 
 
 @pytest.mark.smoke

@@ -103,13 +103,6 @@ def test_importing_the_hardware_names_the_extra() -> None:
         assert last == "ModuleNotFoundError: amaranth is not installed: pip install 'utf8fpga[hdl]'"
 
 
-def test_a_module_of_the_package_that_is_missing_is_a_defect() -> None:
-    code = "sys.modules['utf8fpga.cli.generate'] = None; " + MAIN
-    done = isolated(code, "generate", modules=["click"])
-    assert done.returncode == 1
-    assert done.stderr.startswith(b"Traceback")
-
-
 def test_every_public_name_is_that_of_the_model() -> None:
     names = set(utf8fpga.__all__) - {"__version__"}
     assert names <= set(model.__all__)

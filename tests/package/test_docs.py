@@ -16,7 +16,6 @@ import re
 import shlex
 import shutil
 import sysconfig
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -32,12 +31,10 @@ from support.engines import requires_graph
 from support.foreign_cores import FOLDER
 from support.processes import run
 
-from utf8fpga.bench.design import Design, foreign_core
 from utf8fpga.cli.main import COMMANDS, cli
 from utf8fpga.hdl import axi_signature, axi_verilog, build, decoder_core
-from utf8fpga.hdl.parameters import CoreParameters, DecoderParameters, EncoderParameters, TranscoderParameters
+from utf8fpga.hdl.parameters import DecoderParameters
 from utf8fpga.hdl.toolchain import run_tool
-from utf8fpga.sim.foreign_ports import read_description
 
 CHECKOUT = Path(__file__).parents[2]
 PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
@@ -345,13 +342,6 @@ def test_options_in_the_text_exist() -> None:
         assert {word for word in words if re.match("--[a-z]", word)} <= known, (page, span)
 
 
-def test_extras_in_the_pages_exist() -> None:
-    known = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for page in PAGES:
-        for names in re.findall(r"'(?:\.|utf8fpga)\[([\w,]+)\]'", page.read_text(encoding="utf-8")):
-            assert set(names.split(",")) <= set(known["optional-dependencies"]), page.name
-
-
 # Blocks in other languages.
 
 
@@ -398,39 +388,12 @@ def test_how_it_works_shows_the_table_and_the_verilog_as_they_are_generated() ->
         assert block.text in verilog, block.name
 
 
-def test_ports_of_the_page_describe_a_core(tmp_path: Path) -> None:
-    (block,) = blocks_in("toml", "performance.md")
-    (tmp_path / "theirs.v").write_text(THEIRS, encoding="utf-8")
-    (tmp_path / "ports.toml").write_text(block.text, encoding="utf-8")
-    design: Design = foreign_core([tmp_path / "theirs.v"], "theirs", read_description(tmp_path / "ports.toml"))
-    assert (design.clock, design.reset, design.reset_low, design.bytes_per_clock) == ("clk", "rst_n", True, 0.5)
-    assert (dict(design.inputs), design.constants) == ({"data": 8, "valid": 1}, (("enable", 1, 1),))
-    assert dict(design.outputs) == {"code_point": 21, "ready": 1}
-
-
 @pytest.mark.parametrize(
     ("row", "optimize"), [("| one lane, `--optimize area` | {} |", "area"), ("| one lane | {} |", "speed")]
 )
 def test_latencies_of_the_page_are_those_of_the_circuits(row: str, optimize: str) -> None:
     page = (CHECKOUT / "docs" / "decoder.md").read_text(encoding="utf-8")
     assert row.format(build(DecoderParameters(optimize=optimize)).latency) in page
-
-
-def test_output_lanes_of_the_page_are_those_of_the_circuits() -> None:
-    def growth(parameters: CoreParameters) -> int:
-        core = build(parameters)
-        return len(core.output.payload.symbols) // len(core.input.payload.symbols)
-
-    page = (CHECKOUT / "docs" / "transcoder.md").read_text(encoding="utf-8")
-    for source, to, row in (
-        ("utf-8", "utf-16-le", "transcoder from UTF-8 to UTF-16"),
-        ("utf-16-be", "utf-16-le", "transcoder from UTF-16 to UTF-16"),
-        ("utf-8", "utf-8", "transcoder to UTF-8"),
-        ("utf-16-be", "utf-8", "transcoder to UTF-8"),
-    ):
-        assert f"| {row} | {growth(TranscoderParameters(from_=source, to=to, lanes=4))} |" in page
-    growths = [growth(EncoderParameters(to=to, lanes=4)) for to in ("utf-8", "utf-16-le")]
-    assert f"| encoder to UTF-8, to UTF-16 | {growths[0]}, {growths[1]} |" in page
 
 
 # Generated blocks and links.

@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 from support.icarus import requires_icarus, run_icarus
-from support.tiers import tiered
 
 from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
-    RemoverParameters,
     TranscoderParameters,
     ValidatorParameters,
 )
@@ -105,26 +103,17 @@ REPLACED = TEXT.decode("utf-8", "replace")
 UTF_16 = REPLACED.encode("utf-16-le")
 
 
-def units_of(data: bytes, size: int, bits: int) -> list[int]:
-    """The lowest bits of `out`: a unit, and above it its bits of keep."""
-    keep = (1 << size) - 1
-    return [int.from_bytes(data[at : at + size], "little") | keep << bits for at in range(0, len(data), size)]
-
+UNITS = [int.from_bytes(UTF_16[at : at + 2], "little") | 3 << 16 for at in range(0, len(UTF_16), 2)]
+"""The lowest bits of `out`: a unit, and above it its bits of keep."""
 
 CORES: dict[str, tuple[CoreParameters, list[int], list[int]]] = {
-    "transcoder": (TranscoderParameters(to="utf-16-le"), list(TEXT), units_of(UTF_16, 2, 16)),
+    "transcoder": (TranscoderParameters(to="utf-16-le"), list(TEXT), UNITS),
     "tap": (ValidatorParameters(), list(TEXT), [len(TEXT) | len(REPLACED) << 32]),
-    "remover": (
-        RemoverParameters(lanes=2, width=32, user=1),
-        [1, 0xFFFFFFFF],
-        # A beat has two words, of which the second is 0 here.
-        units_of(b"\1\0\0\0\0\0\0\0" + b"\xff" * 4 + b"\0" * 4, 8, 64),
-    ),
 }
 
 
 @requires_icarus
-@pytest.mark.parametrize(("parameters", "symbols", "expected"), tiered(CORES, ["transcoder", "tap", "remover"]))
+@pytest.mark.parametrize(("parameters", "symbols", "expected"), CORES.values(), ids=CORES)
 def test_every_core_is_a_module(
     parameters: CoreParameters, symbols: list[int], expected: list[int], platform: Any, tmp_path: Path
 ) -> None:

@@ -32,9 +32,6 @@ CLOCK_NETWORK_MHZ = {"hx8k": 275, "up5k": 185, "ecp5-85k": 257, "ecp5-85k-8": 37
 
 SMALL, FAST, WIDE = ("hx8k", "--optimize area"), ("hx8k", ""), ("ecp5-85k", "--lanes 64 --sparse")
 
-LIMITS = {SMALL: (68, 130), FAST: (100, 220), WIDE: (6000, 200)}
-"""For points an upper bound on the logic cells and a lower bound on MHz."""
-
 
 @pytest.mark.smoke
 def test_readme_and_docs_show_the_recorded_figures() -> None:
@@ -85,12 +82,6 @@ def test_figures_are_of_the_current_circuit(device: str, words: str, parameters:
     if row is None or not row["digest"]:
         pytest.skip(f"not measured yet: run {COMMAND}")
     assert row["digest"] == measured_core(parameters).digest, f"the circuit has changed: run {COMMAND}"
-
-
-@pytest.mark.parametrize(("point", "limits"), LIMITS.items(), ids=lambda value: str(value))
-def test_figures_meet_their_limits(point: tuple[str, str], limits: tuple[int, int]) -> None:
-    assert int(BY_POINT[point]["cells"]) <= limits[0]
-    assert float(BY_POINT[point]["usable_mhz"]) >= limits[1]
 
 
 @pytest.mark.build
