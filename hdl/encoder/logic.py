@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import and_, or_
-from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
@@ -86,14 +85,14 @@ class EncoderLogic:
         """
         found = []
         for place in range(self.table.longest):
-            having = {each: value for each, value in classes.items() if len(self._sequence(each)) > place}
+            having = {each: value for each, value in classes.items() if (each or len(self._replacement)) > place}
             bits = [self._bit(code_point, having, place, bit) for bit in range(self.table.unit_width)]
             found.append((_any(having.values()), bits[8:] + bits[:8] if self.encoding.is_swapped else bits))
         return found
 
-    def _sequence(self, each: int) -> Sequence[Any]:
-        """The units of a class: those of U+FFFD, or the blocks of its pattern."""
-        return self.table.encode(REPLACEMENT_CHARACTER) if each == REPLACED else self.table.patterns[each].blocks
+    @property
+    def _replacement(self) -> tuple[int, ...]:
+        return self.table.encode(REPLACEMENT_CHARACTER)
 
     def _bit(self, code_point: Value, classes: Mapping[int, Value], place: int, bit: int) -> Value:
         """A bit of the unit at a place, counted as in `units`; `classes` are those that have it."""
@@ -110,7 +109,7 @@ class EncoderLogic:
     def _source(self, each: int, place: int, bit: int) -> Function:
         """A bit of the unit at a place, counted from the last one, as a function of the code point."""
         if each == REPLACED:
-            return _constant(self.table.encode(REPLACEMENT_CHARACTER)[-1 - place] >> bit & 1)
+            return _constant(self._replacement[-1 - place] >> bit & 1)
         pattern, at = self.table.patterns[each], each - 1 - place
         sizes = pattern.payload_bits
         if bit >= sizes[at]:

@@ -15,17 +15,8 @@ from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import PackedCore, Sparse
 from utf8fpga.hdl.payloads import code_point_bits, unit_layout
 from utf8fpga.hdl.window import window_cuts
-from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
+from utf8fpga.model import REPLACEMENT_CHARACTER
 from utf8fpga.model.encodings import Encoding
-
-
-def growth(source: EncodingTable, target: EncodingTable) -> int:
-    """The units of the output for each unit of a text, at most; an ill-formed unit becomes U+FFFD."""
-    found = [len(target.encode(REPLACEMENT_CHARACTER))]
-    for row in source.rows:
-        others = [other for other in target.rows if row.code_points.overlaps(other.code_points)]
-        found += [-(-len(other.units) // len(row.units)) for other in others]
-    return max(found)
 
 
 class SerialTranscoder(wiring.Component):
@@ -56,8 +47,9 @@ class SerialTranscoder(wiring.Component):
         self.decoder = SERIAL[optimize](source.table)
         self.queue = UnitQueue(EncoderLogic(target), code_point_bits(source.table))
         decoder, queue = self.decoder, self.queue
+        # An ill-formed unit becomes U+FFFD, and no sequence of UTF-8 or UTF-16 grows more than that.
+        self.growth = len(target.table.encode(REPLACEMENT_CHARACTER))
         # Items in the decoder wait while the units of others are output.
-        self.growth = growth(source.table, target.table)
         self.latency = self.drain_cycles = decoder.drain_cycles * self.growth + queue.latency
         self.reset_cycles, self.stall_cycles = decoder.reset_cycles, queue.stall_cycles
         super().__init__(stage_ports(source.table.unit_width, unit_layout(target.table.unit_width), 1))
