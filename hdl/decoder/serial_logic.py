@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
-from itertools import takewhile
+from itertools import product, takewhile
 
 from amaranth.hdl import Cat, Value
 
@@ -77,18 +77,16 @@ class SerialControl(UnitLogic):
         for payload in payloads:
             yield unit | (low | payload << self.longest) << width
 
-    def _of_context(
-        self, units: Callable[[int], Iterable[int]], wanted: Callable[[int, int], int], bits: int = 1
-    ) -> Word:
-        """A function for each bit of ``wanted(state, unit)``, specified for all open states and ``units(state)``."""
-        cases = [(state, unit) for state in self.open_states for unit in units(state)]
-        values = {word: wanted(*case) for case in cases for word in self._contexts(*case)}
-        return minimised_word(values, bits, self.table.unit_width + self.longest + self.payload_bits)
+    def _of_context(self, values: Mapping[tuple[int, int], int], bits: int = 1) -> Word:
+        """A function for each bit of the values by open state and unit; for all others it is not specified."""
+        words = {word: value for case, value in values.items() for word in self._contexts(*case)}
+        return minimised_word(words, bits, self.table.unit_width + self.longest + self.payload_bits)
 
     @cached_property
     def allows(self) -> Function:
         """Of a context with a trailing unit: the open sequence allows the unit."""
-        return self._of_context(lambda _: self.trails, lambda state, unit: unit in self.allowed[state])[0]
+        cases = product(self.open_states, self.trails)
+        return self._of_context({(state, unit): unit in self.allowed[state] for state, unit in cases})[0]
 
     def allows_next(self, unit: Value, restricts: Value, before: Value) -> Value:
         """Of a trailing unit and the unit before it in the sequence: that one allows it."""
@@ -106,11 +104,11 @@ class SerialControl(UnitLogic):
     @cached_property
     def broken_kind(self) -> Word:
         """Of a context: the error kind of an open sequence that the unit breaks."""
-        broken = [(self.units - self.allowed[state], subpart, state) for subpart, state in representatives(self.table)]
-        kinds = {(state, unit): cause(self.table, subpart, unit) for units, subpart, state in broken for unit in units}
-        return self._of_context(
-            lambda state: self.units - self.allowed[state], lambda state, unit: kinds[state, unit], KIND_BITS
-        )
+        kinds = {}
+        for subpart, state in representatives(self.table):
+            for unit in self.units - self.allowed[state]:
+                kinds[state, unit] = cause(self.table, subpart, unit)
+        return self._of_context(kinds, KIND_BITS)
 
     @property
     def comments(self) -> dict[str, str]:
