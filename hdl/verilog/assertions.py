@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from string import Template
 
@@ -33,6 +33,7 @@ def axi_assertions(core: Core, name: str | None = None, *, reset_low: bool = Fal
     name, _, ports, command = Interface.of(core, name, reset_low=reset_low)
     widths = {port: f"[{width - 1}:0] " if width > 1 else "" for port, (_, width) in ports.items()}
     vectors = widths | {port: f"[{ports[port][1] - 1}:0] " for port in ports if port.endswith(("data", "keep", "user"))}
+    payload, payload_bits = _payload(ports, "s_axis_t")
     given, source = SymbolPorts.of(core.input), files("utf8fpga.hdl.verilog")
     text = "".join(
         source.joinpath(f"{part}.sv").read_text(encoding="utf-8")
@@ -49,28 +50,22 @@ def axi_assertions(core: Core, name: str | None = None, *, reset_low: bool = Fal
         lanes=lanes_of(core.input),
         size=given.size,
         gaps=int(entry_of(core.parameters).accepts_gaps),
-        payload=_joined(ports, "s_axis_t"),
-        payload_bits=_bits(ports, "s_axis_t"),
+        payload=payload,
+        payload_bits=payload_bits,
     )
 
 
-def _names(ports: Mapping[str, tuple[str, int]], prefix: str) -> Iterator[str]:
-    """The ports of a stream but its handshake."""
-    return (port for port in ports if port.startswith(prefix) and not port.endswith(("tvalid", "tready")))
-
-
-def _joined(ports: Mapping[str, tuple[str, int]], prefix: str) -> str:
-    return ", ".join(_names(ports, prefix))
-
-
-def _bits(ports: Mapping[str, tuple[str, int]], prefix: str) -> int:
-    return sum(ports[port][1] for port in _names(ports, prefix))
+def _payload(ports: Mapping[str, tuple[str, int]], prefix: str) -> tuple[str, int]:
+    """The ports of a stream but its handshake, and how many bits they have."""
+    names = [port for port in ports if port.startswith(prefix) and not port.endswith(("tvalid", "tready"))]
+    return ", ".join(names), sum(ports[port][1] for port in names)
 
 
 def _stream_terms(core: Core, ports: Mapping[str, tuple[str, int]]) -> dict[str, object]:
     """What `contract_stream.sv` needs."""
     parameters, made = core.parameters, SymbolPorts.of(core.output)
     user = made.user_bits
+    payload, payload_bits = _payload(ports, "m_axis_t")
     flagged = bool(made.users) and made.users[0][0] == "error"
     return {
         "out_lanes": lanes_of(core.output),
@@ -79,8 +74,8 @@ def _stream_terms(core: Core, ports: Mapping[str, tuple[str, int]]) -> dict[str,
         "full": int(isinstance(parameters, RemoverParameters)),
         "stall": max(core.stall_cycles, core.reset_cycles),
         "drain": core.drain_cycles,
-        "out_payload": _joined(ports, "m_axis_t"),
-        "out_bits": _bits(ports, "m_axis_t"),
+        "out_payload": payload,
+        "out_bits": payload_bits,
         "error": f"m_axis_tuser[{user}*lane]" if flagged else "1'b0",
         "user": f", m_axis_tuser[{user}*lane +: {user}]" if made.users else "",
     }

@@ -5,29 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import entry_of
-from utf8fpga.hdl.parameters import ValidatorParameters
 from utf8fpga.model import TABLE_3_7
-from utf8fpga.model.validator import GoldenValidator
 from utf8fpga.model.vectors import boundary_texts, entries, memory_file, vectors
-
-
-class PortPacket(NamedTuple):
-    """What the output ports of a core have for a packet.
-
-    Attributes:
-        symbols: for each symbol its bits of ``tdata`` without the error flag, above them with a remover those of
-            ``tuser``; and its error flag. None of a tap.
-        report: of a tap the fields of the report, the first one in the low bits; None of another core.
-    """
-
-    symbols: list[tuple[int, bool]]
-    report: int | None
 
 
 def report_fields(core: Core) -> Any:
@@ -35,37 +20,29 @@ def report_fields(core: Core) -> Any:
     return core.tap.report.shape() if hasattr(core, "tap") else None
 
 
-def expected_at_ports(core: Core, units: Sequence[int]) -> PortPacket:
-    """What the golden function of a core has for a packet.
+def bench_vectors(core: Core) -> str:
+    """The vectors for the test bench of a core, see `memory_file`."""
+    outputs = _symbols if report_fields(core) is None else _report
+    return memory_file([(name, units, outputs(core, units)) for name, units in _texts(core)], data_bits(core) // 4)
 
-    Args:
-        units: the input symbols, as numbers of the bits of ``s_axis_tdata`` and, above them, of ``s_axis_tuser``.
-    """
-    parameters, report = core.parameters, None
-    entry = entry_of(parameters)
-    if isinstance(parameters, ValidatorParameters):
-        (golden,) = GoldenValidator(parameters.table).process(units, final=True)
-        values = {name: int(value or 0) for name, value in golden.value._asdict().items()}
-        values["kind"] = values["error"]  # In hardware, an error is a flag.
-        layout = report_fields(core)
-        report = sum(values[str(name)] << field.offset for name, field in layout)
-    symbols = [] if hasattr(core, "tap") else entry.golden().process(units, final=True)
+
+def _symbols(core: Core, units: Sequence[int]) -> list[tuple[int, int]]:
+    """The tags and data of the output for a packet, which with a remover has the bits of ``tuser`` above the data."""
+    entry = entry_of(core.parameters)
     found = []
-    for symbol in symbols:
+    for symbol in entry.golden().process(units, final=True):
         value = symbol.code_point if hasattr(symbol, "code_point") else symbol.value
         value = value if entry.target is None else entry.target.swapped(value)
         found.append((value, bool(getattr(symbol, "error", None))))
-    return PortPacket(found, report)
+    return entries(found)
 
 
-def bench_vectors(core: Core) -> str:
-    """The vectors for the test bench of a core, see `memory_file`."""
-    texts = []
-    for name, units in _texts(core):
-        symbols, report = expected_at_ports(core, units)
-        outputs = entries(symbols) if report is None else [(0xD, report)]
-        texts.append((name, units, outputs))
-    return memory_file(texts, data_bits(core) // 4)
+def _report(core: Core, units: Sequence[int]) -> list[tuple[int, int]]:
+    """The tag and the data of the report of a tap on a packet: its fields, the first one in the low bits."""
+    [golden] = entry_of(core.parameters).golden().process(units, final=True)
+    values = {name: int(value or 0) for name, value in golden.value._asdict().items()}
+    values["kind"] = values["error"]  # In hardware, an error is a flag.
+    return [(0xD, sum(values[str(name)] << field.offset for name, field in report_fields(core)))]
 
 
 def data_bits(core: Core) -> int:

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, is_read, memory_of
+from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, is_read, unknown_cell
 from utf8fpga.hdl.verilog.rtlil import Assign, Bit, Cell, Module, Statement, Switch, Value, Wire, bits_of, slices_of
 from utf8fpga.hdl.verilog.statements import assigned, by_wire, reset_first, wires_of
-from utf8fpga.model.exceptions import InvalidArgumentError
 
 _MEMORY_PORTS = ("signature", "out")
 """What the names of the signals at ports of memories begin with, with two underscores behind it."""
@@ -186,21 +185,17 @@ class _Builder:
                     self._named.setdefault(first.value, first.target)
 
     def _add_cell(self, cell: Cell) -> None:
-        kind = cell.kind
-        falls = kind in ("$dff", "$memwr_v2") and not cell.number("CLK_POLARITY")
-        if kind in self._modules:
+        rises = cell.number("CLK_POLARITY")
+        is_unclocked_read = is_read(cell) and not cell.number("CLK_ENABLE")
+        is_zero = cell.kind == "$meminit_v2" and ("", 1) not in cell.ports["DATA"]
+        if cell.kind in self._modules:
             self._add_instance(cell)
-        elif kind == "$dff" and not falls:
+        elif cell.kind == "$dff" and rises:
             self._add_register(cell)
-        elif kind == "$memwr_v2" and not falls:
+        elif cell.kind == "$memwr_v2" and rises:
             self.circuit.writes.append(cell)
-        elif kind == "$meminit_v2":
-            self.circuit.initial[memory_of(cell)] = cell.ports["DATA"]
-        elif "Y" not in cell.ports and (not is_read(cell) or cell.number("CLK_ENABLE")):
-            edge = " with a falling edge" * falls + " with a clock" * is_read(cell)
-            raise InvalidArgumentError(
-                f"module {self._module.name}: the Verilog writer does not know the cell {kind}{edge}"
-            )
+        elif not ("Y" in cell.ports or is_unclocked_read or is_zero):
+            raise unknown_cell(self._module.name, cell)
 
     def _add_register(self, cell: Cell) -> None:
         first, *others = statements = self._next.get(cell.name, [Assign(cell.ports["Q"], cell.ports["D"])])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from utf8fpga.hdl.verilog.rtlil import Assign, Cell, Statement, Switch, Value, Wire
 from utf8fpga.hdl.verilog.statements import walk, wires_of
+from utf8fpga.model.exceptions import InvalidArgumentError
 
 
 @dataclass
@@ -24,7 +25,6 @@ class Circuit:
         clocks: by register its clock.
         writes: the ports of memories that are written.
         instances: the instances of other modules.
-        initial: by memory its bits in the beginning, if they are not all 0.
     """
 
     name: str
@@ -37,7 +37,6 @@ class Circuit:
     clocks: dict[str, Value] = field(default_factory=dict)
     writes: list[Cell] = field(default_factory=list)
     instances: list[Cell] = field(default_factory=list)
-    initial: dict[str, Value] = field(default_factory=dict)
 
     def ports(self, direction: str) -> list[str]:
         """The ports in a direction."""
@@ -91,3 +90,11 @@ def memory_of(cell: Cell) -> str:
 def is_anonymous(wire: str) -> bool:
     """Whether a wire has no name in the source."""
     return wire.startswith("$")
+
+
+def unknown_cell(module: str, cell: Cell) -> InvalidArgumentError:
+    """The error for a cell that the writer does not know, or not with these parameters."""
+    parameters = ", ".join(f"{name} {value}" for name, value in cell.parameters.items())
+    return InvalidArgumentError(
+        f"module {module}: the Verilog writer does not know the cell {cell.kind} with {parameters}"
+    )

@@ -21,13 +21,6 @@ _WIDTH = 114
 
 _FIRST = ", the first in the low bits"
 
-_TAP_TIMING = """
-Latency: report_tvalid is high for one cycle, exactly {latency} after the last beat of a packet was transferred. There
- is no back-pressure.
-Throughput: one beat per cycle, whatever the input; one report per packet, in order.
-Reset: one cycle of {reset} is enough, whatever the registers hold; the packet and all reports in flight are discarded.
-"""
-
 _REPORT_MEANINGS = {
     "well_formed": "1 if the packet is well-formed",
     "offset": "code units before the first ill-formed item; 0 if well-formed",
@@ -45,6 +38,8 @@ def header(core: Core, interface: Interface, paths: Mapping[str, Collection[str]
     """
     entry, is_tap = entry_of(core.parameters), hasattr(core, "tap")
     name, reset, ports, command = interface
+    active = "low" if reset == "rst_n" else "high"
+    clock = f"rising edge; synchronous, active {active}\none clock for all ports; no synchronisers inside"
     values = [f"{key} {value}" for key, value in entry.parameters.as_dict().items()]
     lines = [
         *entry.description(),
@@ -54,7 +49,7 @@ def header(core: Core, interface: Interface, paths: Mapping[str, Collection[str]
         "Copyright (c) 2026, the utf8fpga authors",
         "SPDX-License-Identifier: BSD-2-Clause",
         "",
-        *_table([_clock(reset), *(_tap_ports(core, entry) if is_tap else _ports(core, entry))]),
+        *_table([(f"clk, {reset}", clock), *(_tap_ports(core, entry) if is_tap else _ports(core, entry))]),
         "",
         *(_tap_timing(core, reset) if is_tap else _timing(core, reset, entry)),
         *entry.notes,
@@ -76,14 +71,6 @@ def _table(rows: Sequence[tuple[str, str]]) -> Iterator[str]:
         lines = [line for part in text.splitlines() for line in _wrapped(part, column)]
         yield name.ljust(column) + lines[0].strip()
         yield from lines[1:]
-
-
-def _clock(reset: str) -> tuple[str, str]:
-    active = "low" if reset == "rst_n" else "high"
-    return (
-        f"clk, {reset}",
-        f"rising edge; synchronous, active {active}\none clock for all ports; no synchronisers inside",
-    )
 
 
 def _ports(core: Core, entry: CoreEntry[Any]) -> Iterator[tuple[str, str]]:
@@ -151,14 +138,20 @@ def _tap_ports(core: Any, entry: CoreEntry[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _tap_timing(core: Any, reset: str) -> Iterator[str]:
-    for paragraph in _TAP_TIMING.replace("\n ", " ").strip().splitlines():
-        yield from _wrapped(paragraph.format(latency=counted(core.tap.latency, "cycle"), reset=reset))
+    latency = counted(core.tap.latency, "cycle")
+    yield from _wrapped(
+        f"Latency: report_tvalid is high for one cycle, exactly {latency} after the last beat of a packet was"
+        " transferred. There is no back-pressure."
+    )
+    yield "Throughput: one beat per cycle, whatever the input; one report per packet, in order."
+    yield from _wrapped(
+        f"Reset: one cycle of {reset} is enough, whatever the registers hold; the packet and all reports in flight are"
+        " discarded."
+    )
 
 
 def _timing(core: Core, reset: str, entry: CoreEntry[Any]) -> Iterator[str]:
-    latency, drain, stall = (
-        counted(number, "cycle") for number in (core.latency, core.drain_cycles, core.stall_cycles)
-    )
+    latency, drain, stall = (counted(each, "cycle") for each in (core.latency, core.drain_cycles, core.stall_cycles))
     is_packed = core.packed and lanes_of(core.output) > 1
     fills = ", and from the one that fills or ends its output beat," * is_packed
     later = f"; at most {drain} after an output beat has waited, until no symbol is in flight"

@@ -58,9 +58,7 @@ def plain_identifier(name: str) -> str:
     >>> plain_identifier("reg")
     'reg_'
     """
-    plain = re.sub("[^A-Za-z0-9]+", "_", name).strip("_") or "wires"
-    if plain[0].isdigit():
-        plain = f"n{plain}"
+    plain = re.sub("[^A-Za-z0-9]+", "_", name).strip("_")
     return f"{plain}_" if plain in _KEYWORDS else plain
 
 

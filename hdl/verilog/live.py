@@ -36,9 +36,8 @@ class Hierarchy:
                 inside, outside = ((*path, cell.name), port), [(path, wire) for wire in wires_of([value])]
                 if inner.wires[port].direction == "input":
                     self._outside[inside] = outside
-                    continue
-                for wire in outside:
-                    self._outside.setdefault(wire, []).append(inside)
+                else:
+                    self._outside |= {wire: [*self._outside.get(wire, []), inside] for wire in outside}
             self._add((*path, cell.name), inner)
 
     def _reached(self, outputs: Iterable[str], *, registers: bool) -> set[Place]:

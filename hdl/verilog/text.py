@@ -118,17 +118,13 @@ class _ModuleText:
     def _instances(self) -> Iterator[str]:
         for cell in self.circuit.instances:
             inner = self._others[cell.kind]
-            connected = [
-                f"    .{inner.values.named(port)}({self.values.text(cell.ports[port]).text})"
-                for port, wire in inner.circuit.wires.items()
-                if wire.direction
-            ]
+            ports = [port for port, wire in inner.circuit.wires.items() if wire.direction]
+            connected = [f".{inner.values.named(port)}({self.values.text(cell.ports[port]).text})" for port in ports]
             name = plain_identifier(cell.name)
             # A signal must not have the name of the instance that it is in.
             name = f"{name}_instance" if name in inner.values.names else name
-            yield f"  {cell.kind} {self.values.names.take(name)} ("
-            yield from (f"{each}," for each in connected[:-1])
-            yield from (connected[-1], "  );")
+            lines = ",\n    ".join(connected)
+            yield f"  {cell.kind} {self.values.names.take(name)} (\n    {lines}\n  );"
 
     def _wires(self) -> Iterator[str]:
         """Declarations and assignments of wires, each behind those that it depends on."""
@@ -175,21 +171,10 @@ class _ModuleText:
             # Otherwise words that are not present are unknown in simulation.
             block, row = self.values.names.take("fill_memories"), self.values.names.take("row")
             yield from (f"  initial begin : {block}", f"    integer {row};")
-            for name in circuit.memories:
-                yield from self._initial_rows(name, row)
+            for name, (width, size) in circuit.memories.items():
+                words = f"{self.values.named(name)}[{row}]"
+                yield f"    for ({row} = 0; {row} < {size}; {row} = {row} + 1) {words} = {width}'d0;"
             yield "  end"
-
-    def _initial_rows(self, memory: str, row: str) -> Iterator[str]:
-        (width, size), name, bits = (
-            self.circuit.memories[memory],
-            self.values.named(memory),
-            self.circuit.initial[memory],
-        )
-        if ("", 1) not in bits:
-            yield f"    for ({row} = 0; {row} < {size}; {row} = {row} + 1) {name}[{row}] = {width}'d0;"
-            return
-        for number in range(size):
-            yield f"    {name}[{number}] = {_constant(bits[number * width : (number + 1) * width])};"
 
 
 def _constant(value: Value) -> str:

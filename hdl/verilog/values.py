@@ -9,13 +9,12 @@ from collections.abc import Mapping
 
 from utf8fpga.hdl.verilog import expressions
 from utf8fpga.hdl.verilog.build import SHIFTS
-from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, memory_of, operands_of
+from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, memory_of, operands_of, unknown_cell
 from utf8fpga.hdl.verilog.expressions import Text
 from utf8fpga.hdl.verilog.identifiers import Names, plain_identifier
 from utf8fpga.hdl.verilog.rtlil import Bit, Cell, Slice, Value, bits_of, extended, slices_of
 from utf8fpga.hdl.verilog.statements import wires_of
 from utf8fpga.model import REPLACEMENT_CHARACTER
-from utf8fpga.model.exceptions import InvalidArgumentError
 
 _BITWISE = {"$and": "&", "$or": "|", "$xor": "^"}
 """Operators of which each bit of the result depends on the same bit of the operands only."""
@@ -129,7 +128,7 @@ class Values:
             return self._comparison(cell)
         if kind in SHIFTS:
             return self._shift(cell, operand("A"))
-        raise InvalidArgumentError(f"module {self._circuit.name}: the Verilog writer does not know the cell {kind}")
+        raise unknown_cell(self._circuit.name, cell)
 
     def _shift(self, cell: Cell, left: Text) -> Text:
         right = self.text(cell.ports["B"] or (("", 0),))

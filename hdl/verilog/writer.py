@@ -30,9 +30,8 @@ def axi_rtlil(core: Core, name: str | None = None, *, reset_low: bool = False) -
         name: the name of the top module; default: see `module_name`.
         reset_low: the reset port is ``rst_n``, active low.
     """
-    made = axi_component(core, reset_low=reset_low)
-    text = rtlil.convert(made, name=name or module_name(core), emit_src=False)
-    return _ELEMENTS.sub("", str(text))
+    component = axi_component(core, reset_low=reset_low)
+    return _ELEMENTS.sub("", rtlil.convert(component, name=name or module_name(core), emit_src=False))
 
 
 _ELEMENTS = re.compile(r"^connect \\\S+\] .*\n|^(?:  attribute .*\n)*  wire width \d+ \\\S+\]\n\n", re.MULTILINE)
