@@ -18,7 +18,7 @@ from amaranth.lib.wiring import In
 from utf8fpga.hdl.verilog.build import circuit_of
 from utf8fpga.hdl.verilog.circuit import Circuit
 from utf8fpga.hdl.verilog.identifiers import SEPARATOR, Names
-from utf8fpga.hdl.verilog.rtlil import read_rtlil
+from utf8fpga.hdl.verilog.rtlil import Module
 from utf8fpga.model.exceptions import InvalidArgumentError
 
 
@@ -89,7 +89,7 @@ class _Converter:
             signal.name = own_name
         _check(design.fragment, component, [*visible, *(signal for signal, _ in names)])
         if text not in self._texts:
-            module = read_rtlil(text)
+            module = Module(text)
             # The ports are in the order of the members, not first the inputs.
             module.wires = {wire: module.wires[wire] for wire in dict.fromkeys([*ports, *module.wires])}
             module.name = self._texts[text] = self._names.take(name)

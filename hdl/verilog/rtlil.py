@@ -108,65 +108,52 @@ class Switch:
 Statement: TypeAlias = Assign | Switch
 
 
-@dataclass
+_OPERAND = re.compile(r"[{}]|\d+'(?P<digits>[01x-]*)|(?P<wire>[\\$]\S+)(?: \[(?P<high>\d+)(?::(?P<low>\d+))?\])?")
+
+
 class Module:
-    """A module as it is written.
+    """The only module of a text.
 
     Attributes:
         memories: by name the width and the number of the rows.
-    """
-
-    name: str
-    wires: dict[str, Wire] = field(default_factory=dict)
-    memories: dict[str, tuple[int, int]] = field(default_factory=dict)
-    cells: list[Cell] = field(default_factory=list)
-    processes: list[list[Statement]] = field(default_factory=list)
-    connections: list[Assign] = field(default_factory=list)
-
-
-def read_rtlil(text: str) -> Module:
-    """The only module of a text.
 
     Raises:
         InvalidArgumentError: it has a statement that Amaranth did not write when this was written.
     """
-    reader = _Reader([line.strip() for line in reversed(text.splitlines()) if line.strip()])
-    reader.read()
-    return reader.module
 
+    def __init__(self, text: str) -> None:
+        self.name = ""
+        self.wires: dict[str, Wire] = {}
+        self.memories: dict[str, tuple[int, int]] = {}
+        self.cells: list[Cell] = []
+        self.processes: list[list[Statement]] = []
+        self.connections: list[Assign] = []
+        # The next line is the last one.
+        self._lines = [line.strip() for line in reversed(text.splitlines()) if line.strip()]
+        self._read()
 
-_OPERAND = re.compile(r"[{}]|\d+'(?P<digits>[01x-]*)|(?P<wire>[\\$]\S+)(?: \[(?P<high>\d+)(?::(?P<low>\d+))?\])?")
-
-
-class _Reader:
-    """Reads lines, of which the next is the last one of the list."""
-
-    def __init__(self, lines: list[str]) -> None:
-        self._lines = lines
-        self.module = Module("")
-
-    def read(self) -> None:
-        module, attributes = self.module, dict[str, str]()
+    def _read(self) -> None:
+        attributes: dict[str, str] = {}
         while (line := self._lines.pop()) != "end":
             word, *words = line.split()
             if word == "attribute":
                 attributes[_plain(words[0])] = " ".join(words[1:])
                 continue
             if word == "module":
-                module.name = _plain(words[0])
+                self.name = _plain(words[0])
             elif word == "wire":
-                module.wires[_plain(words[-1])] = _wire(words, attributes)
+                self.wires[_plain(words[-1])] = _wire(words, attributes)
             elif word == "memory":
-                module.memories[_plain(words[-1])] = int(words[1]), int(words[3])
+                self.memories[_plain(words[-1])] = int(words[1]), int(words[3])
             elif word == "cell":
-                module.cells.append(self._cell(*words))
+                self.cells.append(self._cell(*words))
             elif word == "process":
-                module.processes.append(self._statements())
+                self.processes.append(self._statements())
                 self._lines.pop()
             elif word == "connect":
-                module.connections.append(Assign(*self._operands(line)))
+                self.connections.append(Assign(*self._operands(line)))
             else:
-                raise InvalidArgumentError(f"module {module.name}: the Verilog writer does not know {word!r} in RTLIL")
+                raise InvalidArgumentError(f"module {self.name}: the Verilog writer does not know {word!r} in RTLIL")
             attributes = {}
 
     def _cell(self, kind: str, name: str) -> Cell:
@@ -214,7 +201,7 @@ class _Reader:
             return _constant(match["digits"])
         name = _plain(match["wire"])
         if match["high"] is None:
-            return bits_of(name, self.module.wires[name].width)
+            return bits_of(name, self.wires[name].width)
         high, low = int(match["high"]), int(match["low"] or match["high"])
         return bits_of(name, high + 1 - low, low)
 

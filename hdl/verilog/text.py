@@ -63,7 +63,8 @@ class _ModuleText:
         ports = ",\n".join(f"{self._declared(name)}{self.values.named(name)}" for name in names)
         processes = list(self._all_processes())
         instances, wires = list(self._instances()), list(self._wires())
-        text = "\n".join([*self._declarations(), *wires, *instances, *processes, *self._initial()])
+        parts = [list(self._declarations()), wires, instances, processes, list(self._initial())]
+        text = "\n\n".join("\n".join(lines) for lines in parts if lines)
         text = "\n".join([*self._constants(text), text])
         return f"(\n{ports}\n);\n" + "".join(f"{_wrapped(line)}\n" for line in text.splitlines())
 
