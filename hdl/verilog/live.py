@@ -85,7 +85,7 @@ def _live_part(circuit: Circuit, live: AbstractSet[str], others: Mapping[str, Ci
         outputs = wires_of(ports[port] for port in inner.ports("output"))
         if not live.isdisjoint(outputs):
             instances.append(replace(cell, ports=ports))
-            live = live.union(outputs)
+            live = live | set(outputs)
     results = {wire: cell for wire, cell in circuit.results.items() if wire in live}
     read = {memory_of(cell) for cell in results.values() if is_read(cell)}
     return replace(

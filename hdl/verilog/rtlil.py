@@ -171,11 +171,10 @@ class Module:
         found: list[Statement] = []
         while not self._lines[-1].startswith(("end", "case")):
             word, _, rest = self._lines.pop().partition(" ")
-            operands = self._operands(rest)
             if word == "assign":
-                found.append(Assign(*operands))
+                found.append(Assign(*self._operands(rest)))
                 continue
-            switch = Switch(*operands)
+            switch = Switch(self._operands(rest)[0])
             while (line := self._lines.pop()) != "end":
                 switch.cases.append((tuple(re.findall(r"'([01-]+)", line)), self._statements()))
             # Without a selector it only keeps its assignments behind the switch before it.

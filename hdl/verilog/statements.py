@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from utf8fpga.hdl.verilog.rtlil import Assign, Bit, Statement, Switch, Value
 
@@ -29,11 +29,11 @@ def assigned(statements: Iterable[Statement]) -> list[str]:
 
 def by_wire(statements: Sequence[Statement]) -> dict[str, list[Statement]]:
     """For each wire what assigns it: at most one assignment, and switches behind it."""
-    return {wire: _selected(statements, lambda bit, own=wire: bit[0] == own) for wire in assigned(statements)}
+    return {wire: _selected(statements, wire) for wire in assigned(statements)}
 
 
-def _selected(statements: Iterable[Statement], is_wanted: Callable[[Bit], bool]) -> list[Statement]:
-    """The assignments to some bits, of which none is assigned again beside an earlier assignment.
+def _selected(statements: Iterable[Statement], wire: str, but: Collection[Bit] = ()) -> list[Statement]:
+    """The assignments to a wire but some of its bits, of which none is assigned again beside an earlier assignment.
 
     Yosys takes an assignment behind a switch for one in front of it.
     """
@@ -41,13 +41,13 @@ def _selected(statements: Iterable[Statement], is_wanted: Callable[[Bit], bool])
     found: list[Statement] = []
     for each in statements:
         if isinstance(each, Switch):
-            cases = [(patterns, _selected(body, is_wanted)) for patterns, body in each.cases]
+            cases = [(patterns, _selected(body, wire, but)) for patterns, body in each.cases]
             if any(body for _, body in cases):
                 found.append(Switch(each.selector, cases))
             continue
-        bits = {target: value for target, value in zip(each.target, each.value, strict=True) if is_wanted(target)}
-        if bits and found:
-            found = _selected(found, lambda bit, later=bits: bit not in later)
+        pairs = zip(each.target, each.value, strict=True)
+        bits = {target: value for target, value in pairs if target[0] == wire and target not in but}
+        found = _selected(found, wire, bits)
         first |= bits
     ordered = sorted(first)
     return [Assign(tuple(ordered), tuple(first[bit] for bit in ordered)), *found] if first else found
