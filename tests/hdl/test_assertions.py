@@ -65,9 +65,9 @@ FAULTS = {
 # The contract or, in the same cycle, the bench notices a wrong lane first.
 LANES = "output_symbols_are_well_placed|^FAIL"
 SIMULATED_FAULTS = {
-    "gap between symbols": ("m_axis_tkeep", "m_axis_tlast && inner == 3 ? 2 : inner", LANES),
-    "beat that is not full": ("m_axis_tkeep", "m_axis_tlast ? inner : 1", LANES),
-    "unknown output": ("m_axis_tdata", "inner ^ (m_axis_tready ? 1'b0 : 1'bx)", "output_is_known"),
+    "gap between symbols": ("remover --lanes 2", "m_axis_tkeep", "m_axis_tlast && inner == 3 ? 2 : inner", LANES),
+    "beat that is not full": ("remover --lanes 2", "m_axis_tkeep", "m_axis_tlast ? inner : 1", LANES),
+    "unknown output": ("decoder", "m_axis_tdata", "inner ^ (m_axis_tready ? 1'b0 : 1'bx)", "output_is_known"),
 }
 
 
@@ -121,7 +121,7 @@ def test_the_contract_holds_with_the_test_bench(options: str, tmp_path: Path) ->
 @requires_icarus
 @pytest.mark.parametrize("fault", SIMULATED_FAULTS)
 def test_a_faulty_core_is_rejected_in_simulation(fault: str, tmp_path: Path) -> None:
-    generate("remover --lanes 2", tmp_path)
-    port, expression, printed = SIMULATED_FAULTS[fault]
+    options, port, expression, printed = SIMULATED_FAULTS[fault]
+    generate(options, tmp_path)
     with_fault(port, expression, tmp_path)
     assert re.search(printed, simulated(tmp_path))
