@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from support.command import utf8fpga
 
-from utf8fpga.cli.main import COMMANDS, cli
 from utf8fpga.hdl import CORES, Option
 from utf8fpga.hdl.parameters import option_word
 from utf8fpga.model.encodings import encoding_word
@@ -87,17 +84,6 @@ boards | --json
 """
 """Command lines, and an option that changes what they print or write."""
 
-ELSEWHERE = {
-    "simulate": {"--hex", "--netlist", "--soak", "--seed"},
-    "demo": {"--directory"},
-    "check": {"--top", "--ports", "--practice", "--json"},
-    "prove": {"--all", "--property", "--dask", "--directory", "--record", "--json"},
-    "bench": {"--device", "--seeds", "--dask", "--against", "--top", "--ports", "--record", "--json"},
-    "build": {"--directory", "--form", "--baud", "--self-test", "--program", "--seed", "--json"},
-    "talk": {"--baud", "--check", "--form"},
-}
-"""Options that need tools, or minutes: the tests of their commands show what they do."""
-
 
 def outcome(line: str, folder: Path) -> Any:
     (folder / "text").write_bytes(b"A\xed\xa0\xbd\xed\xb8\x80\xff")
@@ -116,15 +102,3 @@ def test_an_option_changes_what_a_command_prints_or_writes(
     plain, option = line.split(" | ")
     assert outcome(plain, tmp_path) != outcome(f"{plain} {option}", tmp_path)
     assert outcome(f"{plain} {option}", tmp_path)[0] in (0, 1)
-
-
-def test_every_option_has_its_test() -> None:
-    of_cores = {word for kind in CORES.values() for each in kind.options() for word in [option_word(each)]}
-    of_cores |= {"--packed", "--sparse", "--kind"}
-    for name in COMMANDS:
-        command = cli.get_command(click.Context(cli), name)
-        assert command is not None
-        known = set(re.findall(rf"^{name} .*\| (--[a-z-]+)", EFFECTS, re.MULTILINE)) | ELSEWHERE.get(name, set())
-        named = {word for each in command.params for word in each.opts if word.startswith("--")}
-        missing = named - known - (of_cores if hasattr(command, "commands") else set())
-        assert not missing, f"{name} {missing}"
