@@ -46,7 +46,7 @@ def _page(name: str) -> Iterator[str]:
     usage = " ".join(command.collect_usage_pieces(click.Context(command)))
     yield from _section("Usage and examples")
     yield from (".. code-block:: console", "", f"   $ {program} {usage}")
-    yield from re.findall(r"^  ( \$ utf8fpga .*)$", command.epilog or "", re.MULTILINE)
+    yield from (f"   {line}" for line in re.findall(r"\$ utf8fpga .*", command.epilog or ""))
     yield from ("", *_section("Options"))
     of_all = _shared([each.params for each in cores.values()])
     of_core = {word for each in command.params for word in each.opts} - of_all if cores else set()
