@@ -142,7 +142,7 @@ class PackedProof(BeatClaims):
     def _claim_stages(self) -> None:
         """What the registers of the stages hold."""
         _, one, two, three = self.stages
-        self._holds("places.keep_0", Cat(one.keep))
+        self._holds("places.keep_0", one.row.keep, one.valid)
         self._holds("places.last_0", one.last)
         self._holds("places.valid_0", one.valid)
         self._holds("places.closes_0", one.closes)

@@ -24,17 +24,20 @@ from utf8fpga.model import EncodingTable
 STEPS = ("features", "pairs", "thirds", "ends")
 """The steps from units to sequences: classes of a unit by itself, second units, third units, all further ones."""
 
-_CUTS = {4: ("pairs", "ends"), 16: ("features", "pairs", "ends")}
-"""Upper bounds on the lanes for which these cuts suffice for the speed of a device's clock network."""
-
 _ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
-def window_cuts(lanes: int, optimize: str) -> tuple[str, ...]:
-    """The steps of `STEPS` with registers behind them, for ``area`` or ``speed``."""
+def window_cuts(lanes: int, optimize: str, *, packed: bool = False) -> tuple[str, ...]:
+    """The steps of `STEPS` with registers behind them, for ``area``, or for the speed of a device's clock network.
+
+    Args:
+        packed: a packer is behind the window; its nets pull neighbouring lanes apart.
+    """
     if optimize == "area":
         return ()
-    return next((cuts for bound, cuts in _CUTS.items() if lanes <= bound), STEPS)
+    if lanes <= 4:
+        return ("pairs", "ends")
+    return STEPS if packed or lanes > 16 else ("features", "pairs", "ends")
 
 
 def any_of(values: Iterable[Value]) -> Value:

@@ -81,7 +81,8 @@ class PackedDecoder(PackedCore):
     """
 
     def __init__(self, table: EncodingTable, lanes: int, optimize: str = "speed", kind: bool = False) -> None:
-        self.items, self.item = Items(table, lanes, window_cuts(lanes, optimize)), item_layout(table, kind=kind)
+        self.items = Items(table, lanes, window_cuts(lanes, optimize, packed=True))
+        self.item = item_layout(table, kind=kind)
         super().__init__(table.unit_width, self.item, lanes, lanes, self.items.latency)
 
     def pipeline(self, m: Module, accepted: Value) -> Sparse:

@@ -70,11 +70,10 @@ class Places(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Without a beat, counts are 0. A reset of them by logic would be a slow net.
-        keep, last, valid, closes = self.keep & self.valid.replicate(self.lanes), self.last, self.valid, self.closes
-        ranks, total = self._ranks(m, keep)
+        ranks, total = self._ranks(m)
+        keep, last, valid, closes = self.keep, self.last, self.valid, self.closes
         for cycle in range(self.latency - 1):
-            keep = delayed(m, keep, f"keep_{cycle}", reset_less=False)
+            keep = delayed(m, keep, f"keep_{cycle}")
             last = delayed(m, last, f"last_{cycle}", reset_less=False)
             valid = delayed(m, valid, f"valid_{cycle}", reset_less=False)
             closes = delayed(m, closes, f"closes_{cycle}", reset_less=False)
@@ -87,12 +86,14 @@ class Places(wiring.Component):
                 m.d.sync += places[lane].eq(fill + ranks[lane])
             if number == 0:
                 self._close(m, fill.any(), next_fill, full, last, valid, closes)
-        m.d.comb += [self.places.eq(places), self.out_keep.eq(delayed(m, keep, "is_placed", reset_less=False))]
+        keep = delayed(m, keep & valid.replicate(self.lanes), "is_placed", reset_less=False)
+        m.d.comb += [self.places.eq(places), self.out_keep.eq(keep)]
         return m
 
-    def _ranks(self, m: Module, keep: Value) -> tuple[list[Value], Value]:
+    def _ranks(self, m: Module) -> tuple[list[Value], Value]:
         """For each lane the words of the beat in front of it, and the words in all, by prefix sums."""
-        blocks = groups_of(self.lanes)
+        # Without a beat all counts are 0. A reset of them by logic would be a slow net.
+        keep, blocks = self.keep & self.valid.replicate(self.lanes), groups_of(self.lanes)
         ranks: list[Value] = [Const(0)] * self.lanes
         counts = Signal(data.ArrayLayout(range(GROUP + 1), len(blocks)), name=f"counts_of_{GROUP}")
         for number, block in enumerate(blocks):

@@ -90,7 +90,7 @@ class Transcoder(PackedCore):
 
     def __init__(self, source: Encoding, target: Encoding, lanes: int, optimize: str = "speed") -> None:
         self.source, self.target = source, target
-        self.items = Items(source.table, lanes, window_cuts(lanes, optimize))
+        self.items = Items(source.table, lanes, window_cuts(lanes, optimize, packed=True))
         # From UTF-8 to UTF-16 each unit is known with one of the units of its sequence.
         self.grows = source.table.unit_width >= target.table.unit_width
         made, cycles = unit_layout(target.table.unit_width), self.items.latency + LATENCY
