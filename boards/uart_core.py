@@ -77,7 +77,7 @@ class Sender(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         symbol = self._form.symbol_bytes(self.records.payload.symbol)
-        marks = {record: self._form.marks[Mark[record.name]] for record in (Record.END, Record.LOST, Record.ANSWER)}
+        marks = self._form.marks
         sizes = [len(symbol) // 8, *map(len, marks.values())]
         word, bytes_left = Signal(8 * max(sizes)), Signal(range(max(sizes) + 1))
         idle = bytes_left == 0
@@ -85,9 +85,9 @@ class Sender(wiring.Component):
         with m.If(self.records.valid & idle), m.Switch(self.records.payload.record):
             with m.Case(Record.SYMBOL):
                 m.d.sync += [word.eq(symbol), bytes_left.eq(len(symbol) // 8)]
-            for record, text in marks.items():
+            for record, mark in ((Record.END, Mark.END), (Record.LOST, Mark.LOST), (Record.ANSWER, Mark.ANSWER)):
                 with m.Case(record):
-                    m.d.sync += [word.eq(int.from_bytes(text, "little")), bytes_left.eq(len(text))]
+                    m.d.sync += [word.eq(int.from_bytes(marks[mark], "little")), bytes_left.eq(len(marks[mark]))]
         with m.Elif(~idle & self.data.ready):
             m.d.sync += [word.eq(word >> 8), bytes_left.eq(bytes_left - 1)]
         return m
