@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
@@ -145,27 +146,6 @@ class SerialAreaDecoder(SerialDecoder):
         return code_point
 
 
-class _Unit(NamedTuple):
-    """The unit before the slot of a `SerialSpeedDecoder`, in registers.
-
-    Attributes:
-        valid: there is a beat; otherwise the others have no meaning.
-        continues: if a sequence is open, the unit continues it.
-        opens: the unit starts a sequence of several units.
-        restricts: see `SerialControl`.
-        shifts: the payload bits before the unit are shifted.
-    """
-
-    unit: Signal
-    valid: Signal
-    keep: Signal
-    last: Signal
-    continues: Signal
-    opens: Signal
-    restricts: Signal
-    shifts: Signal
-
-
 class SerialSpeedDecoder(SerialDecoder):
     """Code units in, items out, with one U+FFFD per maximal subpart (D93b): the decoder with the highest clock.
 
@@ -211,18 +191,17 @@ class SerialSpeedDecoder(SerialDecoder):
         self._register_output(m, slot, moves)
         return m
 
-    def _register_unit(self, m: Module, moves: Value, free: Value) -> _Unit:
+    def _register_unit(self, m: Module, moves: Value, free: Value) -> SimpleNamespace:
         """The first stage: the last unit that was accepted, and its class."""
         control, beat = self.control, self.input.payload
         given = beat.symbols[0]
-        unit = _Unit(
+        continues = f"If a sequence is open, the unit continues it. {control.comments['allowed']}"
+        unit = SimpleNamespace(
             unit=register("unit", bits=self.table.unit_width),
             valid=register("unit_valid", "A beat waits in front of the slot.", init=0),
             keep=register("unit_keep"),
             last=register("unit_last"),
-            continues=register(
-                "unit_continues", f"If a sequence is open, the unit continues it. {control.comments['allowed']}"
-            ),
+            continues=register("unit_continues", continues),
             opens=register("unit_opens", control.comments["opens"]),
             restricts=register("unit_restricts", control.comments["restricts"]),
             shifts=register("unit_shifts", control.comments["trail"]),
@@ -249,7 +228,7 @@ class SerialSpeedDecoder(SerialDecoder):
             ]
         return unit
 
-    def _hold_item(self, m: Module, unit: _Unit, remaining: Signal, loads: Value, completes: Value) -> dict[str, Value]:
+    def _hold_item(self, m: Module, unit: Any, remaining: Signal, loads: Value, completes: Value) -> dict[str, Value]:
         """The second stage: the item in the slot, with the fields of the output."""
         control, is_open = self.control, remaining[0]
         code_point = register("code_point", bits=control.code_point_bits)
