@@ -92,7 +92,7 @@ def decode_array(data: Bytes, table: AnyTable = TABLE_3_7) -> ItemArrays:
     >>> items.errors.tolist()
     [0, 0, 2]
     """
-    units = np.asarray(memoryview(data))
+    units = data if isinstance(data, np.ndarray) else np.asarray(memoryview(data))
     if units.dtype != np.uint8 or units.ndim != 1:
         raise TypeError(f"decode_array takes bytes, not an array of {units.dtype} with {units.ndim} dimensions")
     outcomes, constants = _automaton(checked_table(table))

@@ -78,26 +78,16 @@ class DFA:
 
     @cached_property
     def classify(self) -> Callable[[int], int]:
-        """`class_of` without a check of the unit, for units known to fit the table's width."""
+        """The number of the class that contains a unit, which must fit the table's width."""
+        parts = sorted((piece.first, number) for number, each in enumerate(self.classes) for piece in each.ranges)
+        firsts, numbers = zip(*parts, strict=True)
+
+        def search(unit: int) -> int:
+            return int(numbers[bisect_right(firsts, unit) - 1])
+
         if self.table.unit_width > 16:
-            return self._search
-        return [number for piece, number in self._pieces for _ in piece].__getitem__
-
-    @cached_property
-    def _pieces(self) -> list[tuple[Range, int]]:
-        pieces = [(piece, number) for number, c in enumerate(self.classes) for piece in c.ranges]
-        return sorted(pieces, key=_first)
-
-    def _search(self, unit: int) -> int:
-        return self._pieces[bisect_right(self._pieces, unit, key=_first) - 1][1]
-
-    def class_of(self, unit: int) -> int:
-        """The number of the class that contains `unit`.
-
-        Raises:
-            ValueError: the unit does not fit the table's width.
-        """
-        return self.classify(checked_unit(self.table, unit))
+            return search
+        return list(map(search, range(1 << self.table.unit_width))).__getitem__
 
     def after(self, units: Iterable[int]) -> int:
         """The state after `units`, which must fit the table's width; `REJECT` from the first that is rejected on."""
@@ -115,11 +105,7 @@ class DFA:
         Raises:
             ValueError: the unit does not fit the table's width.
         """
-        return self.states[state].transitions[self.class_of(unit)]
-
-
-def _first(piece: tuple[Range, int]) -> int:
-    return piece[0].first
+        return self.states[state].transitions[self.classify(checked_unit(self.table, unit))]
 
 
 def checked_unit(table: EncodingTable, unit: SupportsIndex, offset: int | None = None) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import index
-from typing import NamedTuple, SupportsIndex, cast
+from typing import NamedTuple
 
 from utf8fpga.model.composition import Composition
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER
@@ -27,33 +27,18 @@ def encode_units(code_points: str | Iterable[int], table: AnyForm = TABLE_3_7) -
         table: the encoding form or composition, or its name; default: UTF-8.
 
     Raises:
-        TypeError: `code_points` is neither a string nor iterable, or `table` is no encoding form.
+        TypeError: `code_points` is neither a string nor an iterable of integers, or `table` is no encoding form.
         ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8.
     """
-    if not isinstance(code_points, Iterable):
-        raise TypeError(f"code points must be a string or an iterable of integers, not {type(code_points).__name__}")
-    points = map(ord, code_points) if isinstance(code_points, str) else code_points
-    return tuple(chain.from_iterable(map(_encoder(checked_form(table)), points)))
+    form = checked_form(table)
+    points = map(ord, code_points) if isinstance(code_points, str) else map(index, code_points)
+    return tuple(chain.from_iterable(map(_encoder(form), points)))
 
 
 @lru_cache(maxsize=32)
-def _encoder(table: EncodingTable | Composition) -> Callable[[SupportsIndex], Sequence[int]]:
-    """`table.encode` for any integer type, with a cache, since a text has few different characters."""
-    known = lru_cache(maxsize=1 << 16)(table.encode)
-
-    def encoded(value: SupportsIndex) -> Sequence[int]:
-        point = _integer(value)
-        return known(point) if isinstance(point, int) else table.encode(point)  # Raises.
-
-    return encoded
-
-
-def _integer(value: SupportsIndex) -> int:
-    """The value as an int; any other object unchanged, so that the error message can quote it."""
-    try:
-        return index(value)
-    except TypeError:
-        return cast("int", value)
+def _encoder(form: EncodingTable | Composition) -> Callable[[int], Sequence[int]]:
+    """The function `encode` of a form with a cache, since a text has few different characters."""
+    return lru_cache(maxsize=1 << 16)(form.encode)
 
 
 def encode(code_points: str | Iterable[int], table: AnyForm = TABLE_3_7) -> bytes:
@@ -64,7 +49,7 @@ def encode(code_points: str | Iterable[int], table: AnyForm = TABLE_3_7) -> byte
         table: the encoding form or composition, or its name; default: UTF-8 (D92).
 
     Raises:
-        TypeError: `code_points` is neither a string nor iterable, or `table` is no encoding form.
+        TypeError: `code_points` is neither a string nor an iterable of integers, or `table` is no encoding form.
         ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8; or
             the code units of the table are not bytes.
 

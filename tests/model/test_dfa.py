@@ -24,7 +24,7 @@ def test_classes_are_in_the_order_of_their_first_unit() -> None:
     assert ", ".join(map(str, UTF_8.classes)) == names
     for unit in range(0x100):
         assert [unit in unit_class for unit_class in UTF_8.classes].count(True) == 1
-        assert unit in UTF_8.classes[UTF_8.class_of(unit)]
+        assert unit in UTF_8.classes[UTF_8.classify(unit)]
 
 
 def test_states_are_named_by_what_they_await() -> None:
