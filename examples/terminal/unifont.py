@@ -7,24 +7,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from utf8fpga import ErrorKind
-
 ROWS = 16
 """The rows of a glyph, and the bytes of one of its columns of 8 pixels."""
 
 Font = Mapping[int, bytes]
 """By code point of plane 0 the columns of its glyph: a byte for each row, the left pixel in the high bit."""
 
-CAUSES = {
-    ErrorKind.UNEXPECTED_CONTINUATION: "C",
-    ErrorKind.INVALID_BYTE: "B",
-    ErrorKind.OVERLONG: "O",
-    ErrorKind.SURROGATE: "S",
-    ErrorKind.OUT_OF_RANGE: "R",
-    ErrorKind.TRUNCATED: "T",
-    ErrorKind.INCOMPLETE: "E",
-}
-"""By cause the letter in the sign that the screen has in place of ill-formed bytes."""
+LETTERS = "CBOSRTE"
+"""In the order of `utf8fpga.ErrorKind`, from 1 on, the letters of the signs in place of ill-formed bytes."""
 
 SIGNS = 0xD800
 """The place in the flash of the glyph of code points without one; the sign of each cause follows at its number.
@@ -44,23 +34,16 @@ def read_font() -> dict[int, bytes]:
     """
     path = Path(os.environ.get("UNIFONT", "/usr/share/unifont/unifont.hex"))
     try:
-        font = dict(map(_glyph, path.read_text(encoding="ascii").split()))
+        return dict(map(_glyph, path.read_text(encoding="ascii").split()))
     except OSError as error:
         raise ValueError(f"GNU Unifont: {path}: {error.strerror}: apt install unifont, or set UNIFONT") from None
-    except ValueError:
-        font = {}
-    if not font.keys() >= set(range(0x20, 0x7F)):
-        raise ValueError(f"GNU Unifont: {path} is not a unifont.hex with the glyphs of ASCII: set UNIFONT to one")
-    return font
 
 
 def _glyph(line: str) -> tuple[int, bytes]:
     """The code point and the columns of the glyph in a line such as ``0041:0000000018242442427E424242420000``."""
     code, _, digits = line.partition(":")
     rows = bytes.fromhex(digits)
-    width = {ROWS: 1, 2 * ROWS: 2}.get(len(rows))
-    if width is None:
-        raise ValueError(f"a glyph of {len(rows)} bytes")
+    width = len(rows) // ROWS
     return int(code, 16), b"".join(rows[column::width] for column in range(width))
 
 
@@ -72,7 +55,7 @@ def sign(letter: bytes) -> bytes:
 def flash_image(font: Font) -> bytes:
     """The contents of the flash: for each code point of plane 0 the number of its columns, and room for two."""
     missing = bytes([0] * 3 + [0x7E] + [0x42] * 9 + [0x7E] + [0] * 2)
-    signs = {SIGNS + cause: sign(font[ord(letter)]) for cause, letter in CAUSES.items()}
+    signs = {SIGNS + cause: sign(font[ord(letter)]) for cause, letter in enumerate(LETTERS, 1)}
     places = {**font, SIGNS: missing, **signs}
     glyphs = (places.get(code, missing) for code in range(0x10000))
     return b"".join(bytes([len(glyph) // ROWS]) + glyph.ljust(2 * ROWS, b"\0") for glyph in glyphs)
