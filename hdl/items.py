@@ -12,7 +12,6 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.decoder.window_logic import Source
 from utf8fpga.hdl.payloads import Kind
-from utf8fpga.hdl.registers import duplicate
 from utf8fpga.hdl.window import STEPS, Window, any_of
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 
@@ -57,12 +56,11 @@ class Items(wiring.Component):
     """
 
     def __init__(self, table: EncodingTable, lanes: int, cuts: Collection[str]) -> None:
-        self.table, self.lanes, self.window = table, lanes, Window(table, lanes, cuts)
+        # With many lanes a net to all registers that hold a beat is too long.
+        loads = range(0, lanes, GROUP) if set(cuts) == set(STEPS) else ()
+        self.table, self.lanes, self.window = table, lanes, Window(table, lanes, cuts, loads)
         self.bits = self.window.control.code_point_bits
         self.kind_of_unit = self.window.control.kind_of_unit
-        if self.window.cuts == set(STEPS):
-            # With many lanes a net to all registers that hold a beat is too long.
-            self.window.loads = [duplicate(f"load_{lane}") for lane in range(0, lanes, GROUP)]
         self.latency = self.window.latency + 2
         flags = ("present", "items", "errors", "heads")
         super().__init__(

@@ -114,11 +114,12 @@ class Window(wiring.Component):
         table: the encoding form.
         lanes: units per beat.
         cuts: the steps of `STEPS` with registers behind them.
+        loads: the lanes with a port ``load_N``.
 
     Attributes:
         reach: the units of the longest sequence in front of its last one.
         bounds: the numbers `N` of the ports `longer_N`: from 2 up to `reach`.
-        loads: duplicates of the register `valid`, if the circuit behind the window wants any.
+        loads: the ports ``load_N``.
 
     Ports:
         in_units, in_keep, in_last, in_valid: a beat, the unit of lane 0 in the low bits. Null beats must not be valid.
@@ -132,6 +133,7 @@ class Window(wiring.Component):
         longer_N: the unit completes a sequence of more than N units, N at least 3.
         needed_N: the sequence that the unit is in needs more than N further units.
         number_N: it is unit number N of its sequence, from 2 on.
+        load_N: a duplicate of the register `valid` for a group of lanes, of which N is the first.
         units_before: the `reach` units before this beat, the last one in the high bits; undefined at the start of a
             packet.
 
@@ -139,7 +141,7 @@ class Window(wiring.Component):
         TableError: see `WindowControl.of`.
     """
 
-    def __init__(self, table: EncodingTable, lanes: int, cuts: Collection[str]) -> None:
+    def __init__(self, table: EncodingTable, lanes: int, cuts: Collection[str], loads: Iterable[int] = ()) -> None:
         self.table, self.lanes, self.cuts = table, lanes, frozenset(cuts)
         self.control = WindowControl.of(table)
         self.latency, self.reach = len(self.cuts), table.longest - 1
@@ -154,8 +156,11 @@ class Window(wiring.Component):
             {f"in_{name}": In(width) for name, width in beat.items()}
             | {name: Out(width) for name, width in self._outputs.items()}
             | {"units_before": Out(table.unit_width * self.reach)}
+            | {f"load_{lane}": Out(1) for lane in loads}
         )
-        self.loads: list[Signal] = []
+        self.loads = [getattr(self, f"load_{lane}") for lane in loads]
+        for load in self.loads:
+            load.attrs["keep"] = 1
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

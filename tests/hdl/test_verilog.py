@@ -13,7 +13,7 @@ from support.processes import run
 from utf8fpga.hdl import DecoderParameters, axi_verilog, build, decoder_core
 from utf8fpga.hdl.cores import CORES
 
-CALLS = ["optimize='area'", "lanes=4"]
+CALLS = ["optimize='area'", "lanes=8"]
 
 
 @pytest.mark.smoke
