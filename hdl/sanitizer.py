@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
+from utf8fpga.hdl.fifo_core import FifoCore
 from utf8fpga.hdl.packer.packer import Sparse
 from utf8fpga.hdl.payloads import unit_layout
 from utf8fpga.hdl.registers import delayed
-from utf8fpga.hdl.sparse_core import SparseCore
 from utf8fpga.hdl.window import Window, any_of, window_cuts
 from utf8fpga.model import EncodingTable
 
 
-class Sanitizer(SparseCore):
+class Sanitizer(FifoCore):
     """Code units in, the same units out in the same lanes of the same beats, with a flag for each ill-formed one.
 
     A unit is ill-formed unless it belongs to a well-formed sequence of its packet. The length never changes, so there
@@ -35,8 +35,6 @@ class Sanitizer(SparseCore):
     Raises:
         TableError: the window does not support the table.
     """
-
-    packed = True
 
     def __init__(self, table: EncodingTable, lanes: int, optimize: str, replacement: int | None) -> None:
         self.replacement, self.width = replacement, table.unit_width

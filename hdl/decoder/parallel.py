@@ -7,15 +7,15 @@ from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import data
 
 from utf8fpga.hdl.beats import fed
+from utf8fpga.hdl.fifo_core import FifoCore
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import PackedCore, Sparse
 from utf8fpga.hdl.payloads import item_layout
-from utf8fpga.hdl.sparse_core import SparseCore
 from utf8fpga.hdl.window import window_cuts
 from utf8fpga.model import EncodingTable
 
 
-def decoded(m: Module, items: Items, core: SparseCore | PackedCore, item: data.StructLayout, accepted: Value) -> Sparse:
+def decoded(m: Module, items: Items, core: FifoCore | PackedCore, item: data.StructLayout, accepted: Value) -> Sparse:
     """The items of the beats at the input of a core, with the fields of an `item_layout`."""
     m.submodules.beat_items = items
     m.d.comb += fed(items, core.input.payload, accepted)
@@ -30,7 +30,7 @@ def decoded(m: Module, items: Items, core: SparseCore | PackedCore, item: data.S
     return Sparse(words, items.items, items.ends, items.leaves)
 
 
-class ParallelDecoder(SparseCore):
+class ParallelDecoder(FifoCore):
     """Beats of several code units in, at most as many items out, one U+FFFD per maximal subpart (D93b).
 
     An item is in the lane of its last unit, so the words of a beat are in order and may have gaps between them
@@ -54,6 +54,8 @@ class ParallelDecoder(SparseCore):
     Raises:
         TableError: the table does not allow a parallel decoder, see `WindowControl.of`.
     """
+
+    packed = False
 
     def __init__(self, table: EncodingTable, lanes: int, optimize: str = "speed", kind: bool = False) -> None:
         self.items, self.item = Items(table, lanes, window_cuts(lanes, optimize)), item_layout(table, kind=kind)

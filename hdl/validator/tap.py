@@ -8,9 +8,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, fed
+from utf8fpga.hdl.fifo_core import FifoCore
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import Sparse
-from utf8fpga.hdl.sparse_core import SparseCore
 from utf8fpga.hdl.validator.summary import INPUTS, BeatSummary
 from utf8fpga.hdl.validator.totals import PacketTotals, report_layout
 from utf8fpga.hdl.window import window_cuts
@@ -75,7 +75,7 @@ class ValidatorTap(wiring.Component):
         return m
 
 
-class TappedStream(SparseCore):
+class TappedStream(FifoCore):
     """A tap behind a stream that ends here, with its reports as an output stream: one symbol per packet.
 
     So a tap fulfils the contract of a core, and what simulates, checks and measures cores applies to it. The Verilog is
@@ -87,8 +87,6 @@ class TappedStream(SparseCore):
     """
 
     _MustUse__silence = True  # Where only the tap is needed, as in its Verilog, this is not elaborated.
-
-    packed = True
 
     def __init__(self, table: EncodingTable, lanes: int, optimize: str = "speed") -> None:
         self.tap = tap = ValidatorTap(table, lanes, optimize)

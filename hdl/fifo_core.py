@@ -12,7 +12,7 @@ from utf8fpga.hdl.fifo import CreditFifo
 from utf8fpga.hdl.packer.packer import Sparse
 
 
-class SparseCore(wiring.Component):
+class FifoCore(wiring.Component):
     """A pipeline that never pauses, and a `CreditFifo` of its beats. A subclass has the pipeline.
 
     Throughput: a beat per cycle, or what the consumer accepts. Back-to-back packets need no gap and no reset. There is
@@ -28,7 +28,7 @@ class SparseCore(wiring.Component):
         drops: the pipeline may have beats without a symbol, which are dropped unless their packet ends.
     """
 
-    packed = False
+    packed = True
     reset_cycles = 0
     stall_cycles = 3
     drops = False
