@@ -12,23 +12,15 @@ from utf8fpga.model import ErrorKind, Practice
 from utf8fpga.model.vectors import vectors, vectors_json
 
 NAMED = {
-    "overlong_2_lowest": "C0 80",
-    "overlong_2_highest": "C1 BF",
     "overlong_3_lowest": "E0 80 80",
     "overlong_3_highest": "E0 9F BF",
-    "overlong_4_lowest": "F0 80 80 80",
     "overlong_4_highest": "F0 8F BF BF",
     "surrogate_first": "ED A0 80",
-    "surrogate_high_last": "ED AF BF",
-    "surrogate_low_first": "ED B0 80",
     "surrogate_last": "ED BF BF",
     "out_of_range_lowest": "F4 90 80 80",
     "out_of_range_highest": "F7 BF BF BF",
-    "unexpected_continuation_unit_first": "80",
     "unexpected_continuation_unit_last": "BF",
     "invalid_byte_unit_first": "F8",
-    "invalid_byte_unit_last": "FF",
-    "row_5_last": "ED 9F BF",
     "row_9_last": "F4 8F BF BF",
     "row_9_last_cut_at_3": "F4 8F BF",
     "table_3_11": "E1 80 E2 F0 91 92 F1 BF 41",
