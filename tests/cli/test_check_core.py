@@ -99,5 +99,5 @@ def test_without_numba_the_extra_is_named() -> None:
     code = 'import sys; sys.modules["numba"] = None; from utf8fpga.cli.main import main; main()'
     done = run([sys.executable, "-c", code, "check", *map(str, arguments("leaky"))], capture_output=True)
     assert done.returncode == 2
-    assert done.stderr.startswith(b"utf8fpga: check requires Numba: ")
+    assert done.stderr.startswith(b"utf8fpga: check requires numba: ")
     assert done.stderr.endswith(b"pip install 'utf8fpga[fast]'\n")
