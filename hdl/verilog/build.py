@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, is_read, unknown_cell
 from utf8fpga.hdl.verilog.rtlil import Assign, Bit, Cell, Module, Statement, Switch, Value, Wire, bits_of, slices_of
-from utf8fpga.hdl.verilog.statements import assigned, by_wire, reset_first, wires_of
+from utf8fpga.hdl.verilog.statements import assigned, by_wire, only_wire, reset_first, wires_of
 
 _MEMORY_PORTS = ("signature", "out")
 """What the names of the signals at ports of memories begin with, with two underscores behind it."""
@@ -27,9 +27,7 @@ def circuit_of(module: Module, modules: Mapping[str, Circuit], doc: str = "") ->
     Raises:
         InvalidArgumentError: it has a cell that the writer does not know.
     """
-    builder = _Builder(module, modules, doc)
-    builder.build()
-    return builder.circuit
+    return _Builder(module, modules, doc).circuit()
 
 
 class _Builder:
@@ -37,7 +35,7 @@ class _Builder:
 
     def __init__(self, module: Module, modules: Mapping[str, Circuit], doc: str) -> None:
         self._module, self._modules = module, modules
-        self.circuit = Circuit(module.name, doc, memories=module.memories)
+        self._made = Circuit(module.name, doc, memories=module.memories)
         self._places: dict[Bit, Bit] = {}
         """The bits that others stand for."""
         self._named: dict[Value, Value] = {}
@@ -48,7 +46,7 @@ class _Builder:
         self._inside = {cell.name: modules[cell.kind] for cell in module.cells if cell.kind in modules}
         self._inside |= dict.fromkeys(_MEMORY_PORTS, Circuit(""))
 
-    def build(self) -> None:
+    def circuit(self) -> Circuit:
         self._split_fields()
         processes = {wire: each for each in self._module.processes for wire in assigned(each)}
         self._place_registers(processes)
@@ -60,14 +58,15 @@ class _Builder:
             if connection.target and not _is_field(connection.target[0][0]):
                 self._connect([connection])
         self._assign_wires()
-        made = self.circuit
+        made = self._made
         made.results = {wire: self._moved_cell(cell) for wire, cell in made.results.items()}
         for cell in self._module.cells:
             self._add_cell(self._moved_cell(cell))
+        return made
 
     def _split_fields(self) -> None:
         """A signal with a structure is one signal for each field; the fields of an array of structures are vectors."""
-        given, made = self._module.wires, self.circuit.wires
+        given, made = self._module.wires, self._made.wires
         with_parts = {name[:at] for name in given for at, letter in enumerate(name) if letter in ".["}
         leaves: dict[str, list[str]] = {}
         for name in given:
@@ -86,14 +85,14 @@ class _Builder:
                 init = before.init + wire.init[len(bits) : len(bits) + width]
                 made[field] = replace(before, width=before.width + width, init=init)
                 bits += bits_of(field, width, before.width)
-            self.circuit.fields[name] = tuple(bits)
+            self._made.fields[name] = tuple(bits)
             self._same(bits_of(name, wire.width), tuple(bits))
 
     def _place_registers(self, processes: dict[str, list[Statement]]) -> None:
         """What a process, which is taken from them, assigns for a register alone is that register."""
         uses = Counter(wire for cell in self._module.cells for wire in wires_of(cell.ports.values()))
         for cell in self._module.cells:
-            wire = _only_wire(cell.ports["D"]) if cell.kind == "$dff" else ""
+            wire = only_wire(cell.ports["D"]) if cell.kind == "$dff" else ""
             if wire in processes and is_anonymous(wire) and uses[wire] == 1:
                 self._same(cell.ports["D"], cell.ports["Q"])
                 self._next[cell.name] = processes.pop(wire)
@@ -101,8 +100,8 @@ class _Builder:
     def _place_names(self) -> None:
         """Of signals that are the same the component's own one is read, not that at the port of an instance."""
         for each in self._module.connections:
-            own, other = _only_wire(each.target), _only_wire(each.value)
-            if own in self.circuit.fields and other in self.circuit.fields and not is_anonymous(other):
+            own, other = only_wire(each.target), only_wire(each.value)
+            if own in self._made.fields and other in self._made.fields and not is_anonymous(other):
                 is_whole = len(each.value) == self._module.wires[other].width
                 if is_whole and self._distance(other) > self._distance(own):
                     self._same(each.value, each.target)
@@ -116,11 +115,11 @@ class _Builder:
             elif value and is_anonymous(cell.kind):
                 place, width = self._moved(value), _width_inside(cell)
                 wire = place[0][0]
-                if place != bits_of(wire, width) or width != self.circuit.wires[wire].width:
+                if place != bits_of(wire, width) or width != self._made.wires[wire].width:
                     wire = f"${cell.name}"
-                    self.circuit.wires[wire] = Wire(width)
+                    self._made.wires[wire] = Wire(width)
                     self._connect([Assign(value, bits_of(wire, len(value)))])
-                self.circuit.results[wire] = cell
+                self._made.results[wire] = cell
 
     def _connect(self, process: list[Statement]) -> None:
         """Add what has no clock; a wire without a name, or at the port of an instance, is the same as its value."""
@@ -174,7 +173,7 @@ class _Builder:
 
     def _assign_wires(self) -> None:
         """The statements without a clock, and the names that these give to values."""
-        made = self.circuit
+        made = self._made
         for process in self._unclocked:
             for wire, statements in by_wire(self._moved_statements(process)).items():
                 made.statements[wire] = by_wire(made.statements.get(wire, []) + statements)[wire]
@@ -193,7 +192,7 @@ class _Builder:
         elif cell.kind == "$dff" and rises:
             self._add_register(cell)
         elif cell.kind == "$memwr_v2" and rises:
-            self.circuit.writes.append(cell)
+            self._made.writes.append(cell)
         elif not ("Y" in cell.ports or is_unclocked_read or is_zero):
             raise unknown_cell(self._module.name, cell)
 
@@ -202,34 +201,28 @@ class _Builder:
         # The first statement of a process may keep the value.
         keeps = isinstance(first, Assign) and self._moved(first.target) == self._moved(first.value)
         for wire, own in by_wire(self._moved_statements(others if keeps else statements)).items():
-            self.circuit.statements[wire] = reset_first(self.circuit.wires[wire].width, own)
-            self.circuit.clocks[wire] = cell.ports["CLK"]
+            self._made.statements[wire] = reset_first(self._made.wires[wire].width, own)
+            self._made.clocks[wire] = cell.ports["CLK"]
 
     def _add_instance(self, cell: Cell) -> None:
         """Ports with a structure are connected field by field."""
         fields = self._modules[cell.kind].fields
         ports: dict[str, dict[int, Bit]] = {}
         for port, value in cell.ports.items():
-            if is_anonymous(value[0][0]) and value[0][0] not in self.circuit.results:
+            if is_anonymous(value[0][0]) and value[0][0] not in self._made.results:
                 # Nothing reads this output, so no signal has its name.
                 wire = f"{cell.name}__{port}"
-                self.circuit.wires[wire] = Wire(len(value))
+                self._made.wires[wire] = Wire(len(value))
                 value = bits_of(wire, len(value))
             for (field, at), bit in zip(fields[port], value, strict=True):
                 ports.setdefault(field, {})[at] = bit
         connected = {port: tuple(bits[at] for at in sorted(bits)) for port, bits in ports.items()}
-        self.circuit.instances.append(replace(cell, ports=connected))
+        self._made.instances.append(replace(cell, ports=connected))
 
 
 def _is_field(name: str) -> bool:
     """Whether a wire is part of a signal."""
     return "." in name or "[" in name
-
-
-def _only_wire(value: Value) -> str:
-    """The wire that a value has all its bits of; else nothing."""
-    wires = wires_of([value])
-    return wires[0] if len(wires) == 1 else ""
 
 
 def _width_inside(cell: Cell) -> int:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from utf8fpga.hdl.verilog.rtlil import Assign, Cell, Statement, Switch, Value, Wire
-from utf8fpga.hdl.verilog.statements import walk, wires_of
+from utf8fpga.hdl.verilog.rtlil import Cell, Statement, Switch, Value, Wire
+from utf8fpga.hdl.verilog.statements import assignments, walk, wires_of
 from utf8fpga.model.exceptions import InvalidArgumentError
 
 
@@ -51,7 +51,7 @@ class Circuit:
         if wire in self.results:
             yield from operands_of(self.results[wire]).values()
         yield self.clocks.get(wire, ())
-        yield from (each.value for each in walk(self.statements.get(wire, [])) if isinstance(each, Assign))
+        yield from (each.value for each in assignments(self.statements.get(wire, [])))
 
     def conditions_of(self, wire: str) -> list[Value]:
         """The conditions of the statements that assign a wire."""

@@ -19,8 +19,6 @@ from utf8fpga.model.render import counted
 
 _WIDTH = 114
 
-_FIRST = ", the first in the low bits"
-
 _REPORT_MEANINGS = {
     "well_formed": "1 if the packet is well-formed",
     "offset": "code units before the first ill-formed item; 0 if well-formed",
@@ -94,7 +92,7 @@ def _ports(core: Core, entry: CoreEntry[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _several(lanes: int, noun: str) -> str:
-    return counted(lanes, noun) + _FIRST * (lanes > 1)
+    return counted(lanes, noun) + ", the first in the low bits" * (lanes > 1)
 
 
 def _keep(ones: str, entry: CoreEntry[Any]) -> str:

@@ -13,6 +13,12 @@ def wires_of(values: Iterable[Value]) -> list[str]:
     return list(dict.fromkeys(wire for value in values for wire, _ in value if wire))
 
 
+def only_wire(value: Value) -> str:
+    """The wire that a value has all its bits of; else nothing."""
+    wires = wires_of([value])
+    return wires[0] if len(wires) == 1 else ""
+
+
 def walk(statements: Iterable[Statement]) -> Iterator[Statement]:
     """Statements, and those in the cases of switches."""
     for each in statements:
@@ -22,9 +28,14 @@ def walk(statements: Iterable[Statement]) -> Iterator[Statement]:
                 yield from walk(body)
 
 
+def assignments(statements: Iterable[Statement]) -> list[Assign]:
+    """The assignments among statements and in switches."""
+    return [each for each in walk(statements) if isinstance(each, Assign)]
+
+
 def assigned(statements: Iterable[Statement]) -> list[str]:
     """The wires that statements assign, in their order."""
-    return wires_of(each.target for each in walk(statements) if isinstance(each, Assign))
+    return wires_of(each.target for each in assignments(statements))
 
 
 def by_wire(statements: Sequence[Statement]) -> dict[str, list[Statement]]:

@@ -13,7 +13,7 @@ from utf8fpga.hdl.verilog.identifiers import plain_identifier
 from utf8fpga.hdl.verilog.live import uses_of
 from utf8fpga.hdl.verilog.processes import Processes
 from utf8fpga.hdl.verilog.rtlil import Slice, Statement, Value, slices_of
-from utf8fpga.hdl.verilog.statements import grouped, wires_of
+from utf8fpga.hdl.verilog.statements import assignments, grouped, wires_of
 from utf8fpga.hdl.verilog.values import Values
 
 LINE = 120
@@ -150,8 +150,11 @@ class _ModuleText:
     def _wire(self, name: str) -> Iterator[str]:
         """The declaration of a wire, unless it is a port, and its assignments."""
         wire, start = self.circuit.wires[name], f"{self._declared(name)}{self.values.named(name)}"
-        pieces = [(Slice(name, 0, wire.width), self.values.definition(name))] if name in self.circuit.results else []
-        pieces = pieces or list(self._processes.pieces(self.circuit.statements[name][0]))
+        if name in self.circuit.results:
+            pieces = [(Slice(name, 0, wire.width), self.values.definition(name))]
+        else:
+            [only] = assignments(self.circuit.statements[name])
+            pieces = list(self._processes.pieces(only))
         if pieces[0][0].width == wire.width and not wire.direction:
             yield f"{start} = {pieces[0][1].text};"
             return

@@ -13,7 +13,7 @@ from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, memory_of, opera
 from utf8fpga.hdl.verilog.expressions import Text
 from utf8fpga.hdl.verilog.identifiers import Names, plain_identifier
 from utf8fpga.hdl.verilog.rtlil import Bit, Cell, Slice, Value, bits_of, extended, slices_of
-from utf8fpga.hdl.verilog.statements import wires_of
+from utf8fpga.hdl.verilog.statements import only_wire, wires_of
 from utf8fpga.model import REPLACEMENT_CHARACTER
 
 _BITWISE = {"$and": "&", "$or": "|", "$xor": "^"}
@@ -122,8 +122,7 @@ class Values:
         if kind in _BITWISE or kind in _ARITHMETIC:
             return expressions.binary((_BITWISE | _ARITHMETIC)[kind], operand("A"), operand("B"))
         if kind in _REDUCTIONS:
-            text = self.text(ports["A"] or (("", int(kind == "$reduce_and")),))
-            return text if len(ports["A"]) < 2 else expressions.unary(_REDUCTIONS[kind], text)
+            return expressions.unary(_REDUCTIONS[kind], self.text(ports["A"]))
         if kind in _COMPARISONS:
             return self._comparison(cell)
         if kind in SHIFTS:
@@ -148,8 +147,8 @@ class Values:
 
     def enumeration(self, value: Value) -> Mapping[int, str]:
         """The names of the values of a signal; of part of one there are none."""
-        wire, *others = wires_of([value]) or [""]
-        if not wire or others or len(value) != self._circuit.wires[wire].width:
+        wire = only_wire(value)
+        if not wire or len(value) != self._circuit.wires[wire].width:
             return {}
         attributes, prefix = self._circuit.wires[wire].attributes, "enum_value_"
         return {
