@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Array, Cat, ClockDomain, ClockSignal, Const, Instance, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Array, Cat, ClockDomain, ClockSignal, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from support.icarus import requires_icarus
@@ -220,10 +220,6 @@ def filled(m: Module, top: Any) -> None:
     m.d.comb += top.q.eq(rows.read_port(domain="comb").data)
 
 
-def foreign(m: Module, top: Any) -> None:
-    m.submodules.foreign = Instance("foreign", ("i", "a", top.a), ("o", "q", top.q))
-
-
 class Hidden(wiring.Component):
     given = Signal(name="given")
 
@@ -244,7 +240,6 @@ UNKNOWN = {
     late: f"{CELL} [$]memrd_v2 with .*CLK_ENABLE 1",
     filled: f"{CELL} [$]meminit_v2 with ",
     falling: f"{CELL} [$]dff with WIDTH 4, CLK_POLARITY 0$",
-    foreign: "the Verilog writer does not know foreign, which is not a component$",
     hidden: "Hidden reads given, which is not at a port of it$",
 }
 
