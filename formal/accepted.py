@@ -17,8 +17,47 @@ from utf8fpga.formal.claims import Claims
 from utf8fpga.formal.insides import elaborated, make_transparent, registers_in
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.window import STEPS, Window
-from utf8fpga.model import EncodingTable
-from utf8fpga.sim.reference import Slot
+from utf8fpga.model import START, EncodingTable, ErrorKind
+from utf8fpga.sim.reference import Place, Walk, item_layout
+
+
+class Slot:
+    """The expected item in the lane of one unit, as a function of the units around it.
+
+    In a self-synchronising table the state after `longest` - 1 units of one text, and the units of the sequence
+    that is open then, do not depend on the state before these units. So no earlier units are needed.
+
+    Args:
+        before: the units before, the oldest first, and whether each is in this text; at least `longest` - 1.
+        unit: the unit of the lane, and whether there is one.
+        after: the next unit, and whether there is one in this text; the text ends if there is none.
+
+    Attributes:
+        valid: there is an item.
+        word: the item, of `item_layout`.
+        open: the unit is in a sequence that needs more units.
+    """
+
+    def __init__(
+        self,
+        m: Module,
+        table: EncodingTable,
+        before: Sequence[tuple[Value, Value]],
+        unit: tuple[Value, Value],
+        after: tuple[Value, Value],
+    ) -> None:
+        walk = Walk(m, table)
+        nothing = [Const(0, table.unit_width)] * (table.longest - 1)
+        place = Place(Const(START, walk.states), Const(0, range(table.longest)), nothing)
+        for each in before:
+            place, _, _ = walk.unit(place, *each)
+        place, _, own = walk.unit(place, *unit)
+        _, broken, _ = walk.unit(place, *after)
+        self.open, self.valid, self.word = Signal(), Signal(), Signal(item_layout(table))
+        m.d.comb += self.open.eq(unit[1] & (place.state != START))
+        for item in (own, broken, walk.error(place, ErrorKind.INCOMPLETE, self.open & ~after[1])):
+            with m.If(unit[1] & item.valid):
+                m.d.comb += [self.valid.eq(1), self.word.eq(item.word)]
 
 
 class Beat:

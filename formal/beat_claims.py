@@ -8,13 +8,13 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data
 
-from utf8fpga.formal.accepted import Accepted
+from utf8fpga.formal.accepted import Accepted, Slot
 from utf8fpga.formal.claims import Claims
 from utf8fpga.formal.insides import rows_in
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.fifo import CreditFifo
 from utf8fpga.model import EncodingTable
-from utf8fpga.sim.reference import Slot, how_many
+from utf8fpga.sim.reference import how_many
 
 _SETTLED = 3
 """Cycles without a beat that waits, after which the input is ready."""

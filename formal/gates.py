@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from utf8fpga.sim.aiger import Aig
 
@@ -95,6 +95,29 @@ def next_cycle(gates: GateList, aig: Aig, state: Sequence[int], inputs: Sequence
         [values[literal >> 1] ^ (literal & 1) for literal in literals] for literals in (aig.outputs, aig.latches)
     )
     return outputs, following
+
+
+def values(aig: Aig, frames: Iterable[Sequence[int]]) -> list[dict[str, int]]:
+    """Per cycle the values of the output ports, from the inputs of each cycle."""
+    state, found = [0] * len(aig.latches), []
+    for inputs in frames:
+        # Gates of constants are constants.
+        outputs, state = next_cycle(GateList.blank(0), aig, state, inputs)
+        ports = aig.output_bits.items()
+        found.append({name: sum(outputs[place] << bit for bit, place in enumerate(places)) for name, places in ports})
+    return found
+
+
+def depends(aig: Aig, outputs: Iterable[str], inputs: Iterable[str]) -> bool:
+    """Whether output ports depend on input ports within the cycle."""
+    todo = [aig.outputs[at] >> 1 for port in outputs for at in aig.output_bits[port]]
+    first, used = 1 + aig.inputs + len(aig.latches), set[int]()
+    while todo:
+        variable = todo.pop()
+        if variable not in used:
+            used.add(variable)
+            todo += [literal >> 1 for literal in aig.gates[variable - first]] if variable >= first else []
+    return any(1 + at in used for port in inputs for at in aig.input_bits[port])
 
 
 def _delta(value: int) -> bytes:

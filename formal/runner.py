@@ -14,7 +14,7 @@ from utf8fpga.formal.abc import Verdict, decide, hunt, resets_to_power_up
 from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.claims import Claims
 from utf8fpga.formal.counterexample import Counterexample
-from utf8fpga.formal.gates import any_start
+from utf8fpga.formal.gates import any_start, depends, values
 from utf8fpga.formal.netlist import TOP, equal_netlist, equal_verilog
 from utf8fpga.formal.packed_proof import LANES as PACKED_LANES
 from utf8fpga.formal.packed_proof import PackedProof
@@ -40,7 +40,7 @@ from utf8fpga.hdl.transcoder.transcoder import SerialTranscoder
 from utf8fpga.hdl.validator.tap import TappedStream
 from utf8fpga.model import EncodingTable, InvalidArgumentError
 from utf8fpga.sim.aiger import Aig
-from utf8fpga.sim.harness import Harness, Property, is_independent
+from utf8fpga.sim.harness import Environment, Harness, Property
 
 _HUNTED = 40
 """Upper bound on the cycles of a trace that is searched for where an induction fails."""
@@ -83,6 +83,11 @@ def prove(configuration: Configuration, *wanted: str, seconds: int = 600) -> lis
             # Yosys may run out of memory with a wide core; the other properties are proved all the same.
             results.append(proof.result(name, "induction", None, note=str(error)))
     return results
+
+
+def is_independent(environment: Environment) -> bool:
+    """Whether `Property.INDEPENDENCE` holds, by the structure of the circuit."""
+    return not depends(environment.aig, ["see_out_valid", "see_out_payload"], ["ready"])
 
 
 @dataclass
@@ -143,7 +148,7 @@ class _Proof:
 
     def _refuted(self, wanted: Property, verdict: Verdict, aig: Aig, frames: list[list[int]]) -> Result:
         result = self.result(wanted, "trace", False, depth=verdict.depth)
-        result.counterexample = Counterexample.of(self.configuration, wanted, aig.values(frames))
+        result.counterexample = Counterexample.of(self.configuration, wanted, values(aig, frames))
         return result
 
     def _prove_serial(self, core: Any, wanted: Property) -> Result:

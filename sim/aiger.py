@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from io import BytesIO
@@ -55,36 +54,6 @@ class Aig:
         outputs = self.outputs if where is None else [self.outputs[where]]
         header = f"aig {self.inputs + latches + gates} {self.inputs} {latches} {len(outputs)} {gates}\n"
         return (header + "".join(f"{number}\n" for number in [*self.latches, *outputs])).encode() + self.packed
-
-    def depends(self, outputs: Iterable[str], inputs: Iterable[str]) -> bool:
-        """Whether output ports depend on input ports within the cycle."""
-        todo = [self.outputs[at] >> 1 for port in outputs for at in self.output_bits[port]]
-        first, used = 1 + self.inputs + len(self.latches), set[int]()
-        while todo:
-            variable = todo.pop()
-            if variable not in used:
-                used.add(variable)
-                todo += [literal >> 1 for literal in self.gates[variable - first]] if variable >= first else []
-        return any(1 + at in used for port in inputs for at in self.input_bits[port])
-
-    def values(self, frames: Iterable[Sequence[int]]) -> list[dict[str, int]]:
-        """Per cycle the values of the output ports, from the inputs of each cycle."""
-        state, found = [0] * len(self.latches), []
-        for inputs in frames:
-            values = [0, *inputs, *state]
-            for left, right in self.gates:
-                values.append((values[left >> 1] ^ left & 1) & (values[right >> 1] ^ right & 1))
-            state, outputs = (
-                [values[literal >> 1] ^ literal & 1 for literal in literals]
-                for literals in (self.latches, self.outputs)
-            )
-            found.append(
-                {
-                    name: sum(outputs[place] << bit for bit, place in enumerate(places))
-                    for name, places in self.output_bits.items()
-                }
-            )
-        return found
 
 
 def read_aig(data: bytes) -> Aig:

@@ -37,32 +37,20 @@ def patience_of(core: Core) -> int:
     return max(_PATIENCE, core.stall_cycles + core.latency + core.drain_cycles)
 
 
-def watch(
-    run: Any,
-    cycle: int,
-    patience: int,
-    kind: int,
-    accepts: bool,
-    valid: bool,
-    ready: bool,
-    changed: bool,
-    is_last: bool,
-    is_partial: bool,
-) -> None:
+def watch(run: Any, cycle: int, patience: int, kind: int, seen: Any) -> None:
     """Note what happens in a cycle, before its clock edge.
 
     Args:
         run: an object with the attributes `FIELDS`.
         kind: that of the next input beat, which is offered if `run.offered`.
-        accepts: `ready` of the input.
-        valid, ready: those of the output.
-        changed: the output payload differs from that of the cycle before.
-        is_last, is_partial: properties of the output beat.
+        seen: `ready` of the input; `valid` and `ready` of the output; whether its payload differs from that of the
+            cycle before, whether it has `last`, and whether it selects a part of a word.
     """
+    accepts, valid, ready, is_changed, is_last, is_partial = seen
     accepted, taken = run.offered and accepts, valid and ready
     if run.waits and not valid:
         run.fault = DEASSERTED
-    elif run.waits and changed:
+    elif run.waits and is_changed:
         run.fault = CHANGED
     elif taken and is_partial:
         run.fault = PARTIAL

@@ -15,7 +15,7 @@ from utf8fpga.hdl import Core
 from utf8fpga.sim.beats import NULL_BEAT, PLAIN, Beat, BeatEncoder, StreamOptions, is_null
 from utf8fpga.sim.contract import FIELDS, LAST, NULL, ContractError, fault_text, patience_of
 from utf8fpga.sim.graph import Graph, Numbers, State, Words, core_rtlil
-from utf8fpga.sim.kernel import play
+from utf8fpga.sim.kernel import PAYLOAD, play
 
 _BEATS_AT_ONCE = 4096
 """Input beats that a run reads ahead."""
@@ -32,29 +32,19 @@ class Ports(NamedTuple):
     """The literals of the ports of a core.
 
     Attributes:
-        given, valid, accepts: payload, `valid` and `ready` of the input.
-        payload, shows, ready: payload, `valid` and `ready` of the output.
-        last, violation: `last` in the output payload; what a foreign core must not assert.
-        before: the output payload in the cycle before.
+        given, valid: payload and `valid` of the input.
+        ready: that of the output.
+        seen: what is recorded, see `kernel.PAYLOAD`.
+        last: the place of `last` in `seen`.
+        before: the values of `seen` in the cycle before.
     """
 
     given: Numbers
     valid: int
-    accepts: int
-    payload: Numbers
-    shows: int
     ready: int
+    seen: Numbers
     last: int
-    violation: int
     before: Words
-
-
-class Limits(NamedTuple):
-    """See `kernel.play`."""
-
-    patience: int
-    silent: int
-    more: bool
 
 
 class Transfers(NamedTuple):
@@ -90,18 +80,10 @@ class CoreRuns:
         self.graph = Graph.from_rtlil(core_rtlil(core), netlist=netlist)
         self.patience, self._silent = patience_of(core), silent
         inputs, outputs = self.graph.inputs, self.graph.outputs
-        payload = outputs["out_payload"]
-        self._ports = Ports(
-            given=np.array(inputs["in_payload"]),
-            valid=inputs["in_valid"][0],
-            accepts=outputs["in_ready"][0],
-            payload=np.array(payload),
-            shows=outputs["out_valid"][0],
-            ready=inputs["out_ready"][0],
-            last=payload[core.output.payload.shape()["last"].offset],
-            violation=outputs.get("violation", [0])[0],
-            before=np.zeros(len(payload), np.uint64),
-        )
+        seen = [*outputs["in_ready"], *outputs["out_valid"], *outputs.get("violation", [0]), *outputs["out_payload"]]
+        last, before = PAYLOAD + core.output.payload.shape()["last"].offset, np.zeros(len(seen), np.uint64)
+        valid, ready = inputs["in_valid"][0], inputs["out_ready"][0]
+        self._ports = Ports(np.array(inputs["in_payload"]), valid, ready, np.array(seen), last, before)
         self.runs = np.zeros(count, _RUN)
         self.begin(self.graph.start(count))
 
@@ -146,16 +128,14 @@ class CoreRuns:
         runs, patterns = self.runs, (np.array(options.input_pauses), np.array(options.output_pauses))
         runs["end"], runs["following"] = ends, [0, *ends[:-1]]
         count = _CYCLES if len(runs) > 1 else _CYCLES_OF_ONE
-        most, bits = count * len(runs), len(self._ports.payload)
-        found = Transfers(
-            np.empty((most, 2), np.int64), np.empty((most, 3), np.int64), np.empty((most, bits), np.uint8)
-        )
-        limits = Limits(self.patience, self._silent, more)
+        most = count * len(runs)
+        times, payloads = np.empty((2, most, 3), np.int64), np.empty((most, len(self._ports.seen) - PAYLOAD), np.uint8)
+        found = Transfers(times[0, :, :2], times[1], payloads)
         cycles = count
         while cycles == count:
             places = np.arange(self._cycle, self._cycle + count)
             pauses = np.stack([pattern[places % len(pattern)] for pattern in patterns], axis=1)
-            given = beats, kinds, runs, limits, pauses, self._cycle, found
+            given = (beats, kinds, pauses), runs, (self.patience, self._silent, more), self._cycle, found
             cycles, accepted, received = play(self.graph.circuit, self.state, self._ports, *given)
             self._cycle += cycles
             counts = accepted, received, received

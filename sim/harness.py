@@ -35,11 +35,6 @@ class Property(StrEnum):
     """`valid` and the payload do not depend on `ready`."""
 
 
-def is_independent(environment: Environment) -> bool:
-    """Whether `Property.INDEPENDENCE` holds, by the structure of the circuit."""
-    return not environment.aig.depends(["see_out_valid", "see_out_payload"], ["ready"])
-
-
 class Environment(Top):
     """A core and its environment: any beats with any pauses, and any consumer.
 

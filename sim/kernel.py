@@ -14,6 +14,10 @@ _NONE = np.uint64(0)
 
 watch = numba.njit(contract.watch)
 
+ACCEPTS, VALID, VIOLATION, PAYLOAD = range(4)
+"""The places of what is seen of a core: `ready` of the input; `valid` of the output; what a foreign core must not
+assert; and the output payload, from this place on."""
+
 
 @numba.njit(cache=True)
 def rows_from(values: Any, address: Any, row: int, runs: Any) -> Any:
@@ -118,9 +122,16 @@ def step(circuit: Any, state: Any, places: Any, given: Any, literals: Any, found
 
 
 @numba.njit(cache=True)
-def is_set(values: Any, literal: int, run: int) -> bool:
-    """Whether a literal is 1 in a run."""
-    return values[literal] >> np.uint64(run) & np.uint64(1) != _NONE
+def is_set(words: Any, place: int, run: int) -> bool:
+    """Whether a word is 1 in a run."""
+    return words[place] >> np.uint64(run) & np.uint64(1) != _NONE
+
+
+@numba.njit(cache=True)
+def copy_bits(words: Any, run: int, bits: Any) -> None:
+    """The bits of words that belong to a run."""
+    for place in range(len(words)):
+        bits[place] = is_set(words, place, run)
 
 
 @numba.njit(cache=True)
@@ -142,68 +153,59 @@ def offer(values: Any, ports: Any, beats: Any, runs: Any, is_paused: bool) -> No
 
 
 @numba.njit(cache=True)
-def has_ended(runs: Any, limits: Any, cycle: int) -> bool:
+def has_ended(runs: Any, silent: int, more: bool, cycle: int) -> bool:
     """Whether all runs have ended, or want further beats; note those that end before a cycle."""
     is_done = True
     for run in runs:
         is_sent = run.following == run.end
-        is_over = run.silent > limits.silent if limits.silent else run.open == 0 and not run.inside
-        if run.ended < 0 and is_sent and is_over and not limits.more:
+        is_over = run.silent > silent if silent else run.open == 0 and not run.inside
+        if run.ended < 0 and is_sent and is_over and not more:
             run.ended = cycle
-        is_done &= run.ended >= 0 or (limits.more and is_sent)
+        is_done &= run.ended >= 0 or (more and is_sent)
     return is_done
 
 
 @numba.njit(cache=True)
-def play(
-    circuit: Any,
-    state: Any,
-    ports: Any,
-    beats: Any,
-    kinds: Any,
-    runs: Any,
-    limits: Any,
-    pauses: Any,
-    start: int,
-    found: Any,
-) -> Any:
+def play(circuit: Any, state: Any, ports: Any, sent: Any, runs: Any, limits: Any, start: int, found: Any) -> Any:
     """Send beats in up to 64 runs, and record what is transferred.
 
     Args:
-        beats, kinds: the bits of the payload of each beat, of all runs, and its kind.
+        sent: the bits of the payload of each beat, of all runs; its kind; and for each cycle whether the next beat, and
+            `ready`, is delayed.
         runs: for each run `FIELDS`; the next one of its beats, and the one after its last; the cycle in which it ended
             or something was wrong, or -1.
-        limits: `patience`; `silent`, see `CoreRuns`; `more`, whether further beats follow those that are given.
-        pauses: for each cycle whether the next beat, and `ready`, is delayed.
+        limits: the patience; `silent`, see `CoreRuns`; and whether further beats follow those that are given.
         start: the number of the first cycle.
         found: the records that are written, see `Transfers`.
 
     Returns:
         The number of cycles, and those of records: fewer cycles than pauses if all runs end, or want further beats.
     """
-    values, held = state.values, np.empty(len(circuit.following), np.uint64)
+    (beats, kinds, pauses), (patience, silent, more) = sent, limits
+    row, held = np.empty(len(ports.seen), np.uint64), np.empty(len(circuit.following), np.uint64)
     at_input, at_output = 0, 0
     for number in range(len(pauses)):
         cycle, is_ready = start + number, not pauses[number, 1]
-        if has_ended(runs, limits, cycle):
+        if has_ended(runs, silent, more, cycle):
             return number, at_input, at_output
-        offer(values, ports, beats, runs, pauses[number, 0])
-        set_input(values, ports.ready, state.active if is_ready else _NONE)
+        offer(state.values, ports, beats, runs, pauses[number, 0])
+        set_input(state.values, ports.ready, state.active if is_ready else _NONE)
         settle(circuit, state)
         changes = _NONE
-        for place in range(len(ports.payload)):
-            word = values[ports.payload[place]]
-            changes |= word ^ ports.before[place]
-            ports.before[place] = word
+        for place in range(len(row)):
+            row[place] = state.values[ports.seen[place]]
+            if place >= PAYLOAD:
+                changes |= row[place] ^ ports.before[place]
+        ports.before[:] = row
         for place in range(len(runs)):
-            run, is_changed = runs[place], changes >> np.uint64(place) & np.uint64(1) != _NONE
+            run = runs[place]
             if run.ended >= 0:
                 continue
             kind = kinds[run.following] if run.following < run.end else contract.NONE
-            accepts, valid = is_set(values, ports.accepts, place), is_set(values, ports.shows, place)
-            is_last = not limits.silent and is_set(values, ports.last, place)
-            is_partial, is_accepted = is_set(values, ports.violation, place), run.offered and accepts
-            watch(run, cycle, limits.patience, kind, accepts, valid, is_ready, is_changed, is_last, is_partial)
+            accepts, valid = is_set(row, ACCEPTS, place), is_set(row, VALID, place)
+            is_accepted, is_changed = run.offered and accepts, changes >> np.uint64(place) & np.uint64(1) != _NONE
+            is_last, is_partial = not silent and is_set(row, ports.last, place), is_set(row, VIOLATION, place)
+            watch(run, cycle, patience, kind, (accepts, valid, is_ready, is_changed, is_last, is_partial))
             if run.fault:
                 run.ended = cycle
                 continue
@@ -212,8 +214,7 @@ def play(
                 at_input += 1
             if valid and is_ready:
                 found.received[at_output] = cycle, place, run.since
-                for bit in range(len(ports.payload)):
-                    found.payloads[at_output, bit] = is_set(values, ports.payload[bit], place)
+                copy_bits(row[PAYLOAD:], place, found.payloads[at_output])
                 at_output += 1
             run.following += is_accepted
         tick(circuit, state, held)

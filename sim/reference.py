@@ -90,7 +90,7 @@ def item_layout(table: EncodingTable) -> data.StructLayout:
     return data.StructLayout({"error": 1, "code_point": code_point_bits(table), "kind": _KIND})
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """A state of the DFA, and the number of units of the open sequence, and these."""
 
     state: Value
@@ -98,14 +98,14 @@ class _Place(NamedTuple):
     units: Sequence[Value]
 
 
-class _Walk:
+class Walk:
     """The DFA's steps as gates."""
 
     def __init__(self, m: Module, table: EncodingTable) -> None:
         self.m, self.table = m, table
         self.states = range(len(DFA.of(table).states))
 
-    def error(self, place: _Place, kind: Value | int, valid: Value) -> Item:
+    def error(self, place: Place, kind: Value | int, valid: Value) -> Item:
         """The open sequence as an ill-formed item."""
         item = Item(self.table)
         self.m.d.comb += [
@@ -117,7 +117,7 @@ class _Walk:
         ]
         return item
 
-    def unit(self, before: _Place, unit: Value, keep: Value) -> tuple[_Place, Item, Item]:
+    def unit(self, before: Place, unit: Value, keep: Value) -> tuple[Place, Item, Item]:
         """The place after a unit; the item that it breaks; and the one that it completes, or is by itself."""
         m, table = self.m, self.table
         state, broken, stray = Signal(self.states), Signal(_KIND), Signal(_KIND)
@@ -127,7 +127,7 @@ class _Walk:
                     with m.Case(number):
                         m.d.comb += [state.eq(step.state), broken.eq(step.broken), stray.eq(step.stray)]
         continues, lead = (before.state != START) & ~broken.any(), Signal(range(table.longest))
-        after = _Place(Signal(self.states), Signal(range(table.longest)), [Signal.like(kept) for kept in before.units])
+        after = Place(Signal(self.states), Signal(range(table.longest)), [Signal.like(kept) for kept in before.units])
         m.d.comb += [
             lead.eq(Mux(continues, before.count, 0)),
             after.state.eq(Mux(keep, state, before.state)),
@@ -168,8 +168,8 @@ class Reference:
     def __init__(
         self, m: Module, table: EncodingTable, units: Sequence[tuple[Value, Value]], last: Value, accepted: Value
     ) -> None:
-        walk, bytes_open = _Walk(m, table), range(table.longest - 1)
-        start = _Place(
+        walk, bytes_open = Walk(m, table), range(table.longest - 1)
+        start = Place(
             Signal(walk.states, name="ref_state"),
             Signal(range(table.longest), name="ref_count"),
             [Signal(table.unit_width, name=f"ref_unit{n}") for n in bytes_open],
@@ -188,46 +188,6 @@ class Reference:
                 start.count.eq(Mux(last, 0, place.count)),
                 *(kept.eq(unit) for kept, unit in zip(start.units, place.units, strict=True)),
             ]
-
-
-class Slot:
-    """The expected item in the lane of one unit, as a function of the units around it.
-
-    In a self-synchronising table the state after `longest` - 1 units of one text, and the units of the sequence
-    that is open then, do not depend on the state before these units. So no earlier units are needed.
-
-    Args:
-        before: the units before, the oldest first, and whether each is in this text; at least `longest` - 1.
-        unit: the unit of the lane, and whether there is one.
-        after: the next unit, and whether there is one in this text; the text ends if there is none.
-
-    Attributes:
-        valid: there is an item.
-        word: the item, of `item_layout`.
-        open: the unit is in a sequence that needs more units.
-        count: the units of that sequence so far.
-    """
-
-    def __init__(
-        self,
-        m: Module,
-        table: EncodingTable,
-        before: Sequence[tuple[Value, Value]],
-        unit: tuple[Value, Value],
-        after: tuple[Value, Value],
-    ) -> None:
-        walk = _Walk(m, table)
-        nothing = [Const(0, table.unit_width)] * (table.longest - 1)
-        place = _Place(Const(START, walk.states), Const(0, range(table.longest)), nothing)
-        for each in before:
-            place, _, _ = walk.unit(place, *each)
-        place, _, own = walk.unit(place, *unit)
-        _, broken, _ = walk.unit(place, *after)
-        self.open, self.valid, self.word, self.count = Signal(), Signal(), Signal(item_layout(table)), place.count
-        m.d.comb += self.open.eq(unit[1] & (place.state != START))
-        for item in (own, broken, walk.error(place, ErrorKind.INCOMPLETE, self.open & ~after[1])):
-            with m.If(unit[1] & item.valid):
-                m.d.comb += [self.valid.eq(1), self.word.eq(item.word)]
 
 
 class Encoded:
