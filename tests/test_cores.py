@@ -11,7 +11,7 @@ from itertools import chain, product
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, ShapeLike, Signal
+from amaranth.hdl import ShapeLike, Signal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.cores import (
@@ -27,7 +27,20 @@ from support.cores import (
     source_of,
 )
 from support.engines import ENGINE, requires_graph
-from support.faults import combinational, delay_bounds, inject, lose_flags
+from support.faults import (
+    a_dropped_beat_keeps_its_credit,
+    a_lead_allows_the_second_units_of_another_one,
+    a_lead_that_ends_a_beat_is_complete,
+    a_queue_accepts_without_room,
+    a_report_counts_each_unit_as_a_code_point,
+    a_sequence_of_the_sanitizer_is_never_open,
+    combinational,
+    delay_bounds,
+    inject,
+    lose_flags,
+    the_end_of_a_packet_is_lost,
+    the_row_of_the_packer_has_no_carry,
+)
 from support.player import Cycles, measured
 from support.strategies import stream_patterns
 from support.tiers import tiered
@@ -37,13 +50,10 @@ from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
     EncoderParameters,
-    ParallelDecoder,
     RemoverParameters,
-    Sanitizer,
     SanitizerParameters,
     TranscoderParameters,
     ValidatorParameters,
-    ValidatorTap,
     axi_rtlil,
     axi_verilog,
     build,
@@ -52,11 +62,7 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.cores import CORES
-from utf8fpga.hdl.decoder.window_logic import WindowControl
-from utf8fpga.hdl.encoder.unit_queue import UnitQueue
-from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.network import Network
-from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.sim import Run, Simulation
 from utf8fpga.sim.soak import soak
 
@@ -254,46 +260,12 @@ def test_the_verilog_is_equal_to_the_circuit(parameters: CoreParameters) -> None
 # Faults that someone could have made, each of which one of the checks must find.
 
 
-def a_lead_that_ends_a_beat_is_complete(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Items, "_goes_on", lambda items: Const(0, items.lanes))
-
-
-def a_lead_allows_the_second_units_of_another_one(patch: pytest.MonkeyPatch) -> None:
-    allows = WindowControl.lead_allows
-    patch.setattr(WindowControl, "lead_allows", lambda *given: [*reversed(allows(*given))])
-
-
-def a_sequence_of_the_sanitizer_is_never_open(patch: pytest.MonkeyPatch) -> None:
-    is_open = Sanitizer._is_open
-    patch.setattr(Sanitizer, "_is_open", lambda *given: is_open(*given) & 0)
-
-
 def a_credit_too_many(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fifo, "UNCOUNTED", -1)
 
 
-def a_dropped_beat_keeps_its_credit(patch: pytest.MonkeyPatch) -> None:
-    inject(patch, ParallelDecoder, combinational(lambda decoder: decoder.fifo.dropped.eq(0)))
-
-
-def the_row_of_the_packer_has_no_carry(patch: pytest.MonkeyPatch) -> None:
-    inject(patch, Packer, combinational(lambda packer: packer.rows.wrapped.eq(0)))
-
-
 def two_lanes_of_a_switch_are_swapped(patch: pytest.MonkeyPatch) -> None:
     inject(patch, Network, combinational(lambda network: network.out_words[0].eq(network.words[1])))
-
-
-def the_end_of_a_packet_is_lost(patch: pytest.MonkeyPatch) -> None:
-    inject(patch, Packer, combinational(lambda packer: packer.rows.last.eq(0)))
-
-
-def a_queue_accepts_without_room(patch: pytest.MonkeyPatch) -> None:
-    inject(patch, UnitQueue, combinational(lambda queue: queue.input.ready.eq(1)))
-
-
-def a_report_counts_each_unit_as_a_code_point(patch: pytest.MonkeyPatch) -> None:
-    inject(patch, ValidatorTap, combinational(lambda tap: tap.summary.items.eq(tap.items.present)))
 
 
 def a_reset_leaves_what_waits(patch: pytest.MonkeyPatch) -> None:

@@ -1,39 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A difference between decoder and model is reported with a command that reproduces it."""
+"""A difference between a core and the model is reported with a command that reproduces it."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Signal, Value
 from support.command import utf8fpga
-from support.faults import wrap
+from support.faulty_cores import FaultyCore, FaultySerial, PortFault
 
-from utf8fpga.hdl import DecoderParameters, SerialDecoder, SerialSpeedDecoder, cores, decoder_core
+from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.decoder.serial import SERIAL
-from utf8fpga.model import TABLE_3_7, EncodingTable
-from utf8fpga.sim import Mismatch, Simulation, compare
+from utf8fpga.model import EncodingTable
+from utf8fpga.sim import Simulation, compare
 
 TEXT = b"A sentence, and nothing but. \xe2\x82" + "Then é€😀 and so on; no end in sight now, as it is known!.".encode()
 
-CHOICES: dict[str, dict[str, Any]] = {
-    "serial": {},
-    "sparse-memory": {"lanes": 4, "packed": False},
-    "packed": {"lanes": 2, "packed": True},
-}
-
-
-def build(choice: dict[str, Any]) -> Any:
-    return decoder_core(**choice, kind=True)
-
-
-# Decoders with faults.
-
-Fault = Callable[[Module, Any, Any], None]
+SERIAL_KIND = DecoderParameters(kind=True)
 
 
 def n_is_o(m: Module, outer: Any, inner: Any, condition: Value | int = 1) -> None:
@@ -72,145 +57,71 @@ def stops_at_a_separate_end(m: Module, outer: Any, inner: Any) -> None:
         m.d.comb += [outer.output.valid.eq(0), inner.output.ready.eq(0)]
 
 
-def faulty(base: Any, only: list[Any], fault: Fault) -> Any:
-    """A class of decoders that are correct except for those with the parameters `only`."""
-
-    class Wrong(base):
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **options)
-            self._again = lambda: base(*arguments, **options)
-
-        def elaborate(self, platform: object) -> Module:
-            if self.parameters != only:
-                return super().elaborate(platform)
-            inner = self._again()
-            m = wrap(inner, self)
-            fault(m, self, inner)
-            return m
-
-    return Wrong
-
-
-def insert_fault(choice: dict[str, Any], fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Insert a fault into the decoder of this choice and into no other."""
-    wanted = build(choice)
-    base = type(wanted)
-    wrong = faulty(base, wanted.parameters, fault)
-    if isinstance(wanted, SerialDecoder):
-        monkeypatch.setitem(SERIAL, wanted.parameters.optimize, wrong)
-    else:
-        monkeypatch.setattr(cores, base.__name__, wrong)
-
-
-# The command.
-
-
-def run_command(words: Iterable[str]) -> tuple[int, str, str]:
-    done = utf8fpga(*words)
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
-
-
-def replay_of(found: Mismatch, directory: Path) -> list[str]:
-    """The words of the replay command, with the waveform in a directory."""
-    line = next(line for line in str(found).splitlines() if line.startswith("  replay:"))
-    program, *words = shlex.split(line.removeprefix("  replay:"))
-    assert program == "utf8fpga"
-    assert words[-1] == "mismatch.vcd"
-    return [*words[:-1], str(directory / words[-1])]
-
-
-def assert_replayed(found: Mismatch | None, directory: Path) -> list[str]:
-    """Check that the replay command reproduces the difference, and return its words."""
-    words = replay_of(found, directory)
-    assert run_command(words) == (1, "", f"utf8fpga: {found}\n")
-    return words
-
-
-@pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)
-def test_replay_command_selects_the_faulty_decoder(
-    choice: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    insert_fault(choice, n_is_o, monkeypatch)
-    decoder = build(choice)
-    found = compare(Simulation(decoder), TEXT)
-    assert len(found.units) <= 2 * decoder.lanes
-    assert bytes(found.units).count(b"n") == 1
-    words = assert_replayed(found, tmp_path)
-    assert words[1:-2] == ["--hex", bytes(found.units).hex(" ").upper(), *build(choice).parameters.arguments()]
-
-
-NEEDS: dict[str, tuple[Fault, list[str]]] = {
-    "none": (n_is_o, []),
-    "output pause": (n_is_o_after_a_wait, ["--output-pauses", "010"]),
-    "input pause": (n_is_o_after_a_pause, ["--input-pauses", "0100"]),
+REPLAYED: dict[str, tuple[DecoderParameters, PortFault, list[str]]] = {
+    "serial": (SERIAL_KIND, n_is_o, []),
+    "sparse": (DecoderParameters(lanes=4, packed=False, kind=True), n_is_o, []),
+    "packed": (DecoderParameters(lanes=2, kind=True), n_is_o, []),
+    "output pause": (SERIAL_KIND, n_is_o_after_a_wait, ["--output-pauses", "010"]),
+    "input pause": (SERIAL_KIND, n_is_o_after_a_pause, ["--input-pauses", "0100"]),
 }
 
 
-UNSENT: dict[str, Fault] = {"null beats": n_is_o_after_a_null_beat, "separate ends": stops_at_a_separate_end}
+@pytest.mark.parametrize(("parameters", "fault", "needed"), REPLAYED.values(), ids=REPLAYED)
+def test_the_replay_command_has_the_core_the_shortest_input_and_the_pauses_that_are_needed(
+    parameters: DecoderParameters, fault: PortFault, needed: list[str]
+) -> None:
+    simulation = Simulation(FaultyCore(parameters, fault))
+    pauses = {"input_pauses": [False, True, False, False], "output_pauses": [False, True, False]}
+    found = compare(simulation, TEXT, **pauses)
+    assert found is not None
+    assert len(found.units) <= (16 if needed else 2 * parameters.lanes)
+    assert bytes(found.units).count(b"n") == 1
+    digits = bytes(found.units).hex(" ").upper()
+    assert list(found.replay) == ["utf8fpga", "simulate", "--hex", digits, *parameters.arguments(), *needed]
+
+
+def test_the_replay_command_reproduces_the_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    faulty = FaultySerial(DecoderParameters(kind=True, optimize="area"), n_is_o)
+    found = compare(Simulation(faulty), TEXT)
+    assert found is not None
+    words = [*found.replay[1:], "--vcd", tmp_path / "mismatch.vcd"]
+    with monkeypatch.context() as patch:
+        patch.setitem(SERIAL, "area", lambda *_, **__: faulty)
+        done = utf8fpga(*words)
+        assert (done.returncode, done.stdout, done.stderr.decode()) == (1, b"", f"utf8fpga: {found}\n")
+    done = utf8fpga(*words)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+UNSENT: dict[str, PortFault] = {"null beats": n_is_o_after_a_null_beat, "separate ends": stops_at_a_separate_end}
 
 
 @pytest.mark.parametrize(("option", "fault"), UNSENT.items(), ids=UNSENT)
-def test_no_replay_command_where_no_command_line_sends_the_stream(
-    option: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    insert_fault({}, fault, monkeypatch)
-    found = compare(Simulation(build({})), TEXT, separate_ends=[True], null_beats=[False, True])
+def test_no_replay_command_where_no_command_line_sends_the_stream(option: str, fault: PortFault) -> None:
+    simulation = Simulation(FaultyCore(SERIAL_KIND, fault))
+    found = compare(simulation, TEXT, separate_ends=[True], null_beats=[False, True])
+    assert found is not None
     assert (found.replay, found.no_replay) == ((), f"since no command line sends {option}")
 
 
-@pytest.mark.parametrize(("fault", "needed"), NEEDS.values(), ids=NEEDS)
-def test_replay_command_has_the_required_stream_options(
-    fault: Fault,
-    needed: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    insert_fault({}, fault, monkeypatch)
-    found = compare(
-        Simulation(build({})),
-        TEXT,
-        input_pauses=[False, True, False, False],
-        output_pauses=[False, True, False],
-    )
-    assert len(found.units) <= 16
-    words = assert_replayed(found, tmp_path)
-    assert words[1:-2] == [
-        "--hex",
-        bytes(found.units).hex(" ").upper(),
-        *build({}).parameters.arguments(),
-        *needed,
-    ]
-    # The difference is caused by the fault in the decoder, not by the stream options.
-    monkeypatch.undo()
-    status, printed, said = run_command(words)
-    assert (status, said) == (0, "")
-    assert printed.endswith("the simulated decoder gave exactly the model's items\n")
-
-
 def test_no_replay_command_for_a_table_that_no_option_selects() -> None:
-    wrong: Any = SerialSpeedDecoder(WIDE_UNITS)
-    wrong.parameters = DecoderParameters(table=WIDE_CHANGED)
-    found = compare(Simulation(wrong), [0x41, 0xD801, 0xDC00])
+    rows = "400..7FFFF D801..D9FF DC00..DFFF\n0..3FF 0..3FF"
+    table = EncodingTable.parse("pairs and more", rows, source="made for this test", unit_width=16)
+
+    def is_an_a(m: Module, outer: Any, inner: Any) -> None:
+        with m.If(~inner.output.payload.symbols[0].error):
+            m.d.comb += outer.output.payload.symbols[0].code_point.eq(0x41)
+
+    found = compare(Simulation(FaultyCore(DecoderParameters(table=table), is_an_a)), [0x41, 0xD801, 0xDC00])
     assert str(found).splitlines() == [
         "the decoder differs from the model at offset 0 of D801 DC00",
         "  model:     U+0400",
-        "  simulated: U+FFFD ERROR",
+        "  simulated: U+0041",
         "  replay:    none, since no option selects the table pairs and more",
     ]
 
 
-WIDE_UNITS = EncodingTable.parse(
-    "pairs", "800..7FFFF D802..D9FF DC00..DFFF\n0..3FF 0..3FF", source="made for this test", unit_width=16
-)
-WIDE_CHANGED = EncodingTable.parse(
-    "pairs and more", "400..7FFFF D801..D9FF DC00..DFFF\n0..3FF 0..3FF", source="made for this test", unit_width=16
-)
-
-
-# Symbols that come too early.
-
-
-def guesses(number: int) -> Fault:
+def guesses(number: int) -> PortFault:
     """Outputs an A `number` times before it accepts a unit, and leaves out as many of the items after that."""
 
     def fault(m: Module, outer: Any, inner: Any) -> None:
@@ -231,12 +142,7 @@ def guesses(number: int) -> Fault:
 @pytest.mark.parametrize(("number", "is_difference"), [(2, False), (3, True)])
 def test_a_symbol_before_the_units_that_determine_it_is_a_difference(number: int, is_difference: bool) -> None:
     """One symbol may precede the unit after it, as a mark does whose length is not known; all symbols are correct."""
-    full = DecoderParameters(kind=True)
-    decoder = faulty(SerialSpeedDecoder, full, guesses(number))(TABLE_3_7, kind=True)
-    decoder.parameters = full
-    simulation = Simulation(decoder)
+    simulation = Simulation(FaultyCore(SERIAL_KIND, guesses(number)))
     assert simulation.run([b"AAAAA"]).texts == [simulation.expected(b"AAAAA")]
     found = compare(simulation, b"AAAAA")
     assert (found is not None) == is_difference
-    if found is not None:
-        assert (found.expected, found.simulated.code_point) == (None, ord("A"))

@@ -13,7 +13,11 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const, Module
 
+from utf8fpga.hdl import ParallelDecoder, Sanitizer, ValidatorTap
+from utf8fpga.hdl.decoder.window_logic import WindowControl
 from utf8fpga.hdl.encoder import logic, unit_queue, units
+from utf8fpga.hdl.items import Items
+from utf8fpga.hdl.packer.packer import Packer
 
 Fault = Callable[[Module, Any], None]
 """Adds assignments to the module of a component, after the component's own."""
@@ -71,6 +75,43 @@ def lose_flags(monkeypatch: pytest.MonkeyPatch) -> None:
     classes = unit_queue.symbol_classes
     for module in (unit_queue, units):
         monkeypatch.setattr(module, "symbol_classes", lambda *given, **how: (Const(0, 1), classes(*given, **how)[1]))
+
+
+# Faults of components, which simulations find and proofs refute.
+
+
+def a_lead_that_ends_a_beat_is_complete(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Items, "_goes_on", lambda items: Const(0, items.lanes))
+
+
+def a_lead_allows_the_second_units_of_another_one(patch: pytest.MonkeyPatch) -> None:
+    allows = WindowControl.lead_allows
+    patch.setattr(WindowControl, "lead_allows", lambda *given: [*reversed(allows(*given))])
+
+
+def a_sequence_of_the_sanitizer_is_never_open(patch: pytest.MonkeyPatch) -> None:
+    is_open = Sanitizer._is_open
+    patch.setattr(Sanitizer, "_is_open", lambda *given: is_open(*given) & 0)
+
+
+def a_dropped_beat_keeps_its_credit(patch: pytest.MonkeyPatch) -> None:
+    inject(patch, ParallelDecoder, combinational(lambda decoder: decoder.fifo.dropped.eq(0)))
+
+
+def the_row_of_the_packer_has_no_carry(patch: pytest.MonkeyPatch) -> None:
+    inject(patch, Packer, combinational(lambda packer: packer.rows.wrapped.eq(0)))
+
+
+def the_end_of_a_packet_is_lost(patch: pytest.MonkeyPatch) -> None:
+    inject(patch, Packer, combinational(lambda packer: packer.rows.last.eq(0)))
+
+
+def a_queue_accepts_without_room(patch: pytest.MonkeyPatch) -> None:
+    inject(patch, unit_queue.UnitQueue, combinational(lambda queue: queue.input.ready.eq(1)))
+
+
+def a_report_counts_each_unit_as_a_code_point(patch: pytest.MonkeyPatch) -> None:
+    inject(patch, ValidatorTap, combinational(lambda tap: tap.summary.items.eq(tap.items.present)))
 
 
 def wrap(inner: Any, outer: Any) -> Module:
