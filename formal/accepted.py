@@ -36,6 +36,7 @@ class Slot:
         valid: there is an item.
         word: the item, of `item_layout`.
         open: the unit is in a sequence that needs more units.
+        count: the units of that sequence up to this one.
     """
 
     def __init__(
@@ -53,7 +54,8 @@ class Slot:
             place, _, _ = walk.unit(place, *each)
         place, _, own = walk.unit(place, *unit)
         _, broken, _ = walk.unit(place, *after)
-        self.open, self.valid, self.word = Signal(), Signal(), Signal(item_layout(table))
+        self.open, self.count = Signal(), place.count
+        self.valid, self.word = Signal(), Signal(item_layout(table))
         m.d.comb += self.open.eq(unit[1] & (place.state != START))
         for item in (own, broken, walk.error(place, ErrorKind.INCOMPLETE, self.open & ~after[1])):
             with m.If(unit[1] & item.valid):

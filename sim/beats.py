@@ -167,9 +167,7 @@ class BeatEncoder:
     def __init__(self, core: Core, entry: CoreEntry[Any]) -> None:
         layout = core.input.payload.shape()
         self._lanes, self._width = core.lanes, symbol_width(core)
-        self._symbols: int = layout["symbols"].offset
-        self._keep: int = layout["keep"].offset
-        self._last: int = layout["last"].offset
+        self._keep, self._symbols, self._last = (layout[name].offset for name in ("keep", "symbols", "last"))
         self.absent = (1 << self._width) - 1
         if (table := entry.input_table) is not None:
             self.absent = max(table.rows, key=lambda row: len(row.units)).units[-1].last
@@ -177,15 +175,14 @@ class BeatEncoder:
     def __call__(self, beat: Beat) -> int:
         """The payload of a beat."""
         given, last = beat
-        symbols: int = 0
-        keep = 0
-        for symbol in (*(None,) * (self._lanes - len(given)), *reversed(given)):
+        payload: int = last << self._last
+        for lane in range(self._lanes):
+            symbol = given[lane] if lane < len(given) else None
             value = self.absent if symbol is None else index(symbol)
             if value >> self._width:
                 raise InvalidArgumentError(f"code unit {symbol!r} has more than {self._width} bits, or is negative")
-            symbols = symbols << self._width | value
-            keep = keep << 1 | (symbol is not None)
-        return symbols << self._symbols | keep << self._keep | last << self._last
+            payload |= value << self._symbols + lane * self._width | (symbol is not None) << self._keep + lane
+        return payload
 
 
 def beat_of(core: Core, payload: int) -> Beat:

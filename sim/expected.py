@@ -31,7 +31,8 @@ class Accepted:
     """
 
     def __init__(self, m: Module, core: Any, entry: CoreEntry[Any], accepted: Value) -> None:
-        self._m, self._entry, self._accepted = m, entry, accepted
+        self._m, self._accepted = m, accepted
+        self._entry: Any = entry
         self._beat, self._shape = core.input.payload, symbol_shape(core.output)
 
     def symbols(self) -> list[Expected]:

@@ -28,35 +28,13 @@ RUNS = 64
 Words = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
 
-_SCRIPT = """
-hierarchy -top top
-proc -noopt -norom
-flatten
-delete t:$scopeinfo
-opt_expr
-opt_merge
-opt_clean
-memory_collect
-memory_nordff
-memory_narrow
-setundef -zero -init
-rename -enumerate -pattern memory_% t:$mem_v2
-tee -q -o memories.il dump t:$mem_v2
-expose -evert t:$mem_v2
-opt -fast
-techmap
-opt -fast
-dffunmap
-setundef -zero
-opt_expr
-opt_merge
-opt_clean
-abc -g AND
-aigmap
-opt_clean
-setundef -zero -undriven
-write_aiger -zinit -symbols top.aig
-"""
+_SCRIPT = (
+    "; hierarchy -top top; proc -noopt -norom; flatten; delete t:$scopeinfo; opt_expr; opt_merge; opt_clean; "
+    "memory_collect; memory_nordff; memory_narrow; setundef -zero -init; "
+    "rename -enumerate -pattern memory_% t:$mem_v2; tee -q -o memories.il dump t:$mem_v2; expose -evert t:$mem_v2; "
+    "opt -fast; techmap; opt -fast; dffunmap; setundef -zero; opt_expr; opt_merge; opt_clean; "
+    "abc -g AND; aigmap; opt_clean; setundef -zero -undriven; write_aiger -zinit -symbols top.aig"
+)
 """The commands for Yosys that write a circuit as AIGER. Its memories become ports; `memories.il` has their sizes and
 contents. Registers without an initial value start at 0, which must wait until the memories are collected. Undriven nets
 are 0, which must wait until the end, since they may have initial values, too."""
@@ -182,8 +160,7 @@ class Graph:
         if netlist is not None:
             finish, models = after_synthesis(netlist)
             commands, files = f"{commands}; {_SYNTHESIS[netlist]}; {finish}{CELLS[netlist]}", files | models
-        script = (commands + _SCRIPT).replace("\n", "; ")
-        aiger, memories = run_yosys(script, files, "top.aig", "memories.il")
+        aiger, memories = run_yosys(commands + _SCRIPT, files, "top.aig", "memories.il")
         return cls(read_aig(aiger), _memories(memories.decode()))
 
     def start(self, runs: int = 1) -> State:

@@ -129,7 +129,8 @@ class CoreRuns:
         runs["end"], runs["following"] = ends, [0, *ends[:-1]]
         count = _CYCLES if len(runs) > 1 else _CYCLES_OF_ONE
         most = count * len(runs)
-        times, payloads = np.empty((2, most, 3), np.int64), np.empty((most, len(self._ports.seen) - PAYLOAD), np.uint8)
+        times = np.empty((2, most, 3), np.int64)
+        payloads = np.empty((most, len(self._ports.seen) - PAYLOAD), np.uint8)
         found = Transfers(times[0, :, :2], times[1], payloads)
         cycles = count
         while cycles == count:
@@ -138,8 +139,8 @@ class CoreRuns:
             given = (beats, kinds, pauses), runs, (self.patience, self._silent, more), self._cycle, found
             cycles, accepted, received = play(self.graph.circuit, self.state, self._ports, *given)
             self._cycle += cycles
-            counts = accepted, received, received
-            yield Transfers(*(array[:number].copy() for array, number in zip(found, counts, strict=True)))
+            payloads = found.payloads[:received].copy()
+            yield Transfers(found.accepted[:accepted].copy(), found.received[:received].copy(), payloads)
 
 
 class GraphEngine:

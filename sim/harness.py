@@ -66,17 +66,15 @@ class Environment(Top):
         source, output = self.core.input, self.core.output
         offered = Signal()
         held = Signal.like(self.fresh, reset_less=True)
-        beat = Signal.like(self.fresh)
         payload = Signal(source.payload.shape())
         m.d.comb += [
-            Value.cast(payload).eq(beat),
-            beat.eq(Mux(offered, held, self.fresh)),
+            Value.cast(payload).eq(Mux(offered, held, self.fresh)),
             source.payload.eq(payload),
             source.valid.eq(self.offer | offered),
             output.ready.eq(self.ready),
             Value.cast(source.payload.keep).eq(payload.keep if self.has_gaps else _possible_keep(payload)),
         ]
-        m.d.sync += [offered.eq(source.valid & ~source.ready), held.eq(beat)]
+        m.d.sync += [offered.eq(source.valid & ~source.ready), held.eq(payload)]
         seen = {
             "reset": ResetSignal("sync"),
             "in_valid": source.valid,

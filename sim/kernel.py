@@ -124,7 +124,7 @@ def step(circuit: Any, state: Any, places: Any, given: Any, literals: Any, found
 @numba.njit(cache=True)
 def is_set(words: Any, place: int, run: int) -> bool:
     """Whether a word is 1 in a run."""
-    return words[place] >> np.uint64(run) & np.uint64(1) != _NONE
+    return bool(words[place] >> np.uint64(run) & np.uint64(1))
 
 
 @numba.njit(cache=True)
