@@ -12,11 +12,11 @@ class Symbol(NamedTuple):
 
     Attributes:
         length: the number of input symbols that it stands for, those since the output symbol before it.
-        value: the symbol as an integer.
+        value: the symbol as an integer; of a validator, the report, which is the last symbol of its packet.
     """
 
     length: int
-    value: int
+    value: Any
 
 
 class Golden(Protocol):

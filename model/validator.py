@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from utf8fpga.model.decoder import whole
 from utf8fpga.model.errors import ErrorKind
 from utf8fpga.model.forms import TABLE_3_7
+from utf8fpga.model.golden import Symbol
 from utf8fpga.model.named import AnyTable, checked_table
 from utf8fpga.model.pattern import Pattern
 from utf8fpga.model.text import decode, errors
@@ -58,17 +59,6 @@ class ValidatorReport(NamedTuple):
         return ValidatorReport(self.well_formed, offset, self.error, *(min(number, top) for number in numbers))
 
 
-class ReportSymbol(NamedTuple):
-    """A report as an output symbol of a core: the last one of its packet.
-
-    Attributes:
-        length: the number of input symbols since the output symbol before it.
-    """
-
-    length: int
-    value: ValidatorReport
-
-
 class GoldenValidator:
     """The golden function of a validator that outputs only reports: code units in, one report per text out.
 
@@ -87,14 +77,14 @@ class GoldenValidator:
         self._table = checked_table(table)
         self._units: list[int] = []
 
-    def process(self, symbols: Iterable[int], final: bool = False) -> list[ReportSymbol]:
+    def process(self, symbols: Iterable[int], final: bool = False) -> list[Symbol]:
         """See `Golden.process`."""
         self._units += symbols
         if not final:
             return []
         length, report = len(self._units), validate(self._units, self._table)
         self._units.clear()
-        return [ReportSymbol(length, report)]
+        return [Symbol(length, report)]
 
 
 def validate(data: Iterable[int], table: AnyTable = TABLE_3_7) -> ValidatorReport:

@@ -88,19 +88,10 @@ def import_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
     return graph
 
 
-def circle_of_imports(sources: Mapping[str, str]) -> list[str]:
-    """The modules of a circle of imports, which begins and ends with the same one; empty if there is none."""
-    try:
-        TopologicalSorter(import_graph(sources)).prepare()
-    except CycleError as error:
-        return list(error.args[1])
-    return []
-
-
 def test_no_circle_of_imports() -> None:
     sources = {module_name(path): path.read_text(encoding="utf-8") for path in SOURCES if path.parts[-2] != "docs"}
     assert "utf8fpga.hdl.cores" in sources
-    assert circle_of_imports(sources) == []
+    TopologicalSorter(import_graph(sources)).prepare()  # Raises CycleError.
 
 
 PLANTED = {
@@ -112,7 +103,8 @@ PLANTED = {
 @pytest.mark.parametrize("text", PLANTED.values(), ids=PLANTED)
 def test_a_planted_circle_of_imports_is_found(text: str) -> None:
     sources = {"utf8fpga.hdl.cores": "import utf8fpga.hdl.parameters\n", "utf8fpga.hdl.parameters": text}
-    assert set(circle_of_imports(sources)) == set(sources)
+    with pytest.raises(CycleError):
+        TopologicalSorter(import_graph(sources)).prepare()
 
 
 def test_examples_use_public_modules_and_nothing_imports_them() -> None:
