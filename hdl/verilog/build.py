@@ -146,8 +146,7 @@ class _Builder:
     def _moved(self, value: Iterable[Bit]) -> Value:
         """A value in its place."""
         found: list[Bit] = []
-        for bit in value:
-            place = bit
+        for place in value:
             while place in self._places:
                 place = self._places[place]
             found.append(place)

@@ -52,8 +52,13 @@ class Values:
         """The name of a signal or a memory in Verilog."""
         if wire not in self._chosen:
             source = self._name_of_result(wire) if is_anonymous(wire) else wire
-            short = re.sub(r"\$\d+(?=\.|$)", "", source).replace("__payload", "").replace(".symbols.", ".")
-            self._chosen[wire] = self.names.take(plain_identifier(short))
+            source = re.sub(r"\$\d+(?=\.|$)", "", source).replace("__payload", "").replace(".symbols.", ".")
+            short = plain_identifier(source)
+            # What a register with the same name reads is its next value.
+            same = [each for each, name in self._chosen.items() if name == short] if short in self.names else []
+            registers = [each for each in same if each in self._circuit.clocks]
+            is_next = any(wire in self._circuit.sources_of(each, registers=True) for each in registers)
+            self._chosen[wire] = self.names.take(f"{short}_next" if is_next else short)
         return self._chosen[wire]
 
     def bits(self, bits: Slice) -> str:
