@@ -29,20 +29,17 @@ class Configuration:
 
     Attributes:
         name: its name in reports.
-        table: the encoding form; None for a core that has none.
-        build_from: makes it, from the table if it has one; a callable that `pickle` accepts, since proofs run in other
-            processes.
+        table: the encoding form that it is compared with; None for a core that has none.
+        build: makes it; a callable that `pickle` accepts, since proofs run in other processes.
         call: the Python expression that makes it, for a regression test.
-        right: the table that it is compared with, if it is not `table`.
         verilog: whether its netlists and its Verilog are compared with it.
         on_request: whether it is proved only if it is named: its proof takes minutes, or others are like it.
     """
 
     name: str
     table: EncodingTable | None
-    build_from: Callable[..., Any]
+    build: Callable[[], Any]
     call: str
-    right: EncodingTable | None = None
     verilog: bool = False
     on_request: bool = False
 
@@ -52,20 +49,11 @@ class Configuration:
         return Configuration(
             name or parameters.name,
             getattr(parameters, "table", None),
-            partial(_built, parameters),
+            partial(build, parameters),
             f"build({parameters.expression()})",
-            right=getattr(parameters, "table", None),
             verilog=_is_written(parameters),
             on_request=on_request,
         )
-
-    def build(self) -> Any:
-        """The core."""
-        return self.build_from() if self.table is None else self.build_from(self.table)
-
-
-def _built(parameters: Any, table: EncodingTable | None = None) -> Any:
-    return build(parameters if table is None else replace(parameters, table=table))
 
 
 _SPARSE_LANES, _OTHER_LANES = 8, 4

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import utf8fpga.hdl as hdl
 import utf8fpga.model as model
-from utf8fpga.hdl import CORES, Word, entry_of
+from utf8fpga.hdl import CORES, Word
 from utf8fpga.model import forms, spell
 from utf8fpga.model.render import counted
 from utf8fpga.sim.beats import StreamOptions, symbol_width
@@ -46,7 +46,7 @@ class Counterexample:
     @staticmethod
     def of(configuration: Any, wanted: Property, cycles: list[dict[str, int]]) -> Counterexample:
         """Read a trace of the core that `configuration` builds, with a cycle after the violation."""
-        simulation = simulation_of(configuration)
+        simulation = Simulation(configuration.build())
         trace = Trace.of(simulation.core, cycles[:-1] or cycles)
         given = trace.given(simulation)
         given = given if given[-1] else given[:-1]
@@ -99,7 +99,7 @@ class Counterexample:
         directory.mkdir(parents=True, exist_ok=True)
         stem = re.sub(r"\W+", "_", f"{self.configuration.name}_{self.wanted}")
         waveform = directory / f"{stem}.vcd"
-        self._replay(simulation_of(self.configuration), waveform)
+        self._replay(Simulation(self.configuration.build()), waveform)
         if not self.reproduced:
             return [waveform]
         test = directory / f"test_{stem}.py"
@@ -136,15 +136,6 @@ def _imports(call: str) -> str:
         homes += [kind.__module__ for kind in CORES.values() if kind.__name__ == name]
         names.setdefault(homes[0], set()).add(name)
     return "\n".join(f"from {home} import {', '.join(sorted(names[home]))}" for home in sorted(names))
-
-
-def simulation_of(configuration: Any) -> Simulation:
-    """The core of a configuration, compared with its entry, or with that of another table."""
-    core = configuration.build()
-    parameters: Any = core.parameters
-    if configuration.right is not None and hasattr(parameters, "table"):
-        parameters = replace(parameters, table=configuration.right)
-    return Simulation(core, entry_of(parameters))
 
 
 def _shown(symbol: Any) -> str:

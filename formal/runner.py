@@ -119,7 +119,7 @@ class _Proof:
             return [self._prove_serial(core, Property(wanted))]
         if isinstance(core, SerialTranscoder):
             return self._prove_transcoder(core, Property(wanted))
-        self.claims = self.claims or _claims_of(core, self.configuration.right)
+        self.claims = self.claims or _claims_of(core, self.configuration.table)
         return self._prove_claims(self.claims, Property(wanted)) if self.claims else []
 
     def _prove_claims(self, claims: Claims, wanted: Property) -> list[Result]:
@@ -153,7 +153,7 @@ class _Proof:
 
     def _prove_serial(self, core: Any, wanted: Property) -> Result:
         """Of a serial decoder by property directed reachability, which finds the invariant."""
-        entry = entry_of(DecoderParameters(table=self.configuration.right or core.table, kind=core.kind))
+        entry = entry_of(DecoderParameters(table=self.configuration.table or core.table, kind=core.kind))
         harness = Harness(core, wanted, entry=entry)
         if wanted is Property.INDEPENDENCE:
             return self.result(wanted, "structure", is_independent(harness))
@@ -173,7 +173,7 @@ class _Proof:
             decoder = self._prove_serial(core.decoder, wanted)
             if not decoder.proved:
                 return [self.result(wanted, decoder.method, decoder.proved, note="its decoder")]
-        self.claims = self.claims or QueueProof(ItemQueue(core), self.configuration.right)
+        self.claims = self.claims or QueueProof(ItemQueue(core), self.configuration.table)
         return self._prove_claims(self.claims, wanted)
 
     def _prove_written(self, wanted: str) -> list[Result]:

@@ -7,10 +7,9 @@ import utf8fpga.hdl  # noqa: F401 - it names the extra if Amaranth is missing
 from utf8fpga.sim.beats import StreamOptions
 from utf8fpga.sim.check import Mismatch, compare
 from utf8fpga.sim.contract import ContractError
-from utf8fpga.sim.simulation import ENGINES, HAS_GRAPH, NETLISTS, Run, Simulation, simulate
+from utf8fpga.sim.simulation import HAS_GRAPH, NETLISTS, Run, Simulation, simulate
 
 __all__ = [
-    "ENGINES",
     "HAS_GRAPH",
     "NETLISTS",
     "ContractError",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -206,16 +205,6 @@ def test_a_serial_decoder_with_a_fault_is_refuted(fault: PortFault, wanted: str)
         assert result.counterexample is not None
         assert result.counterexample.lines()[0].startswith(f"broken: {wanted} fails in ")
         assert_replays(broken.build(), result.counterexample.cycles[:-1])
-
-
-def test_one_wrong_row_gives_a_counterexample() -> None:
-    rows = [str(row).replace("U+", "").replace(" as ", " ") for row in TABLE_3_7.rows]
-    rows[4] = "D000..D7BF ED 80..9E 80..BF"
-    table = EncodingTable.parse("wrong", "\n".join(rows), source="a test")
-    right = CONFIGURATIONS["serial-area"]
-    (result,) = prove(replace(right, name="wrong-row", table=table, right=TABLE_3_7), "equivalence")
-    assert result.counterexample is not None
-    assert result.counterexample.given != result.counterexample.expected
 
 
 def test_one_wrong_comparison_gives_a_counterexample_and_a_test(

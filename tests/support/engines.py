@@ -14,7 +14,7 @@ from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.sim import HAS_GRAPH, ContractError, Run, Simulation
 
 ENGINE = "graph" if HAS_GRAPH else "python"
-"""The faster one; both are compared with each other in `tests/sim/test_graph.py`."""
+"""The faster one; both are compared with each other in `tests/sim/test_engines.py`."""
 
 requires_graph = pytest.mark.skipif(not HAS_GRAPH, reason="requires the extra 'fast'")
 

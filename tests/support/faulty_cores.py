@@ -14,7 +14,7 @@ from support.faults import wrap
 from utf8fpga.formal.catalogue import Configuration
 from utf8fpga.hdl import CoreParameters, DecoderParameters, build
 from utf8fpga.hdl.decoder.serial import SerialAreaDecoder
-from utf8fpga.model import TABLE_3_7, EncodingTable
+from utf8fpga.model import TABLE_3_7
 
 PortFault = Callable[[Module, Any, Any], None]
 """Adds a fault to a module, given the faulty core and the correct one in it."""
@@ -53,13 +53,13 @@ class FaultySerial(SerialAreaDecoder):
         return m
 
 
-def _faulty(table: EncodingTable, *, fault: PortFault, kind: bool) -> FaultySerial:
-    return FaultySerial(DecoderParameters(table=table, kind=kind, optimize="area"), fault)
+def _faulty(fault: PortFault, kind: bool) -> FaultySerial:
+    return FaultySerial(DecoderParameters(kind=kind, optimize="area"), fault)
 
 
 def broken_decoder(fault: PortFault, *, kind: bool = False) -> Configuration:
     """What is proved of a serial decoder with a fault."""
-    return Configuration("broken", TABLE_3_7, partial(_faulty, fault=fault, kind=kind), "decoder_core(TABLE_3_7)")
+    return Configuration("broken", TABLE_3_7, partial(_faulty, fault, kind), "decoder_core(TABLE_3_7)")
 
 
 def payload_changes_while_waiting(m: Module, outer: Any, inner: Any) -> None:
