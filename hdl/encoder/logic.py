@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import groupby
 from operator import and_, or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
@@ -56,14 +57,16 @@ class EncoderLogic:
             after = row.code_points.last + 1
         return [*found, (after, REPLACED)] if self.words else found
 
-    def classes(self, code_point: Value, error: Value | None = None) -> dict[int, Value]:
+    def classes(self, m: Module, code_point: Value, error: Value | None = None, suffix: str = "") -> dict[int, Value]:
         """Per class whether a code point belongs to it; exactly one is set for code points that occur.
 
         Args:
             error: it belongs to `REPLACED` in any case.
+            suffix: of the names of the bounds, where a module has several code points.
         """
         terms: dict[int, list[Value]] = {}
-        bounds = [_at_least(code_point, first) for first, _ in self._regions[1:]]
+        at_least = _at_least(m, code_point, [first for first, _ in self._regions[1:]], suffix)
+        bounds = [at_least[first] for first, _ in self._regions[1:]]
         for number, (_, each) in enumerate(self._regions):
             # It is in the region before the next bound, and not in an earlier one.
             within = [*bounds[max(number - 1, 0) : number], *(~bound for bound in bounds[number : number + 1])]
@@ -127,7 +130,7 @@ class EncoderLogic:
 def symbol_classes(m: Module, logic: EncoderLogic, code_point: Value, error: Value) -> tuple[Value, dict[int, Value]]:
     """Whether a code point stands for something ill-formed, and its classes, with names."""
     classes = {}
-    for units, value in logic.classes(code_point).items():
+    for units, value in logic.classes(m, code_point).items():
         comment = f"The code point has {counted(units, 'unit')}."
         if units == REPLACED:
             comment = "U+FFFD is in the place of the code point."
@@ -173,11 +176,30 @@ def _any(values: Iterable[Value]) -> Value:
     return reduce(or_, values)
 
 
-def _at_least(number: Value, bound: int) -> Value:
-    """Whether a number is a constant or greater, without a carry chain."""
+def _at_least(m: Module, number: Value, bounds: Iterable[int], suffix: str) -> dict[int, Value]:
+    """Whether a number is at least each of several bounds, without carry chains, so that bounds share their parts."""
+    next_powers = {bound: 1 << (bound - 1).bit_length() for bound in bounds}
+    found: dict[int, Value] = {}
+    top, above = len(number), None
+    for power in sorted(set(next_powers.values()), reverse=True):
+        place = power.bit_length() - 1
+        some = number[place:top].any()
+        top, above = place, named(m, f"is_at_least_{power:x}{suffix}", some if above is None else above | some)
+        found[power] = above
+    for bound, power in next_powers.items():
+        if bound != power:
+            value = found[power] | _at_least_below(number, bound)
+            found[bound] = named(m, f"is_at_least_{bound:x}{suffix}", value)
+    return found
+
+
+def _at_least_below(number: Value, bound: int) -> Value:
+    """Whether a number below the next power of two is at least a bound, by the runs of equal bits in the bound."""
     lowest = (bound & -bound).bit_length() - 1
-    result = number[lowest]
-    # As a chain, whose parts several bounds share.
-    for bit in range(lowest + 1, len(number)):
-        result = number[bit] & result if bound >> bit & 1 else number[bit] | result
+    runs = groupby(range(lowest, bound.bit_length()), lambda place: bound >> place & 1)
+    (_, ones), *others = [(bit, list(places)) for bit, places in runs]
+    result = number[ones[0] : ones[-1] + 1].all()
+    for bit, places in others:
+        part = number[places[0] : places[-1] + 1]
+        result = part.all() & result if bit else part.any() | result
     return result

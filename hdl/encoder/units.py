@@ -108,7 +108,7 @@ class UnitPairs(wiring.Component):
             valid = delayed(m, valid, f"{cycle}_valid", reset_less=False)
         m.d.comb += [self.out_keep.eq(keep), self.out_last.eq(last), self.out_valid.eq(valid)]
         for lane in range(self.lanes):
-            classes = self.logic.classes(self.payloads[lane], self.errors[lane])
+            classes = self.logic.classes(m, self.payloads[lane], self.errors[lane], f"_in_lane_{lane}")
             error = self.errors[lane] | classes[REPLACED]
             found = {units: delayed(m, value, f"class_{units}_{lane}") for units, value in classes.items()}
             last_unit = self.logic.units(payloads[lane], found)[0][1]

@@ -67,7 +67,11 @@ def promise(monkeypatch: pytest.MonkeyPatch, component: type[Any], **promises: i
 def delay_bounds(monkeypatch: pytest.MonkeyPatch, bounds: Collection[int] = (0x10000,)) -> None:
     """Let encoders give the first code point of these classes the class of the one before."""
     at_least = logic._at_least
-    monkeypatch.setattr(logic, "_at_least", lambda number, bound: at_least(number, bound + (bound in bounds)))
+
+    def later(m, number, given, suffix):
+        return at_least(m, number, given, suffix) | {bound: number > bound for bound in bounds}
+
+    monkeypatch.setattr(logic, "_at_least", later)
 
 
 def lose_flags(monkeypatch: pytest.MonkeyPatch) -> None:
