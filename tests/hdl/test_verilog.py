@@ -31,6 +31,7 @@ KEYWORD = "is a keyword of Verilog or SystemVerilog: choose another module name"
 NAMES = {
     **dict.fromkeys(("", "2nd", "a b", "a-b", "naïve", "a;b", "$x"), NO_IDENTIFIER),
     **dict.fromkeys(("module", "reg", "endmodule"), KEYWORD),
+    "a" * 128: "has 128 characters: use at most 127, since Verilator finds no longer one",
     "a__core": "has __, which the names of inner modules have: use single _",
 }
 
