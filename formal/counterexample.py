@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ class Counterexample:
         """Read a trace of the core that `configuration` builds, with a cycle after the violation."""
         simulation = Simulation(configuration.build())
         trace = Trace.of(simulation.core, cycles[:-1] or cycles)
-        given = trace.given(simulation)
+        given = _given(simulation, trace.payloads)
         given = given if given[-1] else given[:-1]
         width = symbol_width(simulation.core)
         found = Counterexample(configuration, wanted, cycles, width, trace.texts, trace.options, given)
@@ -136,6 +137,19 @@ def _imports(call: str) -> str:
         homes += [kind.__module__ for kind in CORES.values() if kind.__name__ == name]
         names.setdefault(homes[0], set()).add(name)
     return "\n".join(f"from {home} import {', '.join(sorted(names[home]))}" for home in sorted(names))
+
+
+def _given(simulation: Simulation, payloads: Sequence[int]) -> list[list[Any]]:
+    """The symbols of each text at the output; what violates the contract is a symbol that is its message."""
+    texts: list[list[Any]] = [[]]
+    for payload in payloads:
+        try:
+            texts[-1] += simulation.read(payload)
+        except ContractError as error:
+            texts[-1].append(str(error))
+        if simulation.read.ends(payload):
+            texts.append([])
+    return texts
 
 
 def _shown(symbol: Any) -> str:

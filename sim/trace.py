@@ -9,7 +9,6 @@ from typing import Any
 
 from utf8fpga.sim.beats import PLAIN, StreamOptions, beat_of, is_null
 from utf8fpga.sim.check import DEPENDS_ON_EARLIER, Mismatch, described, first_difference, shortest
-from utf8fpga.sim.contract import ContractError
 from utf8fpga.sim.simulation import Simulation
 
 
@@ -55,18 +54,6 @@ class Trace:
         )
         payloads = [cycle["see_out_payload"] for cycle in since if cycle["see_out_valid"] and cycle["see_out_ready"]]
         return Trace(texts, options, payloads)
-
-    def given(self, simulation: Simulation) -> list[list[Any]]:
-        """The symbols of each text at the output; what violates the contract is a symbol that is its message."""
-        texts: list[list[Any]] = [[]]
-        for payload in self.payloads:
-            try:
-                texts[-1] += simulation.read(payload)
-            except ContractError as error:
-                texts[-1].append(str(error))
-            if simulation.read.ends(payload):
-                texts.append([])
-        return texts
 
 
 def mismatch_of(simulation: Simulation, cycles: Sequence[dict[str, int]], reason: str) -> Mismatch:
