@@ -35,15 +35,17 @@ class Command(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metac
 COMMAND = data.StructLayout({"command": Command, "glyph": 16, "colours": COLOURS})
 
 _CONTROLS = {"\n": Command.NEW_LINE, "\r": Command.RETURN, "\b": Command.BACK, "\t": Command.TAB}
-_ESCAPE, _DELETE = 0x1B, 0x7F
+_BELL, _CANCEL, _SUBSTITUTE, _ESCAPE, _DELETE = 0x07, 0x18, 0x1A, 0x1B, 0x7F
+_STRINGS = "P]X^_"
+"""Behind ESC they begin DCS, OSC, SOS, PM and APC, which show nothing (ECMA-48 5.6)."""
 
 
 class Controls(wiring.Component):
     """Interprets LF, CR, BS, TAB, and CSI m with its parameters, of which the last three digits count.
 
-    Other sequences of CSI have no effect, and neither have ESC and the character after it. A sequence ends before a
-    control, a code point that is not ASCII, and an ill-formed item. Other C0 controls and DEL become letters in inverse
-    colours, as in the caret notation.
+    Other sequences of CSI and ESC, with their intermediate bytes, and control strings have no effect. A sequence ends
+    before a control, a code point that is not ASCII, and an ill-formed item; a string at CAN, SUB and ESC, OSC at BEL,
+    too. Other C0 controls and DEL become letters in inverse colours, as in the caret notation.
 
     Ports:
         items: stream of `ITEM`.
@@ -61,6 +63,8 @@ class Controls(wiring.Component):
         """The pen for the next glyph; with the parameters so far, and with the present one, too."""
         number = Signal(12)
         """The parameter in decimal digits."""
+        is_other, is_osc = Signal(), Signal()
+        """Whether the sequence is private or has an intermediate byte, and whether the string is OSC."""
         is_text = item.cause == Kind.NONE
         is_ascii = is_text & (code < 0x80)
         is_printable = is_ascii & (code >= 0x20) & (code != _DELETE)
@@ -86,11 +90,27 @@ class Controls(wiring.Component):
                                 m.next = "ESCAPE"
             with m.State("ESCAPE"):
                 m.d.comb += self.items.ready.eq(is_printable)
-                m.d.sync += [number.eq(0), new.eq(pen)]
+                m.d.sync += [number.eq(0), new.eq(pen), is_other.eq(0), is_osc.eq(code == ord("]"))]
                 with m.If(self.items.valid):
                     m.next = "TEXT"
-                    with m.If(is_printable & (code == ord("["))):
-                        m.next = "SEQUENCE"
+                    with m.If(is_printable), m.Switch(code):
+                        with m.Case(ord("[")):
+                            m.next = "SEQUENCE"
+                        with m.Case(*map(ord, _STRINGS)):
+                            m.next = "STRING"
+                        with m.Case(*range(0x20, 0x30)):
+                            m.next = "INTERMEDIATE"
+            with m.State("INTERMEDIATE"):
+                m.d.comb += self.items.ready.eq(is_printable)
+                with m.If(self.items.valid & ~(is_printable & (code < 0x30))):
+                    m.next = "TEXT"
+            with m.State("STRING"):
+                ends = is_ascii & ((code == _CANCEL) | (code == _SUBSTITUTE) | (is_osc & (code == _BELL)))
+                m.d.comb += self.items.ready.eq(1)
+                with m.If(self.items.valid & ends):
+                    m.next = "TEXT"
+                with m.Elif(self.items.valid & is_ascii & (code == _ESCAPE)):
+                    m.next = "ESCAPE"
             with m.State("SEQUENCE"):
                 m.d.comb += self.items.ready.eq(is_printable)
                 with m.If(self.items.valid & ~is_printable):
@@ -101,8 +121,10 @@ class Controls(wiring.Component):
                     m.d.sync += [number.eq(0), new.eq(applied)]
                 with m.Elif(self.items.valid & (code >= 0x40)):
                     m.next = "TEXT"
-                    with m.If(code == ord("m")):
+                    with m.If((code == ord("m")) & ~is_other):
                         m.d.sync += pen.eq(applied)
+                with m.Elif(self.items.valid):
+                    m.d.sync += is_other.eq(1)
         return m
 
     def _apply(self, m: Module, number: Value, pen: data.View) -> None:
