@@ -36,10 +36,11 @@ def axi_testbench(core: Core, name: str | None = None, *, reset_low: bool = Fals
     parameters, is_tap, report = core.parameters, hasattr(core, "tap"), report_fields(core)
     entry = entry_of(parameters)
     name, reset, ports, command = Interface.of(core, name, reset_low=reset_low)
-    given, made = SymbolPorts.of(core.input), None if is_tap else SymbolPorts.of(core.output)
+    # A tap has no output symbols: in its bench they are a byte that is always 0.
+    given, made = SymbolPorts.of(core.input), SymbolPorts(8, 1, ()) if is_tap else SymbolPorts.of(core.output)
     vectors = vectors or "vectors.hex"
     vectors_command = f"{command} {shlex.join(['-o', f'{name}.v', '--vectors', vectors])}"
-    lanes, width = lanes_of(core.input), data_bits(core)
+    lanes, outputs, width = lanes_of(core.input), 1 if is_tap else lanes_of(core.output), data_bits(core)
     report_bits = 1 if report is None else report.size
     text = files("utf8fpga.hdl.verilog").joinpath("testbench.v").read_text(encoding="utf-8")
     return Template(text).substitute(
@@ -58,17 +59,17 @@ def axi_testbench(core: Core, name: str | None = None, *, reset_low: bool = Fals
         user=max(1, given.user_bits),
         gaps=int(entry.accepts_gaps),
         tap=int(is_tap),
-        out_lanes=1 if is_tap else lanes_of(core.output),
-        out_size=1 if made is None else made.size,
-        out_user=max(1, 0 if made is None else made.user_bits * lanes_of(core.output)),
+        out_lanes=outputs,
+        out_size=made.size,
+        out_user=max(1, made.user_bits * outputs),
         report_bits=report_bits,
         reported=_extended("report", report_bits, width),
         reset_port=f".{reset}({'!' if reset_low else ''}rst)",
         connections=",\n".join(f"    .{port}({wire})" for port, wire in _connections(ports, report)),
         absent="".join(f"  assign {wire};\n" for wire in _absent(ports)),
         valid="report_tvalid" if is_tap else "m_axis_tvalid",
-        error="1'b0" if made is None else _error(made),
-        data="{WIDTH{1'b0}}" if made is None else _data(made, width),
+        error=_error(made),
+        data=_data(made, width),
     )
 
 
