@@ -166,26 +166,24 @@ def foreign_core(
 
     Args:
         top: its top module; default: the module that no other one instantiates.
-        ports: the description of its ports, see `read_description`; each key is optional, and by default read from the
-            Verilog: `clock`, `reset` (empty where there is none) and `reset_active` by their names, `constants` of the
-            inputs that are tied off (none), `title` (the name of the module). `lanes`, `latency` and `bytes_per_clock`
-            on the worst input are otherwise unknown.
+        ports: the description of its ports, see `read_description`; each key is optional: `clock` and `reset` are found
+            by their names, and `title` is that of the module. `lanes`, `latency` and `bytes_per_clock` on the worst
+            input are otherwise unknown.
     """
-    module = read_module(files, top)
-    tied = module.tie_off(ports.get("clock"), ports.get("reset"), ports.get("reset_active"), ports.get("constants", {}))
-    if not tied.free or not module.outputs:
-        missing = "outputs" if tied.free else "inputs beside clock and reset"
+    module = read_module(files, top, ports)
+    if not module.inputs or not module.outputs:
+        missing = "outputs" if module.inputs else "inputs beside clock and reset"
         raise CoreError(f"{module.where}: {module.name} has no {missing}")
     return Design(
         title=ports.get("title") or module.name,
         sources=module.sources,
         top=module.name,
-        clock=tied.clock,
-        reset=tied.reset,
-        reset_low=tied.reset_low,
-        inputs=tuple(tied.free.items()),
+        clock=module.clock,
+        reset=module.reset or None,
+        reset_low=module.reset_low,
+        inputs=tuple(module.inputs.items()),
         outputs=tuple(module.outputs.items()),
-        constants=tied.constants,
+        constants=module.constants,
         digest=hashlib.sha256(json.dumps(module.sources).encode()).hexdigest(),
         lanes=ports.get("lanes"),
         latency=ports.get("latency"),

@@ -11,11 +11,8 @@ from typing import NamedTuple
 
 from utf8fpga.model import DFA, TABLE_3_7, Decoder, ErrorKind, Item, Practice, decode
 from utf8fpga.model.vectors import vectors
-from utf8fpga.sim.report import EMPTY, well_formed
+from utf8fpga.sim.report import Cause, well_formed
 from utf8fpga.sim.stimulus import boundary_sequences
-
-_BLOCK = 1024
-"""Code points of one text where every code point is tried."""
 
 _RANDOM_TEXTS = 4096
 
@@ -74,13 +71,6 @@ def short_texts() -> list[bytes]:
     return shortest_first(found)
 
 
-def aligned_texts(lanes: int) -> Iterator[bytes]:
-    """The vectors at every position of a beat."""
-    for vector in vectors():
-        for position in range(1, lanes):
-            yield b"a" * position + vector.units
-
-
 @lru_cache(maxsize=4)
 def expected_texts(practice: Practice, final: bool) -> list[Text]:
     return [described_text(text, practice, final) for text in short_texts()]
@@ -96,7 +86,7 @@ def described_text(text: bytes, practice: Practice, final: bool) -> Text:
         assert error is not None
         is_open = whole[-1].error is ErrorKind.INCOMPLETE
         return Text(error.name, text, items, max(0, len(items) - 1 - marks[-1]), is_open)
-    return Text(well_formed(max(item.length for item in items)) if items else EMPTY, text, items, 0, False)
+    return Text(well_formed(max(item.length for item in items)) if items else Cause.EMPTY, text, items, 0, False)
 
 
 def parts_of(text: bytes) -> Iterator[bytes]:
@@ -104,25 +94,3 @@ def parts_of(text: bytes) -> Iterator[bytes]:
     for length in range(1, len(text)):
         for end in range(length, len(text) + 1):
             yield text[end - length : end]
-
-
-def explains(part: Text, text: Text) -> bool:
-    """Whether a part of a text can explain a difference: if it is incomplete, only at the end of the text."""
-    return not part.is_open or text.text.endswith(part.text)
-
-
-@cache
-def blocks() -> list[tuple[str, range]]:
-    """Every code point, in texts of sequences of one length."""
-    blocks = []
-    for row in TABLE_3_7.rows:
-        points = row.code_points
-        for first in range(points.first, points.last + 1, _BLOCK):
-            blocks.append((well_formed(len(row.units)), range(first, min(first + _BLOCK, points.last + 1))))
-    return blocks
-
-
-@cache
-def block_bytes() -> list[bytes]:
-    # CPython's encoder, since the one of the model takes a second for all code points.
-    return ["".join(map(chr, points)).encode() for _, points in blocks()]

@@ -207,11 +207,9 @@ def core_rtlil(core: Core) -> str:
         "out_valid": core.output.valid,
         "out_ready": core.output.ready,
     }
-    if (violation := getattr(core, "violation", None)) is not None:
-        ports["violation"] = violation
     directed = {name: (signal, None) for name, signal in ports.items()}
     text: str = writer.convert(m, name="top", ports=directed, emit_src=False)
-    return getattr(core, "rtlil", "") + text
+    return text
 
 
 class _Memory(NamedTuple):

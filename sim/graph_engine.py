@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,25 +65,24 @@ class CoreRuns:
     """Runs of a core that proceed together, whose input may be given piece by piece.
 
     Args:
+        graph: the core, with the ports of `core_rtlil`.
+        patience: see `patience_of`.
         count: their number, at most 64.
+        last: the place of `last` in the output payload.
         silent: the cycles without output after which a run ends when all beats are accepted, whatever `last` says; 0:
             it ends when as many texts have ended at the output as at the input.
-        netlist: see `Graph.from_rtlil`.
 
     Attributes:
         state: the state of the graph.
         runs: what is known of each run, see `kernel.play`.
-        patience: see `patience_of`.
     """
 
-    def __init__(self, core: Core, count: int = 1, *, silent: int = 0, netlist: str | None = None) -> None:
-        self.graph = Graph.from_rtlil(core_rtlil(core), netlist=netlist)
-        self.patience, self._silent = patience_of(core), silent
-        inputs, outputs = self.graph.inputs, self.graph.outputs
+    def __init__(self, graph: Graph, patience: int, count: int = 1, *, last: int = 0, silent: int = 0) -> None:
+        self.graph, self.patience, self._silent = graph, patience, silent
+        inputs, outputs = graph.inputs, graph.outputs
         seen = [*outputs["in_ready"], *outputs["out_valid"], *outputs.get("violation", [0]), *outputs["out_payload"]]
-        last, before = PAYLOAD + core.output.payload.shape()["last"].offset, np.zeros(len(seen), np.uint64)
-        valid, ready = inputs["in_valid"][0], inputs["out_ready"][0]
-        self._ports = Ports(np.array(inputs["in_payload"]), valid, ready, np.array(seen), last, before)
+        valid, ready, before = inputs["in_valid"][0], inputs["out_ready"][0], np.zeros(len(seen), np.uint64)
+        self._ports = Ports(np.array(inputs["in_payload"]), valid, ready, np.array(seen), PAYLOAD + last, before)
         self.runs = np.zeros(count, _RUN)
         self.begin(self.graph.start(count))
 
@@ -147,7 +146,9 @@ class GraphEngine:
     """A core as a graph, see `AmaranthEngine`."""
 
     def __init__(self, core: Core, encode: BeatEncoder, netlist: str | None = None) -> None:
-        self._runs, self._encode = CoreRuns(core, netlist=netlist), encode
+        layout: Any = core.output.payload.shape()
+        graph = Graph.from_rtlil(core_rtlil(core), netlist=netlist)
+        self._runs, self._encode = CoreRuns(graph, patience_of(core), last=layout["last"].offset), encode
 
     def run(
         self,

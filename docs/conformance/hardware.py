@@ -71,8 +71,8 @@ def answers(name: str, files: list[Path]) -> dict[str, Any]:
     if "wrapper" in core:
         checked.append(str(FOLDER / core["wrapper"]))
         top = ["--top", Path(core["wrapper"]).stem]
-        measured = files[0].parent / "measured.json"
-        measured.write_text(json.dumps({"title": name, **core["measured"]}), encoding="utf-8")
+        measured = files[0].parent / "measured.toml"
+        measured.write_text(core["measured"], encoding="utf-8")
     # The status is 1 where the core differs from the model.
     report = run(*program, "check", *checked, *top, "--ports", str(ports_file(name)), "--json", failures=(0, 1))
     options = [f"--against={path}" for path in files] + [f"--device={device}" for device in DEVICES]

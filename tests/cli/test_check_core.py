@@ -35,20 +35,6 @@ def test_correct_core() -> None:
     assert lines[:2] == ["conforms", ""]
     assert lines[2].split() == ["cause", "runs", "differ", "shortest", "input"]
     assert "resynchronisation        0              (a validator has one verdict per text)" in lines
-    assert lines[-3:-1] == [
-        "best throughput: 1 cycle per byte (00 repeated, well-formed, 1 byte)",
-        "worst throughput: 1 cycle per byte (00 repeated, well-formed, 1 byte)",
-    ]
-    assert lines[-1].startswith("validator gave exactly the model's output in ")
-
-
-def test_description_with_the_kind_only_is_that_of_this_projects_validator(tmp_path: Path) -> None:
-    core, ports = tmp_path / "core.v", tmp_path / "ports.toml"
-    ports.write_text('kind = "validator"')
-    assert utf8fpga("generate", "validator", "--lanes", "4", "-o", core).returncode == 0
-    done = utf8fpga("check", core, "--ports", ports)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"gave exactly the model's output in " in done.stdout
 
 
 def test_errors_of_the_verilog_have_the_names_of_its_files(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from support.processes import run
 from support.site import DOCS, program
 
 from utf8fpga.cli.record import with_block
-from utf8fpga.sim.causes import check_foreign_core
+from utf8fpga.sim.foreign_check import check_foreign_core
 from utf8fpga.sim.foreign_core import ForeignCore
-from utf8fpga.sim.foreign_ports import read_checked_ports
+from utf8fpga.sim.foreign_ports import read_description
 
 FOLDER = DOCS / "conformance"
 STALE = "stale: python docs/conformance/hardware.py SOURCES"
@@ -90,4 +90,4 @@ def test_the_wrappers_are_those_of_the_cores(hardware: ModuleType) -> None:
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_a_correct_core_behind_a_wrapper_passes(name: str) -> None:
     files = [Path(__file__).with_name("stand_ins.v"), FOLDER / f"{name}.v"]
-    assert check_foreign_core(ForeignCore(files, name, read_checked_ports(FOLDER / "wrapper.toml"))).failed == ()
+    assert check_foreign_core(ForeignCore(files, name, read_description(FOLDER / "wrapper.toml"))).failed == ()

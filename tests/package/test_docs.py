@@ -188,7 +188,8 @@ class Shell:
             if name in text:
                 (self.folder / name).write_bytes(content.encode("utf-8", "surrogateescape"))
         for block in ports:
-            (self.folder / "ports.toml").write_text(block.text, encoding="utf-8")
+            named = re.match(r"# (\S+\.toml)\n", block.text)
+            (self.folder / (named[1] if named else "ports.toml")).write_text(block.text, encoding="utf-8")
         if re.search("iverilog|cocotb|fusesoc", text) and not shutil.which("iverilog"):
             pytest.skip("iverilog is not installed")
         for words, module in MODULES.items():

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from utf8fpga.model.practices import Practice
-from utf8fpga.sim import causes, check_texts
-from utf8fpga.sim.causes import check_foreign_core
+from utf8fpga.sim import check_texts, foreign_check
+from utf8fpga.sim.foreign_check import check_foreign_core
 from utf8fpga.sim.foreign_core import ForeignCore
-from utf8fpga.sim.foreign_ports import read_checked_ports
+from utf8fpga.sim.foreign_ports import read_description
 from utf8fpga.sim.report import Report, Row
 
 FOLDER = Path(__file__).parents[1] / "sim" / "foreign_cores"
@@ -32,7 +32,7 @@ CORES = {
 @functools.cache
 def core_of(name: str) -> ForeignCore:
     """A core."""
-    return ForeignCore([FOLDER / f"{name}.v"], name, read_checked_ports(FOLDER / CORES[name]))
+    return ForeignCore([FOLDER / f"{name}.v"], name, read_description(FOLDER / CORES[name]))
 
 
 @functools.cache
@@ -52,7 +52,7 @@ def variant_of(
     assert ports[0] in described
     (folder / "core.v").write_text(text, encoding="utf-8")
     (folder / "ports.toml").write_text(described.replace(*ports) if ports[0] else described + ports[1])
-    return ForeignCore([folder / "core.v"], None, read_checked_ports(folder / "ports.toml"))
+    return ForeignCore([folder / "core.v"], None, read_description(folder / "ports.toml"))
 
 
 def spelt(text: bytes) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ def spelt(text: bytes) -> tuple[str, ...]:
 
 def row_of(report: Report, cause: str) -> Row:
     """The row of a report for a cause."""
-    (row,) = (row for row in report.rows if row.cause == cause)
+    (row,) = (row for row in report.causes if row.cause == cause)
     return row
 
 
@@ -79,4 +79,4 @@ def _few_texts(practice: Practice, final: bool) -> list[Any]:
 
 def use_few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let checks have only texts of one byte, and of up to three of a few bytes, which saves the time of the others."""
-    monkeypatch.setattr(causes, "expected_texts", _few_texts)
+    monkeypatch.setattr(foreign_check, "expected_texts", _few_texts)
