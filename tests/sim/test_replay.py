@@ -119,30 +119,3 @@ def test_no_replay_command_for_a_table_that_no_option_selects() -> None:
         "  simulated: U+0041",
         "  replay:    none, since no option selects the table pairs and more",
     ]
-
-
-def guesses(number: int) -> PortFault:
-    """Outputs an A `number` times before it accepts a unit, and leaves out as many of the items after that."""
-
-    def fault(m: Module, outer: Any, inner: Any) -> None:
-        early, omitted = Signal(range(number + 1)), Signal(range(number + 1))
-        output = outer.output
-        guess = output.payload.shape().const({"symbols": [{"code_point": ord("A")}], "keep": 1})
-        with m.If(early != number):
-            m.d.comb += [output.valid.eq(1), output.payload.eq(guess)]
-            m.d.comb += [inner.input.valid.eq(0), outer.input.ready.eq(0)]
-            m.d.sync += early.eq(early + output.ready)
-        with m.Elif(omitted != number):
-            m.d.comb += [output.valid.eq(0), inner.output.ready.eq(1)]
-            m.d.sync += omitted.eq(omitted + inner.output.valid)
-
-    return fault
-
-
-@pytest.mark.parametrize(("number", "is_difference"), [(2, False), (3, True)])
-def test_a_symbol_before_the_units_that_determine_it_is_a_difference(number: int, is_difference: bool) -> None:
-    """One symbol may precede the unit after it, as a mark does whose length is not known; all symbols are correct."""
-    simulation = Simulation(FaultyCore(SERIAL_KIND, guesses(number)))
-    assert simulation.run([b"AAAAA"]).texts == [simulation.expected(b"AAAAA")]
-    found = compare(simulation, b"AAAAA")
-    assert (found is not None) == is_difference
