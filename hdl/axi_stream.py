@@ -37,10 +37,7 @@ class SymbolPorts:
         if isinstance(symbol, data.StructLayout):
             fields = [(str(name), field.width) for name, field in symbol]
         (_, bits), *users = fields
-        size = 1
-        while 8 * size < bits:
-            size *= 2
-        return SymbolPorts(bits, size, tuple(users))
+        return SymbolPorts(bits, 1 << (-(-bits // 8) - 1).bit_length(), tuple(users))
 
     @property
     def user_bits(self) -> int:

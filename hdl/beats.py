@@ -63,6 +63,11 @@ def is_effective(source: Any) -> Value:
     return (source.valid & source.payload.keep[0]) | (source.valid & source.payload.last)
 
 
+def connected(target: Any, source: Any, *names: str) -> list[Any]:
+    """The assignments of some ports of a component to those of the same names of another one."""
+    return [getattr(target, name).eq(getattr(source, name)) for name in names]
+
+
 def fed(pipeline: Any, beat: Any, valid: Value) -> list[Any]:
     """The assignments of a beat of `beat_layout` to the ports `units`, `keep`, `last` and `valid` of a pipeline."""
     return [

@@ -10,6 +10,7 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl.beats import connected
 from utf8fpga.hdl.registers import delayed, delayed_duplicate, duplicate, loaded
 
 SLICE = 8
@@ -74,17 +75,8 @@ class Reader(wiring.Component):
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
-        rows = range(depth)
-        super().__init__(
-            {
-                "stored": In(1),
-                "row": Out(rows),
-                "output_valid": Out(1),
-                "output_ready": In(1),
-                "left": Out(1),
-                "has_left": Out(1),
-            }
-        )
+        handshake = {"output_valid": Out(1), "output_ready": In(1), "left": Out(1), "has_left": Out(1)}
+        super().__init__({"stored": In(1), "row": Out(range(depth))} | handshake)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -94,10 +86,8 @@ class Reader(wiring.Component):
         left = valid & self.output_ready
         has_left = delayed(m, left, "has_left", reset_less=False)
         m.d.comb += [self.row.eq(row), self.output_valid.eq(valid), self.left.eq(left), self.has_left.eq(has_left)]
-        m.d.sync += [
-            held.eq(held + self.stored - has_left),
-            valid.eq(self.stored | (valid & ~(self.output_ready & only_one))),
-        ]
+        m.d.sync += held.eq(held + self.stored - has_left)
+        m.d.sync += valid.eq(self.stored | (valid & ~(self.output_ready & only_one)))
         with m.If(left):
             m.d.sync += row.eq(row + 1)
         m.d.sync += loaded(only_one, Mux(self.stored, ~valid, held == Mux(has_left, 3, 2)), self.stored != left)
@@ -134,27 +124,14 @@ class CreditFifo(wiring.Component):
         starts = range(0, width - width % lane_bits, SLICE * lane_bits)
         self.slices = [slice(start, width if start == starts[-1] else start + starts.step) for start in starts]
         self.latency = 1 + (len(self.slices) > FEW_SLICES)
-        super().__init__(
-            {
-                "ready": Out(1),
-                "accepted": In(1),
-                "dropped": In(1),
-                "entry": In(width),
-                "stored": In(1),
-                "output": Out(width),
-                "output_valid": Out(1),
-                "output_ready": In(1),
-            }
-        )
+        credit = {"ready": Out(1), "accepted": In(1), "dropped": In(1)}
+        entries = {"entry": In(width), "stored": In(1)}
+        super().__init__(credit | entries | {"output": Out(width), "output_valid": Out(1), "output_ready": In(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.credits = counter = Credits(self.depth)
-        m.d.comb += [
-            self.ready.eq(counter.ready),
-            counter.accepted.eq(self.accepted),
-            counter.dropped.eq(self.dropped),
-        ]
+        m.d.comb += [self.ready.eq(counter.ready), *connected(counter, self, "accepted", "dropped")]
         for number, bits in enumerate(self.slices):
             reader = self._slice(m, number, bits)
             if number == 0:

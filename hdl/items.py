@@ -62,22 +62,11 @@ class Items(wiring.Component):
         self.bits = self.window.control.code_point_bits
         self.kind_of_unit = self.window.control.kind_of_unit
         self.latency = self.window.latency + 2
-        flags = ("present", "items", "errors", "heads")
-        super().__init__(
-            {
-                "units": In(table.unit_width * lanes),
-                "keep": In(lanes),
-                "last": In(1),
-                "valid": In(1),
-                "leaves": Out(1),
-                "ends": Out(1),
-                **dict.fromkeys(flags, Out(lanes)),
-                "words": Out(data.ArrayLayout(self.bits, lanes)),
-                "payloads": Out(data.ArrayLayout(self.bits, lanes)),
-                "kinds": Out(data.ArrayLayout(Kind, lanes)),
-                "backs": Out(data.ArrayLayout((table.longest - 2).bit_length(), lanes)),
-            }
-        )
+        beat = {"units": In(table.unit_width * lanes), "keep": In(lanes), "last": In(1), "valid": In(1)}
+        flags = dict.fromkeys(("present", "items", "errors", "heads"), Out(lanes))
+        shapes = {"words": self.bits, "payloads": self.bits, "kinds": Kind, "backs": (table.longest - 2).bit_length()}
+        of_items = {name: Out(data.ArrayLayout(shape, lanes)) for name, shape in shapes.items()}
+        super().__init__(beat | {"leaves": Out(1), "ends": Out(1)} | flags | of_items)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -86,11 +75,10 @@ class Items(wiring.Component):
         held = self._hold(m)
         waiting, leaves = Signal(name="waiting"), Signal(name="is_leaving")
         # A beat departs into the registers of the outputs while the window shows the next beat, if that matters.
-        m.d.sync += [
-            waiting.eq(w.valid | (waiting & ~held["settled"])),
-            leaves.eq(waiting & (w.valid | held["settled"])),
-        ]
-        goes_on = self._goes_on()
+        m.d.sync += waiting.eq(w.valid | (waiting & ~held["settled"]))
+        m.d.sync += leaves.eq(waiting & (w.valid | held["settled"]))
+        # The last lane learns from the next beat whether that continues its sequence; none does behind a packet.
+        goes_on = Cat(Const(0, self.lanes - 1), w.continued[0] & w.valid)
         items = held["items"] & ~goes_on
         outputs = {
             "ends": held["last"],
@@ -146,24 +134,16 @@ class Items(wiring.Component):
         size = GROUP * bits // self.lanes
         return slice(number * size, min((number + 1) * size, bits))
 
-    def _goes_on(self) -> Value:
-        """The last lane learns from the next beat whether that continues its sequence; none does behind a packet."""
-        return Cat(Const(0, self.lanes - 1), self.window.continued[0] & self.window.valid)
-
-    def _next_unit(self, held: dict[str, Signal]) -> tuple[Value, Value]:
-        """Whether the packet has a unit after the last lane, and whether that is a trailing one."""
-        w = self.window
-        is_trail = w.control.is_trail(w.units[: self.table.unit_width])
-        return w.valid & w.keep[0] & ~held["last"], is_trail
-
     def _kinds(self, held: dict[str, Signal]) -> Value:
         """The cause of an error in each lane.
 
         In a lane with an error the next unit did not continue the sequence. If the next unit is a trailing one, this
         unit is a lead that does not allow it, since behind a second unit any trailing unit is allowed.
         """
-        next_keep, next_trail = self._next_unit(held)
-        keep, trail = Cat(held["keep"], next_keep), Cat(held["trail"], next_trail)
+        w = self.window
+        # After the last lane comes the first unit of the next beat, if it is of the same packet.
+        keep = Cat(held["keep"], w.valid & w.keep[0] & ~held["last"])
+        trail = Cat(held["trail"], w.control.is_trail(w.units[: self.table.unit_width]))
         kinds = []
         for lane in range(self.lanes):
             cut_off = Mux(keep[lane + 1], Kind.TRUNCATED, Kind.INCOMPLETE)
@@ -174,12 +154,9 @@ class Items(wiring.Component):
 
     def _back(self, lane: int) -> Value:
         """The units of an ill-formed item in front of its last one; it has at most one unit less than the longest."""
+        places = {number - 1: getattr(self.window, f"number_{number}")[lane] for number in range(2, self.table.longest)}
         bits = range(self.backs.shape().elem_shape)
-        numbers = range(2, self.table.longest)
-        return Cat(
-            any_of(getattr(self.window, f"number_{number}")[lane] for number in numbers if ((number - 1) >> bit) & 1)
-            for bit in bits
-        )
+        return Cat(any_of(place for back, place in places.items() if back >> bit & 1) for bit in bits)
 
     def _third_of_4(self) -> Value:
         """The third units of sequences of four."""
@@ -209,9 +186,7 @@ class Items(wiring.Component):
             bits = list(group)
             found = [self._part(source, lane, len(bits)) for source in sources(bits[0])]
             parts.append(any_of(found) if found else Const(0, len(bits)))
-        payload = Cat(parts)
-        assert len(payload) == self.bits
-        return payload
+        return Cat(parts)
 
     def _part(self, source: Source, lane: int, count: int) -> Value:
         """Neighbouring bits of a unit, if the sequence has as many units as the source is for."""
@@ -221,10 +196,9 @@ class Items(wiring.Component):
         part = unit[source.place : source.place + count] if source.sum is None else source.sum(unit)
         for bound, more in ((source.above, True), (source.up_to, False)):
             if 0 < bound < self.table.longest:
-                longer = (
-                    w.control.is_longer(w.units.word_select(lane, width))
-                    if bound == 1
-                    else getattr(w, f"longer_{bound}")[lane]
-                )
+                if bound == 1:
+                    longer = w.control.is_longer(w.units.word_select(lane, width))
+                else:
+                    longer = getattr(w, f"longer_{bound}")[lane]
                 part &= (longer if more else ~longer).replicate(count)
         return part

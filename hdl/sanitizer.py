@@ -57,9 +57,8 @@ class Sanitizer(FifoCore):
     def _ends(self) -> list[Value]:
         """By number, the units that complete a sequence of more than so many units."""
         window = self.window
-        several = Cat(
-            window.control.is_longer(window.units.word_select(lane, self.width)) for lane in range(self.lanes)
-        )
+        units = [window.units.word_select(lane, self.width) for lane in range(self.lanes)]
+        several = Cat(window.control.is_longer(unit) for unit in units)
         longer = [getattr(window, f"longer_{bound}") for bound in window.bounds]
         return [window.completed, *(window.completed & more for more in (several, *longer))]
 
@@ -86,10 +85,9 @@ class Sanitizer(FifoCore):
             with m.Elif(old_moves):
                 m.d.sync += old_valid.eq(0)
             # The newest beat completes sequences whose units are at these distances from it.
-            completed = Cat(
-                any_of(end[lane] for lane, end in enumerate(ends[distance : distance + lanes]))
-                for distance in range(beats * lanes + lanes, beats * lanes, -1)
-            )
+            distances = range(beats * lanes + lanes, beats * lanes, -1)
+            reaching = [ends[distance : distance + lanes] for distance in distances]
+            completed = Cat(any_of(end[lane] for lane, end in enumerate(each)) for each in reaching)
             late = completed & window.valid.replicate(lanes)
             beat = {**old, "well_formed": old["well_formed"] | late}
             valid, moves = old_valid, old_moves

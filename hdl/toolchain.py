@@ -16,13 +16,13 @@ import logging
 import os
 import re
 import shutil
-import subprocess
 import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, STDOUT, Popen
 
 import platformdirs
 from filelock import FileLock
@@ -43,7 +43,7 @@ _ECP5_MEMORIES = Path(__file__).parent / "verilog" / "ecp5_memories.v"
 
 _logger = logging.getLogger(__name__)
 
-_running: set[subprocess.Popen[str]] = set()
+_running: set[Popen[str]] = set()
 """The running tools of all threads."""
 
 
@@ -131,15 +131,7 @@ def _run(tool: str, command: Sequence[str], directory: Path) -> tuple[int, str]:
         ToolError: it cannot be started.
     """
     try:
-        process = subprocess.Popen(
-            command,
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
+        process = Popen(command, cwd=directory, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, text=True, errors="replace")
     except OSError as error:
         raise ToolError(f"{tool} cannot be started as {command[0]!r}: {error.strerror}") from None
     with process:

@@ -83,11 +83,6 @@ class UartReceiver(wiring.Component):
     Args:
         divisor: cycles per bit, at least `MINIMUM_DIVISOR`.
 
-    Attributes:
-        line: the line as the receiver sees it, synchronised to the clock.
-        waiting, idle, receiving: the receiver waits until the line is high; for a start bit; it receives a frame.
-        received: the data bits so far, the latest one in the most significant position.
-
     Ports:
         rx: the line, not synchronised to the clock.
         frames: stream of `FRAME_LAYOUT` without back-pressure (`ready` is always asserted); `valid` is
@@ -96,28 +91,20 @@ class UartReceiver(wiring.Component):
 
     def __init__(self, divisor: int) -> None:
         self.divisor = divisor
-        # The line is initially low, so that a line that is low at power-up is not detected as a start bit.
-        self.line = Signal(name="line")
-        self.waiting, self.idle, self.receiving = (Signal(name=name) for name in ("waiting", "idle", "receiving"))
-        self.timer, self.bit = Signal(range(divisor), name="timer"), Signal(range(_STOP_BIT + 1), name="bit")
-        self.received = Signal(_DATA_BITS, name="received")
         super().__init__({"rx": In(1), "frames": Out(stream.Signature(FRAME_LAYOUT, always_ready=True))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        line, timer, bit, received = self.line, self.timer, self.bit, self.received
+        # The line is initially low, so that a line that is low at power-up is not detected as a start bit.
+        line, received = Signal(), Signal(_DATA_BITS)
+        timer, bit = Signal(range(self.divisor)), Signal(range(_STOP_BIT + 1))
         m.submodules.synchronizer = FFSynchronizer(self.rx, line, init=0)
         m.d.comb += [
             self.frames.payload.data.eq(received),
             self.frames.payload.broken.eq(~line & (received == 0)),
             self.frames.payload.damaged.eq(~line & (received != 0)),
         ]
-        with m.FSM(init="WAIT_HIGH") as states:
-            m.d.comb += [
-                self.waiting.eq(states.ongoing("WAIT_HIGH")),
-                self.idle.eq(states.ongoing("IDLE")),
-                self.receiving.eq(states.ongoing("FRAME")),
-            ]
+        with m.FSM(init="WAIT_HIGH"):
             with m.State("WAIT_HIGH"), m.If(line):
                 m.next = "IDLE"
             with m.State("IDLE"), m.If(~line):
@@ -129,10 +116,9 @@ class UartReceiver(wiring.Component):
                     m.d.sync += [timer.eq(self.divisor - 1), bit.eq(bit + 1)]
                     with m.If(bit == _STOP_BIT):
                         m.d.comb += self.frames.valid.eq(1)
+                        m.next = "WAIT_HIGH"
                         with m.If(line):
                             m.next = "IDLE"
-                        with m.Else():
-                            m.next = "WAIT_HIGH"
                     with m.Elif((bit == 0) & line):
                         m.next = "IDLE"
                     with m.Else():
@@ -171,16 +157,8 @@ class UartTransmitter(wiring.Component):
         with m.If(timer != 0):
             m.d.sync += timer.eq(timer - 1)
         with m.Elif(bits_left != 0):
-            m.d.sync += [
-                Cat(self.tx, rest).eq(rest),
-                bits_left.eq(bits_left - 1),
-                timer.eq(self.divisor - 1),
-            ]
+            m.d.sync += [Cat(self.tx, rest).eq(rest), bits_left.eq(bits_left - 1), timer.eq(self.divisor - 1)]
         with m.Elif(self.data.valid):
-            m.d.sync += [
-                self.tx.eq(0),
-                rest.eq(Cat(self.data.payload, 1)),
-                bits_left.eq(_STOP_BIT),
-                timer.eq(self.divisor - 1),
-            ]
+            m.d.sync += [self.tx.eq(0), rest.eq(Cat(self.data.payload, 1))]
+            m.d.sync += [bits_left.eq(_STOP_BIT), timer.eq(self.divisor - 1)]
         return m

@@ -88,16 +88,11 @@ class UnitPairs(wiring.Component):
     def __init__(self, logic: EncoderLogic, items: Items) -> None:
         self.logic, self.lanes = logic, items.lanes
         self._trail_bits = items.window.control.trail_bits
-        super().__init__(
-            {
-                "payloads": In(data.ArrayLayout(items.bits, self.lanes)),
-                **dict.fromkeys(("heads", "keep", "errors"), In(self.lanes)),
-                **dict.fromkeys(("last", "valid"), In(1)),
-                "out_words": Out(data.ArrayLayout(logic.table.unit_width + 1, self.lanes)),
-                "out_keep": Out(self.lanes),
-                **dict.fromkeys(("out_last", "out_valid"), Out(1)),
-            }
-        )
+        payloads = data.ArrayLayout(items.bits, self.lanes)
+        words = data.ArrayLayout(logic.table.unit_width + 1, self.lanes)
+        given = {"payloads": In(payloads), **dict.fromkeys(("heads", "keep", "errors"), In(self.lanes))}
+        made = {"out_words": Out(words), "out_keep": Out(self.lanes), "out_last": Out(1), "out_valid": Out(1)}
+        super().__init__(given | {"last": In(1), "valid": In(1)} | made)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

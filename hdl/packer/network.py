@@ -33,15 +33,9 @@ class Network(wiring.Component):
     def __init__(self, width: int, lanes: int) -> None:
         self.lanes = lanes
         self.latency = place_bits(lanes)
-        super().__init__(
-            {
-                "keep": In(lanes),
-                "places": In(data.ArrayLayout(self.latency, lanes)),
-                "words": In(data.ArrayLayout(width, lanes)),
-                "out_keep": Out(lanes),
-                "out_words": Out(data.ArrayLayout(width, lanes)),
-            }
-        )
+        words, places = data.ArrayLayout(width, lanes), data.ArrayLayout(self.latency, lanes)
+        given = {"keep": In(lanes), "places": In(places), "words": In(words)}
+        super().__init__(given | {"out_keep": Out(lanes), "out_words": Out(words)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -84,15 +78,8 @@ class Fold(wiring.Component):
 
     def __init__(self, width: int, lanes: int) -> None:
         self.lanes, self.wide = lanes, 1 << place_bits(lanes)
-        super().__init__(
-            {
-                "keep": In(self.wide),
-                "wrapped": In(self.wide),
-                "words": In(data.ArrayLayout(width, self.wide)),
-                "out_keep": Out(lanes),
-                "out_words": Out(data.ArrayLayout(width, lanes)),
-            }
-        )
+        given = {"keep": In(self.wide), "wrapped": In(self.wide), "words": In(data.ArrayLayout(width, self.wide))}
+        super().__init__(given | {"out_keep": Out(lanes), "out_words": Out(data.ArrayLayout(width, lanes))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -13,7 +13,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Shape, ShapeLike, Signal, Valu
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_stream, is_effective, stage_ports
+from utf8fpga.hdl.beats import beat_stream, connected, is_effective, stage_ports
 from utf8fpga.hdl.commented import register
 from utf8fpga.hdl.fifo import Credits
 from utf8fpga.hdl.minimise import minimised_word
@@ -60,35 +60,21 @@ class Packer(wiring.Component):
         self.depth = next(depth for depth, banks in BANKS.items() if latest + 2 * banks <= depth)
         self.rows = Rows(symbol, lanes, self.depth)
         self.latency = to_rows + self.rows.latency
-        super().__init__(
-            {
-                "ready": Out(1),
-                "accepted": In(1),
-                "words": In(words),
-                "keep": In(lanes),
-                "last": In(1),
-                "valid": In(1),
-                "closes": In(1),
-                "output": Out(beat_stream(symbol, lanes)),
-            }
-        )
+        credit = {"ready": Out(1), "accepted": In(1)}
+        beat = {"words": In(words), "keep": In(lanes), "last": In(1), "valid": In(1), "closes": In(1)}
+        super().__init__(credit | beat | {"output": Out(beat_stream(symbol, lanes))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.credits = counter = Credits(self.depth)
-        m.submodules.places, m.submodules.network, m.submodules.rows = places, network, rows = (
-            self.places,
-            self.network,
-            self.rows,
-        )
+        m.submodules.places = places = self.places
+        m.submodules.network = network = self.network
+        m.submodules.rows = rows = self.rows
         words: Value = self.words
         for cycle in range(places.latency + 1):
             words = delayed(m, words, f"words_{cycle}")
         m.d.comb += [
-            places.keep.eq(self.keep),
-            places.last.eq(self.last),
-            places.valid.eq(self.valid),
-            places.closes.eq(self.closes),
+            *connected(places, self, "keep", "last", "valid", "closes"),
             network.keep.eq(places.out_keep),
             *(network.places[lane].eq(places.places[lane]) for lane in range(self.lanes)),
             *(network.words[lane].eq(words[lane]) for lane in range(self.lanes)),
@@ -193,12 +179,8 @@ class PackedCore(wiring.Component):
         m.submodules.packer = packer = self.packer
         accepted, last = Signal(name="accepted"), Signal(name="last")
         beat = self.pipeline(m, accepted)
-        pauses = register(
-            "pauses",
-            "Cycles in which no beat came, although it would have been accepted, the last one first.",
-            self.cycles,
-            init=0,
-        )
+        comment = "Cycles in which no beat came, although it would have been accepted, the last one first."
+        pauses = register("pauses", comment, self.cycles, init=0)
         m.d.sync += pauses.eq(Cat(packer.ready & ~accepted, pauses))
         m.d.comb += [
             self.input.ready.eq(packer.ready),

@@ -52,21 +52,10 @@ class Places(wiring.Component):
     def __init__(self, lanes: int) -> None:
         self.lanes = lanes
         self.latency = 2 + (len(groups_of(lanes)) - 1).bit_length()
-        super().__init__(
-            {
-                "keep": In(lanes),
-                "last": In(1),
-                "valid": In(1),
-                "closes": In(1),
-                "out_keep": Out(lanes),
-                "places": Out(data.ArrayLayout(place_bits(lanes), lanes)),
-                "size": Out(range(lanes)),
-                "full": Out(1),
-                "ends": Out(1),
-                "out_last": Out(1),
-                "begins_none": Out(1),
-            }
-        )
+        beat = {"keep": In(lanes), "last": In(1), "valid": In(1), "closes": In(1)}
+        words = {"out_keep": Out(lanes), "places": Out(data.ArrayLayout(place_bits(lanes), lanes))}
+        rows = {"size": Out(range(lanes)), "full": Out(1), "ends": Out(1), "out_last": Out(1), "begins_none": Out(1)}
+        super().__init__(beat | words | rows)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -55,19 +55,10 @@ class Rows(wiring.Component):
         self.banks = BANKS[depth]
         self.latency = 1 + self.banks
         self.groups = groups_of(lanes)
-        super().__init__(
-            {
-                "keep": In(lanes),
-                "words": In(data.ArrayLayout(Shape.cast(symbol).width, lanes)),
-                "wrapped": In(lanes),
-                "rest": In(lanes),
-                "last": In(1),
-                "full": In(1),
-                "ends": In(1),
-                "output": Out(beat_stream(symbol, lanes)),
-                "left": Out(1),
-            }
-        )
+        words = data.ArrayLayout(Shape.cast(symbol).width, lanes)
+        beat = {"keep": In(lanes), "words": In(words), "wrapped": In(lanes), "rest": In(lanes), "last": In(1)}
+        closed = {"full": In(1), "ends": In(1)}
+        super().__init__(beat | closed | {"output": Out(beat_stream(symbol, lanes)), "left": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -152,8 +143,5 @@ class Rows(wiring.Component):
         waits = Signal()
         second = Signal(lanes + 1, reset_less=True)
         announces = delayed(m, full | ends | waits, "announces", reset_less=False)
-        m.d.sync += [
-            waits.eq(two | (waits & (full | ends))),
-            second.eq(Mux(two, Cat(self.rest, 1), own)),
-        ]
+        m.d.sync += [waits.eq(two | (waits & (full | ends))), second.eq(Mux(two, Cat(self.rest, 1), own))]
         return announces, delayed(m, Mux(waits, second, own), "marks")

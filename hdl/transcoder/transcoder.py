@@ -6,7 +6,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 
-from utf8fpga.hdl.beats import stage_ports
+from utf8fpga.hdl.beats import connected, stage_ports
 from utf8fpga.hdl.decoder.serial import SERIAL
 from utf8fpga.hdl.encoder.logic import EncoderLogic, in_byte_order
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
@@ -94,9 +94,8 @@ class Transcoder(PackedCore):
         # From UTF-8 to UTF-16 each unit is known with one of the units of its sequence.
         self.grows = source.table.unit_width >= target.table.unit_width
         made, cycles = unit_layout(target.table.unit_width), self.items.latency + LATENCY
-        super().__init__(
-            source.table.unit_width, made, lanes, lanes * (target.table.longest if self.grows else 1), cycles
-        )
+        out_lanes = lanes * (target.table.longest if self.grows else 1)
+        super().__init__(source.table.unit_width, made, lanes, out_lanes, cycles)
 
     def pipeline(self, m: Module, accepted: Signal) -> Sparse:
         m.submodules.beat_items = items = self.items
@@ -112,12 +111,6 @@ class Transcoder(PackedCore):
             points = Sparse(list(items.words), items.items, items.ends, items.leaves)
             return encoded(m, logic, points, items.errors)
         m.submodules.beat_units = units = UnitPairs(logic, items)
-        m.d.comb += [
-            units.keep.eq(items.items),
-            units.errors.eq(items.errors),
-            units.last.eq(items.ends),
-            units.valid.eq(items.leaves),
-            units.payloads.eq(items.payloads),
-            units.heads.eq(items.heads),
-        ]
+        m.d.comb += connected(units, items, "errors", "payloads", "heads")
+        m.d.comb += [units.keep.eq(items.items), units.last.eq(items.ends), units.valid.eq(items.leaves)]
         return Sparse(list(units.out_words), units.out_keep, units.out_last, units.out_valid)

@@ -56,14 +56,9 @@ class BeatSummary(wiring.Component):
         self.lanes, self._back_bits = items.lanes, items.backs.shape().elem_shape
         self.levels = (items.lanes - 1).bit_length()
         self.latency = max(0, self.levels - 1)
-        super().__init__(
-            {
-                **{name: In(items.signature.members[name].shape) for name in INPUTS},
-                "group": Out(group_layout(1 << self.levels, self._back_bits)),
-                "last": Out(1),
-                "valid": Out(1),
-            }
-        )
+        given = {name: In(items.signature.members[name].shape) for name in INPUTS}
+        group = group_layout(1 << self.levels, self._back_bits)
+        super().__init__(given | {"group": Out(group), "last": Out(1), "valid": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

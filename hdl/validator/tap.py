@@ -7,7 +7,7 @@ from amaranth.hdl import Const, Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_layout, fed
+from utf8fpga.hdl.beats import beat_layout, connected, fed
 from utf8fpga.hdl.fifo_core import FifoCore
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import Sparse
@@ -65,12 +65,9 @@ class ValidatorTap(wiring.Component):
         beat, items, summary, totals = self.payload, self.items, self.summary, self.totals
         m.d.comb += [
             *fed(items, beat, self.valid & self.ready & (beat.keep[0] | beat.last)),
-            *(getattr(summary, name).eq(getattr(items, name)) for name in INPUTS),
-            totals.group.eq(summary.group),
-            totals.last.eq(summary.last),
-            totals.valid.eq(summary.valid),
-            self.report.eq(totals.report),
-            self.report_valid.eq(totals.report_valid),
+            *connected(summary, items, *INPUTS),
+            *connected(totals, summary, "group", "last", "valid"),
+            *connected(self, totals, "report", "report_valid"),
         ]
         return m
 
