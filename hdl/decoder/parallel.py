@@ -75,7 +75,8 @@ class PackedDecoder(PackedCore):
     Structure: `Items`, which never pauses, and a `Packer`. There is no combinational path from an input port to an
     output port.
 
-    Args, Raises: as of `ParallelDecoder`.
+    Args:
+        table, lanes, optimize, kind: those of a `ParallelDecoder`.
 
     Ports:
         input: stream of `beat_layout`, code units.

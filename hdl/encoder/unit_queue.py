@@ -66,7 +66,7 @@ class UnitQueue(wiring.Component):
             last = Const(0, 1) if place else source.last
             slots.append(named(m, f"slot_{place}", Cat(*bits, error, source.keep, last)))
             if place:
-                comment = f"Number of entries that the code point needs: more than {place}."
+                comment = f"The code point needs more than {place} of the entries."
                 needed.append(named(m, f"needs_more_than_{place}", source.keep & is_there, comment))
         moves = output.ready | ~valid[0]
         m.d.comb += left.eq(Mux(moves, valid >> 1, valid))
@@ -75,8 +75,8 @@ class UnitQueue(wiring.Component):
         # By number n: with the new ones more than n entries are in use.
         sums: list[Value] = [Const(1, 1)]
         for n in range(1, room):
-            terms = [left[n], left[n - 1], needed[n], *(needed[k] & left[n - 1 - k] for k in range(1, n))]
-            comment = f"Number of entries in use with the new ones: more than {n}."
+            terms = [left[n - 1], needed[n], *(needed[k] & left[n - 1 - k] for k in range(1, n))]
+            comment = f"With the new entries more than {n} are in use."
             sums.append(named(m, f"sum_exceeds_{n}", reduce(or_, terms), comment))
         accepts = self.input.valid & self.input.ready
         m.d.sync += valid.eq(Mux(accepts, Cat(sums), left))
@@ -87,7 +87,7 @@ class UnitQueue(wiring.Component):
                 new = Mux(sums[n + place], slots[place], new)
             if n + 1 < room:
                 new = Mux(left[n], Value.cast(entries[n + 1]), new)
-            with m.If(moves | ~valid[n]):
+            with m.If(moves | ~valid[n] if n else moves):
                 m.d.sync += Value.cast(entry).eq(new)
         m.d.comb += [output.valid.eq(valid[0]), output.payload.eq(entries[0])]
         return m

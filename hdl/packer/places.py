@@ -7,7 +7,7 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.commented import named
+from utf8fpga.hdl.commented import commented, named
 from utf8fpga.hdl.minimise import minimised_word
 from utf8fpga.hdl.registers import delayed, duplicate
 
@@ -85,6 +85,7 @@ class Places(wiring.Component):
         keep, blocks = self.keep & self.valid.replicate(self.lanes), groups_of(self.lanes)
         ranks: list[Value] = [Const(0)] * self.lanes
         counts = Signal(data.ArrayLayout(range(GROUP + 1), len(blocks)), name=f"counts_of_{GROUP}")
+        commented(Value.cast(counts), f"The words in each {GROUP} lanes.")
         for number, block in enumerate(blocks):
             m.d.sync += counts[number].eq(_count(keep[block.start : block.stop]))
             for lane in block[1:]:
