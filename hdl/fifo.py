@@ -11,7 +11,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import connected
-from utf8fpga.hdl.commented import commented, named
+from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.registers import delayed, delayed_duplicate, duplicate, loaded
 
 SLICE = 8
@@ -86,7 +86,7 @@ class Reader(wiring.Component):
         # `output_ready` comes from afar, so little depends on it.
         commented(held, "The rows that are stored, and one more in the cycle after one left.")
         commented(only_one, "One row is stored.")
-        left = named(m, "leaves", valid & self.output_ready, "The row at the output is transferred.")
+        left = valid & self.output_ready
         has_left = delayed(m, left, "has_left", reset_less=False)
         m.d.comb += [self.row.eq(row), self.output_valid.eq(valid), self.left.eq(left), self.has_left.eq(has_left)]
         m.d.sync += held.eq(held + self.stored - has_left)
