@@ -81,7 +81,7 @@ class AmaranthEngine:
             is_valid, word = bool(ctx.get(output.valid)), ctx.get(payload)
             kind = NONE if beat is None else NULL if is_null(beat) else LAST * beat[1]
             is_last = bool(word >> last & 1)
-            watch(run, cycle, patience, kind, (is_accepted, is_valid, is_ready, word != before, is_last, False))
+            watch(run, cycle, patience, kind, (is_accepted, is_valid, is_ready, word != before, is_last))
             if run.fault:
                 raise ContractError(fault_text(run.fault, cycle, patience))
             if is_accepted and beat is not None:

@@ -10,7 +10,7 @@ from utf8fpga.hdl import Core
 LAST, NULL, NONE = 1, 2, 3
 """The kinds of an input beat, apart from 0: it ends its text; it is a null beat; there is no further one."""
 
-DEASSERTED, CHANGED, PARTIAL, EARLY, STUCK, ENDLESS = range(1, 7)
+DEASSERTED, CHANGED, EARLY, STUCK, ENDLESS = range(1, 6)
 """What a run may do wrong, see `fault_text`."""
 
 FIELDS = ("offered", "waits", "since", "open", "inside", "idle", "alone", "silent", "fault")
@@ -44,16 +44,14 @@ def watch(run: Any, cycle: int, patience: int, kind: int, seen: Any) -> None:
         run: an object with the attributes `FIELDS`.
         kind: that of the next input beat, which is offered if `run.offered`.
         seen: `ready` of the input; `valid` and `ready` of the output; whether its payload differs from that of the
-            cycle before, whether it has `last`, and whether it selects a part of a word.
+            cycle before, and whether it has `last`.
     """
-    accepts, valid, ready, is_changed, is_last, is_partial = seen
+    accepts, valid, ready, is_changed, is_last = seen
     accepted, taken = run.offered and accepts, valid and ready
     if run.waits and not valid:
         run.fault = DEASSERTED
     elif run.waits and is_changed:
         run.fault = CHANGED
-    elif taken and is_partial:
-        run.fault = PARTIAL
     if valid and not run.waits:
         run.since = cycle
     run.waits = valid and not ready
@@ -81,7 +79,6 @@ def fault_text(fault: int, cycle: int, patience: int) -> str:
     texts = {
         DEASSERTED: "valid was deasserted before the transfer of a beat",
         CHANGED: "the payload changed before its transfer",
-        PARTIAL: "keep selects a part of a word",
         EARLY: "last is set at the output before a text has ended",
         STUCK: f"no beat was transferred for {patience} cycles",
         ENDLESS: f"output beats for {2 * patience} cycles without a transfer of an input beat",

@@ -80,7 +80,7 @@ class CoreRuns:
     def __init__(self, graph: Graph, patience: int, count: int = 1, *, last: int = 0, silent: int = 0) -> None:
         self.graph, self.patience, self._silent = graph, patience, silent
         inputs, outputs = graph.inputs, graph.outputs
-        seen = [*outputs["in_ready"], *outputs["out_valid"], *outputs.get("violation", [0]), *outputs["out_payload"]]
+        seen = [*outputs["in_ready"], *outputs["out_valid"], *outputs["out_payload"]]
         valid, ready, before = inputs["in_valid"][0], inputs["out_ready"][0], np.zeros(len(seen), np.uint64)
         self._ports = Ports(np.array(inputs["in_payload"]), valid, ready, np.array(seen), PAYLOAD + last, before)
         self.runs = np.zeros(count, _RUN)

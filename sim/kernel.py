@@ -14,7 +14,7 @@ _NONE = np.uint64(0)
 
 watch = numba.njit(contract.watch)
 
-ACCEPTS, VALID, VIOLATION, PAYLOAD = range(4)
+ACCEPTS, VALID, PAYLOAD = range(3)
 """The places of what is seen of a core: `ready` of the input; `valid` of the output; what a foreign core must not
 assert; and the output payload, from this place on."""
 
@@ -204,8 +204,8 @@ def play(circuit: Any, state: Any, ports: Any, sent: Any, runs: Any, limits: Any
             kind = kinds[run.following] if run.following < run.end else contract.NONE
             accepts, valid = is_set(row, ACCEPTS, place), is_set(row, VALID, place)
             is_accepted, is_changed = run.offered and accepts, changes >> np.uint64(place) & np.uint64(1) != _NONE
-            is_last, is_partial = not silent and is_set(row, ports.last, place), is_set(row, VIOLATION, place)
-            watch(run, cycle, patience, kind, (accepts, valid, is_ready, is_changed, is_last, is_partial))
+            is_last = not silent and is_set(row, ports.last, place)
+            watch(run, cycle, patience, kind, (accepts, valid, is_ready, is_changed, is_last))
             if run.fault:
                 run.ended = cycle
                 continue
