@@ -37,25 +37,28 @@ from utf8fpga.hdl.toolchain import run_tool
 CHECKOUT = Path(__file__).parents[2]
 PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
 
-NOT_RUN = {
-    "they install packages; .ci/run does": (
-        "python3 -m venv",
-        "pip install",
-        ".venv/bin/pip",
-        "pip install -e '.[docs]'",
-    ),
-    "they are the test run itself": (".venv/bin/pytest", "pytest", "bash .ci/run"),
-    "they require a board": ("utf8fpga build icebreaker --program", "utf8fpga talk auto", "iceprog"),
-    "they require a cluster; tests/cli/test_dask.py has one": (
-        "utf8fpga prove --optimize area --property steady --dask",
-    ),
-    "they read what is typed": ("utf8fpga talk /dev/ttyUSB1",),
-    "they write to the checkout; tests of their own compare": ("utf8fpga bench --record",),
-    "they prove everything": ("utf8fpga prove --all",),
-    "they draw or fetch; tests/docs has tests of their own": ("python docs/",),
-    "the site is built by tests/docs": ("sphinx-build",),
-}
-"""The beginnings of the command lines that are not run, by the reason."""
+NOT_RUN = (
+    # They install packages, or are the test run itself: .ci/run does both.
+    "python3 -m venv",
+    "pip install",
+    ".venv/bin/pip",
+    ".venv/bin/pytest",
+    "pytest",
+    "bash .ci/run",
+    # They require a board, or read what is typed.
+    "utf8fpga build icebreaker --program",
+    "utf8fpga talk auto",
+    "utf8fpga talk /dev/ttyUSB1",
+    "iceprog",
+    # Tests of their own do this, some in another way: test_dask.py has a cluster, tests/docs builds the site.
+    "utf8fpga prove --optimize area --property steady --dask",
+    "utf8fpga bench --record",
+    "python docs/",
+    "sphinx-build",
+    # It takes minutes.
+    "utf8fpga prove --all",
+)
+"""The beginnings of the command lines that are not run."""
 
 SUBSTITUTES = {"/dev/ttyUSB1 hello": "virtual:icebreaker hello"}
 """The port of the pages, for which a virtual board is substituted."""
@@ -149,7 +152,7 @@ def commands_of(block: Block) -> Iterator[tuple[str, str]]:
 
 
 def is_run(line: str) -> bool:
-    return not any(line.startswith(begin) for begins in NOT_RUN.values() for begin in begins)
+    return not line.startswith(NOT_RUN)
 
 
 INLINE = sorted(
@@ -277,12 +280,7 @@ def test_commands_fail_as_the_pages_show(block: Block, shell: Shell) -> None:
 def test_exceptions_are_in_the_pages() -> None:
     failing = [block.text for block in blocks_in("text")]
     present = "\n".join([*LINES, *INLINE, *failing, *(span for _, span in SPANS)])
-    begins = [
-        *MARKERS,
-        *SUBSTITUTES,
-        *FILES,
-        *(each for begins in NOT_RUN.values() for each in begins),
-    ]
+    begins = [*MARKERS, *SUBSTITUTES, *FILES, *NOT_RUN]
     assert not [begin for begin in begins if begin not in present and f"{begin} " not in present]
     assert {block.language for block in BLOCKS} <= {"console", "sh", "python", "verilog", "toml", "text", "{toctree}"}
 
@@ -306,22 +304,22 @@ def test_the_pages_show_every_command() -> None:
     assert {words[0] for words in command_words()} | {"demo"} >= set(COMMANDS)
 
 
-OF_OTHERS = {"--keep-going", "--nthreads"}
-"""Options of sphinx-build and of Dask's workers."""
+OF_OTHERS = {"--help", "--keep-going", "--nthreads"}
+"""The last two are options of sphinx-build and of Dask's workers."""
 
 
-def options_of(command: str) -> set[str]:
-    found = cli.get_command(click.Context(cli), command)
-    assert found
-    parts = [found, *getattr(found, "commands", {}).values()]
-    return {name for part in parts for each in part.params for name in (*each.opts, *each.secondary_opts)}
+def options_of(name: str) -> set[str]:
+    command: Any = cli.get_command(click.Context(cli), name)
+    parts = [command, *getattr(command, "commands", {}).values()]
+    return {option for part in parts for each in part.params for option in (*each.opts, *each.secondary_opts)}
 
 
 def test_options_in_the_text_exist() -> None:
-    every = {option for name in COMMANDS for option in options_of(name)} | OF_OTHERS | {"--help"}
+    options = {name: options_of(name) for name in COMMANDS}
+    every = set().union(*options.values())
     for page, span in SPANS:
         words = span.removeprefix("utf8fpga ").split()
-        known = options_of(words[0]) | OF_OTHERS if words and words[0] in COMMANDS else every
+        known = options.get(words[0], every) | OF_OTHERS
         assert {word for word in words if re.match("--[a-z]", word)} <= known, (page, span)
 
 
@@ -381,21 +379,13 @@ def test_latencies_of_the_page_are_those_of_the_circuits(row: str, optimize: str
 
 # Generated blocks and links.
 
-BLOCKS_OF_PAGES = {
-    "README.md": ["claim", "summary", "demo"],
-    "performance.md": ["limits", "figures"],
-    "verification.md": ["proved"],
-    "boards.md": ["bitstreams"],
-    "tutorial.md": ["build"],
-    "checking.md": ["cores"],
-}
+GENERATED = {"claim", "summary", "demo", "limits", "figures", "proved", "bitstreams", "build", "cores"}
 """The blocks that commands write, and the end of the demo's output; tests compare them with what is printed."""
 
 
 def test_each_generated_block_is_one_that_a_command_writes() -> None:
-    for page in PAGES:
-        names = re.findall(r"<!-- (\w+): begin -->", page.read_text(encoding="utf-8"))
-        assert sorted(names) == sorted(BLOCKS_OF_PAGES.get(page.name, ())), page.name
+    found = [name for page in PAGES for name in re.findall(r"<!-- (\w+): begin -->", page.read_text(encoding="utf-8"))]
+    assert sorted(found) == sorted(GENERATED)
 
 
 def anchors(page: Path) -> set[str]:
@@ -404,7 +394,10 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+FOR_VISITORS = ("CODE_OF_CONDUCT.md", "SECURITY.md", ".github/PULL_REQUEST_TEMPLATE.md")
+
+
+@pytest.mark.parametrize("page", [*PAGES, *map(CHECKOUT.joinpath, FOR_VISITORS)], ids=lambda page: page.name)
 def test_links_between_the_pages_lead_to_files_and_headings(page: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if link.startswith("https://"):
@@ -419,3 +412,4 @@ def test_the_pages_are_short_enough_to_be_read() -> None:
     words = sum(len(page.read_text(encoding="utf-8").split()) for page in [*PAGES, CHECKOUT / "CHANGELOG.md"])
     assert words <= 22_000
     assert len(PAGES) <= 18 + 1, "the README, and 18 pages with experiments.md"
+    assert len(PAGES[0].read_text(encoding="utf-8").splitlines()) <= 120, "the README"

@@ -123,17 +123,6 @@ def test_the_claim_is_of_the_recorded_figures() -> None:
     assert f"a byte per cycle in {BY_POINT[SMALL]['cells']} logic cells of an iCE40" in claim
 
 
-@pytest.mark.smoke
-def test_both_commands_of_the_readme_are_one_line_without_prerequisites() -> None:
-    lines = [line for line in README.splitlines() if line.startswith("python3 -m venv ")]
-    assert [line.rsplit("/", 1)[-1] for line in lines] == ["utf8fpga demo", "pytest -n auto"]
-
-
-@pytest.mark.smoke
-def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 120
-
-
 def test_texts_of_the_demo_have_every_cause_and_every_length() -> None:
     folder = CHECKOUT / "package" / "texts"
     causes = {item.error for item in decode((folder / "torture.txt").read_bytes())}
