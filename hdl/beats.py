@@ -68,11 +68,12 @@ def connected(target: Any, source: Any, *names: str) -> list[Any]:
     return [getattr(target, name).eq(getattr(source, name)) for name in names]
 
 
-def fed(pipeline: Any, beat: Any, valid: Value) -> list[Any]:
-    """The assignments of a beat of `beat_layout` to the ports `units`, `keep`, `last` and `valid` of a pipeline."""
-    return [
-        pipeline.units.eq(Value.cast(beat.symbols)),
-        pipeline.keep.eq(beat.keep),
-        pipeline.last.eq(beat.last),
-        pipeline.valid.eq(valid),
-    ]
+def fed(pipeline: Any, units: Value, beat: Any, valid: Value, prefix: str = "") -> list[Any]:
+    """The assignments of a beat to the ports `units`, `keep`, `last` and `valid` of a pipeline.
+
+    Args:
+        units: the code units of the beat.
+        prefix: of the names of these ports.
+    """
+    values = {"units": units, "keep": beat.keep, "last": beat.last, "valid": valid}
+    return [getattr(pipeline, prefix + name).eq(value) for name, value in values.items()]

@@ -81,6 +81,7 @@ class CoreEntry(Generic[P]):
         notes: further lines of that header.
     """
 
+    product: str
     input_noun = "code unit"
     output_noun = "code unit"
     source: Encoding | None = None
@@ -92,7 +93,9 @@ class CoreEntry(Generic[P]):
 
     def __init__(self, parameters: P) -> None:
         self.parameters = parameters
-        self.product = parameters.core
+        if table := getattr(parameters, "table", None):
+            self.input_table, self.tables = table, [table]
+            self.product = f"{table.name} {parameters.core}"
 
     def circuit(self) -> Any:
         """A new circuit. See `build`."""

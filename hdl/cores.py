@@ -63,16 +63,15 @@ class DecoderEntry(CoreEntry[DecoderParameters]):
 
     def __init__(self, parameters: DecoderParameters) -> None:
         super().__init__(parameters)
-        self.input_table, self.tables = parameters.table, [parameters.table]
         self.family = "serial" if parameters.lanes == 1 else "parallel"
-        self.product = f"{parameters.table.name} decoder, {self.family}"
+        self.product += f", {self.family}"
 
     def circuit(self) -> Any:
         given = self.parameters
         if given.lanes == 1:
             return SERIAL[given.optimize](given.table, kind=given.kind)
-        kind = PackedDecoder if given.packed else ParallelDecoder
-        return kind(given.table, given.lanes, given.optimize, given.kind)
+        decoder = PackedDecoder if given.packed else ParallelDecoder
+        return decoder(given.table, given.lanes, given.optimize, given.kind)
 
     def golden(self) -> Golden:
         return Decoder(self.parameters.table)
@@ -81,12 +80,12 @@ class DecoderEntry(CoreEntry[DecoderParameters]):
         return Word(symbol.code_point, symbol.error if self.parameters.kind else symbol.error is not None)
 
     def observed(self, fields: Mapping[str, int]) -> Word:
-        error, code_point = bool(fields["error"]), fields["code_point"]
+        code_point, error = fields["code_point"], fields["error"]
         if not self.parameters.kind:
-            return Word(code_point, error)
+            return Word(code_point, bool(error))
         kind = fields["kind"]
-        if error != bool(kind):
-            raise InvalidArgumentError(f"the error flag is {fields['error']}, but the kind is {Kind(kind)}")
+        if bool(error) != bool(kind):
+            raise InvalidArgumentError(f"the error flag is {error}, but the kind is {Kind(kind)}")
         return Word(code_point, ErrorKind(kind) if kind else None)
 
     def as_bytes(self, symbols: Iterable[Any]) -> bytes:
@@ -155,10 +154,10 @@ class TranscoderEntry(UnitEntry[TranscoderParameters]):
         self.product = f"{self.source.table.name} to {self.target.table.name} transcoder"
 
     def circuit(self) -> Any:
-        lanes, optimize = self.parameters.lanes, self.parameters.optimize
-        if lanes == 1:
-            return SerialTranscoder(self.source, self.target, optimize)
-        return Transcoder(self.source, self.target, lanes, optimize)
+        given = self.parameters
+        if given.lanes == 1:
+            return SerialTranscoder(self.source, self.target, given.optimize)
+        return Transcoder(self.source, self.target, given.lanes, given.optimize)
 
     def golden(self) -> Golden:
         return GoldenTranscoder(self.source, self.target)
@@ -172,9 +171,7 @@ class SanitizerEntry(UnitEntry[SanitizerParameters]):
 
     def __init__(self, parameters: SanitizerParameters) -> None:
         super().__init__(parameters)
-        self.input_table, self.tables = parameters.table, [parameters.table]
         self.target = Encoding(parameters.table.name, parameters.table)
-        self.product = f"{parameters.table.name} sanitizer"
         self._replacement = QUESTION_MARK if parameters.replace_with == "question-mark" else None
         becomes = "becomes ? (U+003F) and" if self._replacement else "remains as it is, and"
         self.notes = [
@@ -198,12 +195,10 @@ class ValidatorEntry(CoreEntry[ValidatorParameters]):
 
     def __init__(self, parameters: ValidatorParameters) -> None:
         super().__init__(parameters)
-        self.input_table, self.tables = parameters.table, [parameters.table]
-        self.product = f"{parameters.table.name} validator, a tap beside a stream"
+        self.product += ", a tap beside a stream"
 
     def circuit(self) -> Any:
-        given = self.parameters
-        return TappedStream(given.table, given.lanes, given.optimize)
+        return TappedStream(self.parameters.table, self.parameters.lanes, self.parameters.optimize)
 
     def golden(self) -> Golden:
         return GoldenValidator(self.parameters.table)

@@ -47,11 +47,6 @@ class Function:
         """A mask of the input bits that the function depends on."""
         return reduce(or_, (care for care, _ in self.cubes), 0)
 
-    @property
-    def is_zero(self) -> bool:
-        """Whether the function is 0 everywhere."""
-        return not self.inverted and not self.cubes
-
 
 def minimise(on: Iterable[int], off: Iterable[int], width: int) -> Function:
     """A function that is 1 on `on` and 0 on `off`: the smaller of a sum of products and of its complement.

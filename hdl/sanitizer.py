@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
+from utf8fpga.hdl.beats import fed
 from utf8fpga.hdl.fifo_core import FifoCore
 from utf8fpga.hdl.packer.packer import Sparse
 from utf8fpga.hdl.payloads import unit_layout
@@ -46,12 +47,7 @@ class Sanitizer(FifoCore):
     def pipeline(self, m: Module, accepted: Value) -> Sparse:
         m.submodules.window = window = self.window
         beat = self.input.payload
-        m.d.comb += [
-            window.in_units.eq(Value.cast(beat.symbols)),
-            window.in_keep.eq(beat.keep),
-            window.in_last.eq(beat.last),
-            window.in_valid.eq(accepted),
-        ]
+        m.d.comb += fed(window, Value.cast(beat.symbols), beat, accepted, prefix="in_")
         return self._mark(m, *self._wait(m))
 
     def _ends(self) -> list[Value]:

@@ -18,7 +18,7 @@ from utf8fpga.model import EncodingTable
 def decoded(m: Module, items: Items, core: FifoCore | PackedCore, item: data.StructLayout, accepted: Value) -> Sparse:
     """The items of the beats at the input of a core, with the fields of an `item_layout`."""
     m.submodules.beat_items = items
-    m.d.comb += fed(items, core.input.payload, accepted)
+    m.d.comb += fed(items, Value.cast(core.input.payload.symbols), core.input.payload, accepted)
     words = []
     for lane in range(core.lanes):
         error = items.errors[lane]

@@ -51,6 +51,14 @@ class SerialDecoder(wiring.Component):
         self.control = SerialControl.of(table)
         super().__init__(stage_ports(table.unit_width, item_layout(table, kind=kind), 1))
 
+    def _kind(self, m: Module, unit: Value, loads: Value, completes: Value, is_unfinished: Value) -> Signal:
+        """The cause of the error of the item that a unit is by itself, which is loaded into the slot."""
+        kind = Signal(Kind, reset_less=True)
+        stray = Mux(is_unfinished, Kind.INCOMPLETE, self.control.stray_kind(unit))
+        with m.If(loads):
+            m.d.sync += kind.eq(Mux(completes, Kind.NONE, stray))
+        return kind
+
 
 class SerialAreaDecoder(SerialDecoder):
     """Code units in, items out, with one U+FFFD per maximal subpart (D93b): the smallest decoder.
@@ -92,27 +100,21 @@ class SerialAreaDecoder(SerialDecoder):
         # The slot is also loaded during a reset, which closes a sequence: so one that is open is in an occupied slot.
         reset = ResetSignal(allow_reset_less=True)  # 0 in a domain without a reset
         loads = named(m, "loads", (arrives & source.ready) | reset, "The slot takes the unit at the input.")
-        m.d.comb += [
-            output.valid.eq(occupied & (~is_open | (arrives & ~continues))),
-            source.ready.eq(output.ready | ~output.valid),
-        ]
+        m.d.comb += output.valid.eq(occupied & (~is_open | (arrives & ~continues)))
+        m.d.comb += source.ready.eq(output.ready | ~output.valid)
         # An item is transferred also if no unit arrives; an open sequence stays in the slot until one does.
         m.d.sync += occupied.eq(arrives | (occupied & ~(output.ready & ~is_open)))
         with m.If(loads):
-            m.d.sync += [
-                remaining.eq(_after(control, remaining, continues, opens, unit)),
-                restricts.eq(control.restricts(unit)),
-                error.eq(~completes & keep),
-                slot_keep.eq(keep),
-                slot_last.eq(last),
-            ]
+            m.d.sync += remaining.eq(_after(control, remaining, continues, opens, unit))
+            m.d.sync += [restricts.eq(control.restricts(unit)), error.eq(~completes & keep)]
+            m.d.sync += [slot_keep.eq(keep), slot_last.eq(last)]
             with m.If(reset | last | ~control.may_stay_open(unit)):
                 m.d.sync += remaining.eq(0)
         self._gather(m, gathered, loads, arrives)
         item = [self._code_point(m, gathered, loads, completes), error]
         if self.kind:
             broken = Mux(keep, control.broken_kind(context), Kind.INCOMPLETE)
-            held = _kind(m, control, unit, loads, completes, opens | continues)
+            held = self._kind(m, unit, loads, completes, opens | continues)
             item.append(Mux(is_open, broken, held))
         m.d.comb += Value.cast(output.payload).eq(Cat(*item, slot_keep, slot_last))
         return m
@@ -222,10 +224,8 @@ class SerialSpeedDecoder(SerialDecoder):
         with m.If(takes):
             m.d.sync += unit.restricts.eq(control.restricts(given))
         with m.If(moves):
-            m.d.sync += [
-                unit.opens.eq(control.is_lead(given)),
-                unit.continues.eq(beat.keep & follows & control.is_trail(given) & allowed),
-            ]
+            m.d.sync += unit.opens.eq(control.is_lead(given))
+            m.d.sync += unit.continues.eq(beat.keep & follows & control.is_trail(given) & allowed)
         return unit
 
     def _hold_item(self, m: Module, unit: Any, remaining: Signal, loads: Value, completes: Value) -> dict[str, Value]:
@@ -246,7 +246,7 @@ class SerialSpeedDecoder(SerialDecoder):
             with m.If(loads):
                 m.d.sync += restricts.eq(unit.restricts)
             broken = control.broken_kind(control.context(unit.unit, remaining, restricts, code_point))
-            held = _kind(m, control, unit.unit, loads, completes, unit.opens | (unit.continues & is_open))
+            held = self._kind(m, unit.unit, loads, completes, unit.opens | (unit.continues & is_open))
             slot["kind"] = Mux(is_open, Mux(unit.keep, broken, Kind.INCOMPLETE), held)
         return slot
 
@@ -280,16 +280,6 @@ def _needs_one(remaining: Signal) -> Value:
 def _after(control: SerialControl, remaining: Signal, continues: Value, opens: Value, unit: Value) -> Value:
     """`remaining` after a unit that continues a sequence, opens one, or does neither."""
     return Cat(control.needs_after(opens, unit)) | (remaining[1:] & continues.replicate(len(remaining) - 1))
-
-
-def _kind(
-    m: Module, control: SerialControl, unit: Value, loads: Value, completes: Value, is_unfinished: Value
-) -> Signal:
-    """The cause of the error of the item that a unit is by itself, which is loaded into the slot."""
-    kind = Signal(Kind, reset_less=True)
-    with m.If(loads):
-        m.d.sync += kind.eq(Mux(completes, Kind.NONE, Mux(is_unfinished, Kind.INCOMPLETE, control.stray_kind(unit))))
-    return kind
 
 
 SERIAL = {"area": SerialAreaDecoder, "speed": SerialSpeedDecoder}

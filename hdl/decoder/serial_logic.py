@@ -171,7 +171,7 @@ class SerialControl(UnitLogic):
         """
         own = [self._own_bit(place, leads=leads, singles=singles) for place in range(self.code_point_bits)]
         # Above these bits there are none of the unit itself.
-        most = max(place for place, function in enumerate(own) if not function.is_zero) + 1
+        most = max(place for place, function in enumerate(own) if function != Function(())) + 1
         low = Cat(each(unit) for each in own[: self.trail_bits])
         kept = self.code_point_bits - self.trail_bits
         moved = before[:kept] & shifts.replicate(kept)

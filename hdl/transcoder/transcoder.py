@@ -6,7 +6,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 
-from utf8fpga.hdl.beats import connected, stage_ports
+from utf8fpga.hdl.beats import connected, fed, stage_ports
 from utf8fpga.hdl.decoder.serial import SERIAL
 from utf8fpga.hdl.encoder.logic import EncoderLogic, in_byte_order
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
@@ -101,12 +101,7 @@ class Transcoder(PackedCore):
         m.submodules.beat_items = items = self.items
         beat, logic = self.input.payload, EncoderLogic(self.target)
         symbols = [in_byte_order(Value.cast(symbol), self.source) for symbol in beat.symbols]
-        m.d.comb += [
-            items.units.eq(Cat(symbols)),
-            items.keep.eq(beat.keep),
-            items.last.eq(beat.last),
-            items.valid.eq(accepted),
-        ]
+        m.d.comb += fed(items, Cat(symbols), beat, accepted)
         if self.grows:
             points = Sparse(list(items.words), items.items, items.ends, items.leaves)
             return encoded(m, logic, points, items.errors)

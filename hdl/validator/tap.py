@@ -64,7 +64,7 @@ class ValidatorTap(wiring.Component):
         m.submodules.items, m.submodules.summary, m.submodules.totals = self.items, self.summary, self.totals
         beat, items, summary, totals = self.payload, self.items, self.summary, self.totals
         m.d.comb += [
-            *fed(items, beat, self.valid & self.ready & (beat.keep[0] | beat.last)),
+            *fed(items, Value.cast(beat.symbols), beat, self.valid & self.ready & (beat.keep[0] | beat.last)),
             *connected(summary, items, *INPUTS),
             *connected(totals, summary, "group", "last", "valid"),
             *connected(self, totals, "report", "report_valid"),
