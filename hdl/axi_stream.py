@@ -56,21 +56,12 @@ def axi_signature(core: Core, *, reset_low: bool = False) -> wiring.Signature:
     Args:
         reset_low: the reset port is ``rst_n``, active low.
     """
-    if hasattr(core, "tap"):
-        return _tap_signature(core.tap, reset_low)
-    ports = _stream_ports("s_axis", core.input, In, Out) | _stream_ports("m_axis", core.output, Out, In)
-    return wiring.Signature(_clock_ports(reset_low) | ports)
-
-
-def _tap_signature(tap: Any, reset_low: bool) -> wiring.Signature:
-    """The ports of a tap, with one for each field of a report."""
-    report = {f"report_{name}": Out(field.width) for name, field in tap.report.shape()}
-    stream = _stream_ports("s_axis", tap, In, In)
-    return wiring.Signature(_clock_ports(reset_low) | stream | report | {"report_tvalid": Out(1)})
-
-
-def _clock_ports(reset_low: bool) -> dict[str, Member]:
-    return {"clk": In(1), reset_name(reset_low): In(1)}
+    ports = {"clk": In(1), reset_name(reset_low): In(1)}
+    if tap := getattr(core, "tap", None):
+        report = {f"report_{name}": Out(field.width) for name, field in tap.report.shape()}
+        return wiring.Signature(ports | _stream_ports("s_axis", tap, In, In) | report | {"report_tvalid": Out(1)})
+    ports |= _stream_ports("s_axis", core.input, In, Out) | _stream_ports("m_axis", core.output, Out, In)
+    return wiring.Signature(ports)
 
 
 def _stream_ports(
@@ -83,44 +74,8 @@ def _stream_ports(
     return {**{f"{name}_{port}": flow(width) for port, width in widths.items()}, f"{name}_tready": back(1)}
 
 
-def axi_component(core: Core, *, reset_low: bool = False) -> AxiStreamCore | AxiStreamTap:
-    """A core behind AXI4-Stream names; of a core with the attribute `tap` only the tap."""
-    if hasattr(core, "tap"):
-        return AxiStreamTap(core.tap, reset_low=reset_low)
-    return AxiStreamCore(core, reset_low=reset_low)
-
-
-class AxiStreamTap(wiring.Component):
-    """A component that watches a stream of code units, behind AXI4-Stream names. All ports of the stream are inputs.
-
-    Args:
-        tap: the component, with ports `payload`, `valid`, `ready`, `report` and `report_valid`.
-        reset_low: see `axi_signature`.
-
-    Ports: those of `axi_signature` for a core with this tap.
-    """
-
-    def __init__(self, tap: Any, *, reset_low: bool = False) -> None:
-        self.tap, self.reset_low = tap, reset_low
-        super().__init__(_tap_signature(tap, reset_low))
-
-    def elaborate(self, platform: object) -> Module:
-        m, tap = Module(), self.tap
-        _connect_clock(m, self, tap)
-        m.d.comb += [
-            Value.cast(tap.payload.symbols).eq(self.s_axis_tdata),
-            tap.payload.keep.eq(self.s_axis_tkeep),
-            tap.payload.last.eq(self.s_axis_tlast),
-            tap.valid.eq(self.s_axis_tvalid),
-            tap.ready.eq(self.s_axis_tready),
-            *(getattr(self, f"report_{name}").eq(Value.cast(tap.report[name])) for name, _ in tap.report.shape()),
-            self.report_tvalid.eq(tap.report_valid),
-        ]
-        return m
-
-
 class AxiStreamCore(wiring.Component):
-    """A core behind AXI4-Stream names.
+    """A core behind AXI4-Stream names; of a core with the attribute `tap` only the tap, whose stream is watched.
 
     A symbol occupies the low bits of its bytes in ``tdata``; ``tkeep`` has one bit per byte, ``tuser`` the other fields
     of each symbol, if it has any: ``error`` and ``kind``, or ``user``. An input symbol
@@ -139,9 +94,30 @@ class AxiStreamCore(wiring.Component):
         super().__init__(axi_signature(core, reset_low=reset_low))
 
     def elaborate(self, platform: object) -> Module:
-        m, core = Module(), self.core
-        _connect_clock(m, self, core)
-        source, output = core.input, core.output
+        m, core, tap = Module(), self.core, getattr(self.core, "tap", None)
+        # A local domain cannot conflict with the domains of the surrounding design.
+        m.domains += ClockDomain("axi", local=True)
+        m.submodules.core = DomainRenamer("axi")(tap or core)
+        reset = ~self.rst_n if self.reset_low else self.rst
+        m.d.comb += [ClockSignal("axi").eq(self.clk), ResetSignal("axi").eq(reset)]
+        if tap:
+            self._connect_tap(m, tap)
+        else:
+            self._connect_streams(m, core.input, core.output)
+        return m
+
+    def _connect_tap(self, m: Module, tap: Any) -> None:
+        m.d.comb += [
+            Value.cast(tap.payload.symbols).eq(self.s_axis_tdata),
+            tap.payload.keep.eq(self.s_axis_tkeep),
+            tap.payload.last.eq(self.s_axis_tlast),
+            tap.valid.eq(self.s_axis_tvalid),
+            tap.ready.eq(self.s_axis_tready),
+            *(getattr(self, f"report_{name}").eq(Value.cast(tap.report[name])) for name, _ in tap.report.shape()),
+            self.report_tvalid.eq(tap.report_valid),
+        ]
+
+    def _connect_streams(self, m: Module, source: Any, output: Any) -> None:
         given, made = SymbolPorts.of(source), SymbolPorts.of(output)
         for lane, symbol in enumerate(source.payload.symbols):
             m.d.comb += Value.cast(symbol)[: given.bits].eq(self.s_axis_tdata.word_select(lane, 8 * given.size))
@@ -164,12 +140,3 @@ class AxiStreamCore(wiring.Component):
         ]
         if made.users:
             m.d.comb += self.m_axis_tuser.eq(Cat(symbol[made.bits :] for symbol in symbols))
-        return m
-
-
-def _connect_clock(m: Module, ports: Any, core: Any) -> None:
-    """A core in a local domain, which cannot conflict with the domains of the surrounding design."""
-    m.domains += ClockDomain("axi", local=True)
-    m.submodules.core = DomainRenamer("axi")(core)
-    reset = ~ports.rst_n if ports.reset_low else ports.rst
-    m.d.comb += [ClockSignal("axi").eq(ports.clk), ResetSignal("axi").eq(reset)]

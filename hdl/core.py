@@ -35,15 +35,14 @@ class Core(Protocol):
     """Upper bound on the cycles from the beat that determines an output symbol to the symbol, while no beat waits.
 
     An output beat waits in a cycle in which `output.valid` is asserted and `output.ready` is not. After that, until no
-    symbol is in flight, the bound is `drain_cycles`; so it is in as many cycles after a reset, since that of components
-    inside may last longer than `reset_cycles`.
+    symbol is in flight, the bound is `drain_cycles`; so it is in as many cycles after a reset.
     """
 
-    reset_cycles: int
-    """Cycles after a reset in which `input.ready` is deasserted."""
-
     stall_cycles: int
-    """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
+    """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits.
+
+    In the first cycle after a reset it is asserted.
+    """
 
     drain_cycles: int
     """Upper bound on the cycles until all determined symbols have been transferred.

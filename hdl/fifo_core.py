@@ -29,7 +29,6 @@ class FifoCore(wiring.Component):
     """
 
     packed = True
-    reset_cycles = 0
     stall_cycles = 3
     drops = False
 

@@ -234,7 +234,7 @@ class Harness(Environment):
     def _stalls(self, m: Module) -> Value:
         """The input is not ready and no output beat waits, as in all of the `stall_cycles` before."""
         moves = self.core.input.ready | self.waits()
-        enough = max(self.core.stall_cycles, self.core.reset_cycles)
+        enough = self.core.stall_cycles
         return ~moves & (self.cycles_without(m, moves, enough) == enough) if enough else ~moves
 
     def _is_late(self, m: Module) -> Value:

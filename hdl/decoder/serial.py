@@ -43,7 +43,6 @@ class SerialDecoder(wiring.Component):
 
     lanes = 1
     packed = True
-    reset_cycles = 0
     stall_cycles = 0
 
     def __init__(self, table: EncodingTable, *, kind: bool = False) -> None:

@@ -34,7 +34,6 @@ class SerialEncoder(wiring.Component):
 
     packed = True
     lanes = 1
-    reset_cycles = 0
 
     def __init__(self, target: Encoding) -> None:
         self.target, self.growth = target, target.table.longest

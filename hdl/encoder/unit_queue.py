@@ -37,8 +37,6 @@ class UnitQueue(wiring.Component):
         output: stream of `beat_layout`, one lane, with symbols of `unit_layout`.
     """
 
-    reset_cycles = 0
-
     def __init__(self, logic: EncoderLogic, bits: int) -> None:
         self.logic = logic
         self.latency = self.drain_cycles = logic.table.longest

@@ -153,7 +153,6 @@ class PackedCore(wiring.Component):
     """
 
     packed = True
-    reset_cycles = 0
     waits_for_words = False
 
     def __init__(self, given: ShapeLike, made: ShapeLike, lanes: int, out_lanes: int, cycles: int) -> None:

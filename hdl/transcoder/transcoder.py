@@ -51,7 +51,7 @@ class SerialTranscoder(wiring.Component):
         self.growth = len(target.table.encode(REPLACEMENT_CHARACTER))
         # Items in the decoder wait while the units of others are output.
         self.latency = self.drain_cycles = decoder.drain_cycles * self.growth + queue.latency
-        self.reset_cycles, self.stall_cycles = decoder.reset_cycles, queue.stall_cycles
+        self.stall_cycles = queue.stall_cycles
         super().__init__(stage_ports(source.table.unit_width, unit_layout(target.table.unit_width), 1))
 
     def elaborate(self, platform: object) -> Module:

@@ -174,13 +174,10 @@ def _timing(core: Core, reset: str, entry: CoreEntry[Any]) -> Iterator[str]:
         f"Throughput: {rate}; s_axis_tready is low {low} A consumer that is ready at random in 80 % of the cycles or"
         " more keeps at least 99 % of its rate."
     )
-    resets = core.reset_cycles
-    when = f"in the first cycle of {reset}, and is low in its others" if resets else f"during {reset}"
-    after = f"low for {counted(resets, 'cycle')}" if resets else "high at once"
     yield from _wrapped(
         f"Reset: one cycle of {reset} is enough, whatever the registers hold; symbols of earlier beats are discarded."
-        f" s_axis_tready may be high {when}; a beat that is transferred then is lost. After {reset}, s_axis_tready is"
-        f" {after}."
+        f" s_axis_tready may be high during {reset}; a beat that is transferred then is lost. After {reset},"
+        " s_axis_tready is high at once."
     )
 
 

@@ -7,7 +7,7 @@ import re
 
 from amaranth.back import rtlil
 
-from utf8fpga.hdl.axi_stream import axi_component
+from utf8fpga.hdl.axi_stream import AxiStreamCore
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.verilog.header import header
 from utf8fpga.hdl.verilog.interface import Interface, module_name
@@ -30,7 +30,7 @@ def axi_rtlil(core: Core, name: str | None = None, *, reset_low: bool = False) -
         name: the name of the top module; default: see `module_name`.
         reset_low: the reset port is ``rst_n``, active low.
     """
-    component = axi_component(core, reset_low=reset_low)
+    component = AxiStreamCore(core, reset_low=reset_low)
     return _ELEMENTS.sub("", rtlil.convert(component, name=name or module_name(core), emit_src=False))
 
 
@@ -53,6 +53,6 @@ def axi_verilog(core: Core, name: str | None = None, *, reset_low: bool = False)
         InvalidArgumentError: `name` is not valid, see `check_module_name`; or a symbol has other fields.
     """
     interface = Interface.of(core, name, reset_low=reset_low)
-    hierarchy = Hierarchy(circuits_of(axi_component(core, reset_low=reset_low), interface.name), interface.name)
+    hierarchy = Hierarchy(circuits_of(AxiStreamCore(core, reset_low=reset_low), interface.name), interface.name)
     comment = header(core, interface, hierarchy.combinational_paths())
     return comment + _WAIVER + modules_text(hierarchy.live_circuits())

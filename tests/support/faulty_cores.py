@@ -26,7 +26,7 @@ class FaultyCore(wiring.Component):
     def __init__(self, parameters: CoreParameters, fault: PortFault) -> None:
         self.parameters, self._fault = parameters, fault
         inner = build(parameters)
-        for name in ("lanes", "packed", "latency", "reset_cycles", "stall_cycles", "drain_cycles"):
+        for name in ("lanes", "packed", "latency", "stall_cycles", "drain_cycles"):
             setattr(self, name, getattr(inner, name))
         if fault is words_have_gaps:
             self.packed = True

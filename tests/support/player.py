@@ -183,7 +183,7 @@ async def fill_and_drain(player: Player, parameters: Any, kind: list[int]) -> No
     core = player.core
     for size in (400, 1):
         await player.reset(beats_of(parameters, [kind], size * core.lanes, None))
-        for cycles in (core.stall_cycles + 25, core.latency + core.reset_cycles + 10) if size > 1 else ():
+        for cycles in (core.stall_cycles + 25, core.latency + 10) if size > 1 else ():
             for _ in range(cycles):
                 await player.cycle(True, True)
             await player.drain()
@@ -217,7 +217,7 @@ async def play(player: Player, parameters: Any) -> None:
     rng = random.Random(1)
     await player.reset(beats_of(parameters, sequences, 12, rng))
     for offers, ready in ((0.9, 1), (0.5, 1), (1, 0.2), (1, 0.6)):
-        for _ in range(core.latency + core.reset_cycles + 10):
+        for _ in range(core.latency + 10):
             await player.cycle(rng.random() < offers, rng.random() < ready)
         await player.drain()
     for _ in range(20):

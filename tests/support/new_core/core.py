@@ -45,7 +45,7 @@ class PassThroughCore(wiring.Component):
 
     packed = True
     latency = drain_cycles = 1
-    reset_cycles = stall_cycles = 0
+    stall_cycles = 0
 
     def __init__(self, lanes: int, inverted: bool) -> None:
         self.lanes, self.inverted = lanes, inverted
