@@ -13,8 +13,8 @@ import click
 
 from utf8fpga.cli.command import examples
 from utf8fpga.cli.options import Number, one_of
-from utf8fpga.hdl import CORES, CoreParameters, Option
-from utf8fpga.hdl.parameters import option_word
+from utf8fpga.hdl import CORES, CoreParameters
+from utf8fpga.hdl.parameters import Option, option_word
 from utf8fpga.model.named import encoding_word
 
 

@@ -10,15 +10,11 @@ import click
 from utf8fpga.cli.core_command import core_command
 from utf8fpga.cli.options import output_option
 from utf8fpga.cli.output import is_standard_output, progress, writing
-from utf8fpga.hdl import (
-    CoreParameters,
-    axi_assertions,
-    axi_testbench,
-    axi_verilog,
-    bench_vectors,
-    build,
-    check_module_name,
-)
+from utf8fpga.hdl import CoreParameters, axi_verilog, build
+from utf8fpga.hdl.verilog.assertions import axi_assertions
+from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
+from utf8fpga.hdl.verilog.identifiers import check_module_name
+from utf8fpga.hdl.verilog.testbench import axi_testbench
 
 
 @core_command("generate --lanes 4 -o utf8_decoder.v", "generate transcoder --to utf-16-le --testbench bench.v")

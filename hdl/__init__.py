@@ -11,26 +11,18 @@ except ModuleNotFoundError:
 from utf8fpga.hdl.axi_stream import AxiStreamCore, axi_signature
 from utf8fpga.hdl.core import Core, CoreEntry
 from utf8fpga.hdl.cores import CORES, OutputSymbol, build, command_words, decoder_core, entry_of
-from utf8fpga.hdl.decoder.parallel import ParallelDecoder
-from utf8fpga.hdl.decoder.serial import SerialDecoder, SerialSpeedDecoder
 from utf8fpga.hdl.parameters import (
     CoreParameters,
     DecoderParameters,
     EncoderParameters,
-    Option,
     RemoverParameters,
     SanitizerParameters,
     TranscoderParameters,
     ValidatorParameters,
 )
 from utf8fpga.hdl.payloads import Kind, Word
-from utf8fpga.hdl.sanitizer import Sanitizer
 from utf8fpga.hdl.validator.tap import ValidatorTap
-from utf8fpga.hdl.verilog.assertions import axi_assertions
-from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
-from utf8fpga.hdl.verilog.identifiers import check_module_name
 from utf8fpga.hdl.verilog.interface import module_name
-from utf8fpga.hdl.verilog.testbench import axi_testbench
 from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog
 
 __all__ = [
@@ -42,26 +34,17 @@ __all__ = [
     "DecoderParameters",
     "EncoderParameters",
     "Kind",
-    "Option",
     "OutputSymbol",
-    "ParallelDecoder",
     "RemoverParameters",
-    "Sanitizer",
     "SanitizerParameters",
-    "SerialDecoder",
-    "SerialSpeedDecoder",
     "TranscoderParameters",
     "ValidatorParameters",
     "ValidatorTap",
     "Word",
-    "axi_assertions",
     "axi_rtlil",
     "axi_signature",
-    "axi_testbench",
     "axi_verilog",
-    "bench_vectors",
     "build",
-    "check_module_name",
     "command_words",
     "decoder_core",
     "entry_of",

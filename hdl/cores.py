@@ -220,6 +220,7 @@ class ValidatorEntry(CoreEntry[ValidatorParameters]):
 class RemoverEntry(CoreEntry[RemoverParameters]):
     """The null-word removers."""
 
+    product = "Null-word remover"
     input_noun = output_noun = "symbol"
     accepts_gaps = True
     notes = (
@@ -227,11 +228,6 @@ class RemoverEntry(CoreEntry[RemoverParameters]):
         "A packet without a symbol is one beat without a symbol. So is the end of a packet if its last symbol",
         "had filled a beat before s_axis_tlast.",
     )
-
-    def __init__(self, parameters: RemoverParameters) -> None:
-        super().__init__(parameters)
-        user = f" and {parameters.user} of tuser" if parameters.user else ""
-        self.product = f"Null-word remover for symbols of {parameters.width} bits of data{user}"
 
     def circuit(self) -> Any:
         width, user = self.parameters.width, self.parameters.user

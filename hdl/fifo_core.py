@@ -62,16 +62,10 @@ class FifoCore(wiring.Component):
             stored, dropped = beat.valid & ~is_empty, beat.valid & is_empty
         slots = [Cat(word, keep) for word, keep in zip(beat.words, beat.keep, strict=True)]
         m.d.comb += [fifo.entry.eq(Cat(*slots, beat.last)), fifo.stored.eq(stored), fifo.dropped.eq(dropped)]
-        self._output(m)
-        return m
-
-    def _output(self, m: Module) -> None:
-        fifo, output = self.fifo, self.output
-        m.d.comb += [
-            output.valid.eq(fifo.output_valid),
-            fifo.output_ready.eq(output.ready),
-            output.payload.last.eq(fifo.output[-1]),
-        ]
+        output = self.output
+        m.d.comb += [output.valid.eq(fifo.output_valid), fifo.output_ready.eq(output.ready)]
+        m.d.comb += output.payload.last.eq(fifo.output[-1])
         for lane, symbol in enumerate(output.payload.symbols):
             slot = fifo.output.word_select(lane, self._slot)
             m.d.comb += [Value.cast(symbol).eq(slot[:-1]), output.payload.keep[lane].eq(slot[-1])]
+        return m

@@ -10,7 +10,6 @@ write the same file, and reading it then ends a process by SIGBUS. So the first 
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import logging
 import os
@@ -173,18 +172,14 @@ def stop_tools() -> None:
 
 
 def present_version(tool: str) -> str:
-    """The whole version of a tool, cached for each installed program.
+    """The whole version of a tool.
 
     Of a tool of YoWASP it is that of its package, such as ``0.70.0.0.post1259``: several builds report one version.
 
     Raises:
         ToolError: it is not installed or does not run.
     """
-    return _version(tool, find_tool(tool))
-
-
-@functools.cache
-def _version(tool: str, program: str) -> str:
+    program = find_tool(tool)
     if _is_yowasp(program):
         with suppress(PackageNotFoundError):  # Of a package with several tools, or of another Python.
             return version(Path(program).stem)

@@ -14,8 +14,9 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Shape, Signal, Value
 from amaranth.lib import data
 
-from utf8fpga.hdl import CoreEntry, SerialDecoder, entry_of
+from utf8fpga.hdl import CoreEntry, entry_of
 from utf8fpga.hdl.beats import symbol_shape
+from utf8fpga.hdl.decoder.serial import SerialDecoder
 from utf8fpga.sim.expected import Accepted, Expected
 from utf8fpga.sim.top import Top
 

@@ -21,7 +21,7 @@ from utf8fpga.boards.self_test import (
     fastest_setting,
     pll_settings,
 )
-from utf8fpga.hdl import SerialSpeedDecoder
+from utf8fpga.hdl.decoder.serial import SerialSpeedDecoder
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
 
 LENGTH_BITS = 9

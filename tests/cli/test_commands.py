@@ -20,8 +20,7 @@ from support.codecs_oracle import encoded_by_cpython
 from support.command import utf8fpga
 from support.engines import requires_graph
 
-from utf8fpga.hdl import SerialSpeedDecoder
-from utf8fpga.hdl.decoder.serial import SERIAL
+from utf8fpga.hdl.decoder.serial import SERIAL, SerialSpeedDecoder
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.sim import Simulation
 

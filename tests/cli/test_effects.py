@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from support.command import utf8fpga
 
-from utf8fpga.hdl import CORES, Option
-from utf8fpga.hdl.parameters import option_word
+from utf8fpga.hdl import CORES
+from utf8fpga.hdl.parameters import Option, option_word
 from utf8fpga.model.encodings import encoding_word
 
 

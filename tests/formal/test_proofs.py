@@ -42,7 +42,6 @@ from utf8fpga.formal.sparse_proof import SparseProof
 from utf8fpga.hdl import (
     DecoderParameters,
     EncoderParameters,
-    Sanitizer,
     TranscoderParameters,
     ValidatorTap,
     build,
@@ -52,6 +51,7 @@ from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.places import Places
 from utf8fpga.hdl.payloads import Kind
+from utf8fpga.hdl.sanitizer import Sanitizer
 from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
 from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
 from utf8fpga.sim.harness import Property

@@ -12,17 +12,15 @@ from support.verilog_ports import declared_ports, header_of
 
 from utf8fpga.hdl import (
     DecoderParameters,
-    ParallelDecoder,
     RemoverParameters,
     SanitizerParameters,
-    SerialSpeedDecoder,
     ValidatorParameters,
     axi_verilog,
     build,
     decoder_core,
 )
-from utf8fpga.hdl.decoder.parallel import PackedDecoder
-from utf8fpga.hdl.decoder.serial import SerialAreaDecoder
+from utf8fpga.hdl.decoder.parallel import PackedDecoder, ParallelDecoder
+from utf8fpga.hdl.decoder.serial import SerialAreaDecoder, SerialSpeedDecoder
 from utf8fpga.model import EncodingTable, InvalidArgumentError, TableError
 
 
@@ -77,7 +75,7 @@ HEADERS = [
     (ValidatorParameters(), "Combinational paths from input ports to output ports: none."),
     (
         RemoverParameters(lanes=3, width=12, user=2),
-        "Null-word remover for symbols of 12 bits of data and 2 of tuser, 3 symbols per cycle.",
+        "Null-word remover, 3 symbols per cycle.",
     ),
     (RemoverParameters(lanes=3, width=12, user=2), "16 bits each, of which those above the low 12 are ignored"),
     (RemoverParameters(), "for each symbol that is present, in any lanes of any beat;"),

@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const, Module
 
-from utf8fpga.hdl import ParallelDecoder, Sanitizer, ValidatorTap
+from utf8fpga.hdl import ValidatorTap
+from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.window_logic import WindowControl
 from utf8fpga.hdl.encoder import logic, unit_queue, units
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import Packer
+from utf8fpga.hdl.sanitizer import Sanitizer
 
 Fault = Callable[[Module, Any], None]
 """Adds assignments to the module of a component, after the component's own."""
