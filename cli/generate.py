@@ -9,7 +9,7 @@ import click
 
 from utf8fpga.cli.core_command import core_command
 from utf8fpga.cli.options import output_option
-from utf8fpga.cli.output import is_standard_output, progress, writing
+from utf8fpga.cli.output import CommandError, is_standard_output, progress, writing
 from utf8fpga.hdl import CoreParameters, axi_verilog, build
 from utf8fpga.hdl.verilog.assertions import axi_assertions
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
@@ -17,7 +17,7 @@ from utf8fpga.hdl.verilog.identifiers import check_module_name
 from utf8fpga.hdl.verilog.testbench import axi_testbench
 
 
-@core_command("generate --lanes 4 -o utf8_decoder.v", "generate transcoder --to utf-16-le --testbench bench.v")
+@core_command("generate --lanes 4 -o utf8_decoder.v", "generate validator -o v.v --testbench b.v --vectors vectors.hex")
 @click.option("--name", help="Name of the top module; default: utf8_CORE.")
 @click.option("--reset-low", is_flag=True, help="Reset port rst_n, active low, in place of rst.")
 @click.option("--testbench", metavar="FILE", help="A test bench to write, which reads --vectors.")
@@ -36,6 +36,9 @@ def generate(
     """Write a core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
     if name is not None:
         check_module_name(name)
+    files = [file for file in (output, testbench, vectors, sva) if file is not None]
+    if twice := next((file for number, file in enumerate(files) if file in files[:number]), None):
+        raise CommandError(f"{twice!r} is given for two outputs: give each a file of its own")
     core = build(parameters)
     texts: list[tuple[str, str]] = []
     with progress(f"writing {parameters.name}"):  # Many lanes take minutes.

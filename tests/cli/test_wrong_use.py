@@ -32,6 +32,7 @@ generate --lanes x | invalid value for '--lanes': 'x' is not a valid number
 generate --lanes 4 validator | got unexpected extra argument (validator): the usage is utf8fpga generate [CORE] \
 [OPTIONS]
 generate encoder --table utf-8 | there is no option --table
+generate --testbench x.v -o x.v | 'x.v' is given for two outputs: give each a file of its own
 generate --name 2nd | '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first
 generate validator --kind | there is no option --kind
 generate decoder extra | got unexpected extra argument (extra): the usage is utf8fpga generate decoder [OPTIONS]
