@@ -192,6 +192,5 @@ def tool_error(tool: str, status: int | str, printed: str) -> ToolFailedError:
     """The error for a tool that failed, with the first error in its output, which names the cause, or its last line."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     errors = [line for line in lines if line.upper().startswith("ERROR")]
-    return ToolFailedError(
-        f"{tool} failed with status {status}: {[*errors, *(lines[-1:] or ['it printed nothing'])][0]}"
-    )
+    reason = [*errors, *lines[-1:], "it printed nothing"][0]
+    return ToolFailedError(f"{tool} failed with status {status}: {reason}")

@@ -77,9 +77,8 @@ class WindowControl(UnitLogic):
             leads = spelled(self.leads_of(length))
             found[f"prefix_{length}"] = f"The upper bits are those of a lead of {length} units, as in {leads}."
             for which, (trails, allowing) in enumerate(self._classes(length)):
-                found[f"allows_{length}_{which}"] = (
-                    f"With that prefix: {spelled(allowing)}, after which {spelled(trails)} may follow."
-                )
+                may_follow = f"after which {spelled(trails)} may follow"
+                found[f"allows_{length}_{which}"] = f"With that prefix: {spelled(allowing)}, {may_follow}."
                 found[f"class_{length}_{which}"] = f"Of a trailing unit: {spelled(trails)}."
         return found
 

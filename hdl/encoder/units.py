@@ -60,10 +60,8 @@ class UnitsOfOne(wiring.Component):
             at = self.slots - 1 - place
             has_unit = named(m, f"has_unit_{at}", keep & is_there)
             unit = self._unit(m, bits, f"unit_{at}")
-            m.d.comb += [
-                self.out_words[at].eq(Cat(unit, delayed(m, error & has_unit, f"error_{at}"))),
-                self.out_keep[at].eq(delayed(m, has_unit, f"keep_{at}")),
-            ]
+            m.d.comb += self.out_words[at].eq(Cat(unit, delayed(m, error & has_unit, f"error_{at}")))
+            m.d.comb += self.out_keep[at].eq(delayed(m, has_unit, f"keep_{at}"))
         return m
 
     @staticmethod

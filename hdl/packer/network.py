@@ -93,9 +93,7 @@ class Fold(wiring.Component):
             if other < lane:
                 folds &= self.wrapped[other]
             is_straight = delayed(m, straight[lane], f"is_straight_{lane}")
-            m.d.sync += [
-                keep[lane].eq(straight[lane] | folds),
-                words[lane].eq(Mux(is_straight, self.words[lane], self.words[other])),
-            ]
+            m.d.sync += keep[lane].eq(straight[lane] | folds)
+            m.d.sync += words[lane].eq(Mux(is_straight, self.words[lane], self.words[other]))
         m.d.comb += [self.out_keep.eq(keep), self.out_words.eq(words)]
         return m
