@@ -18,7 +18,6 @@ from support.faults import (
     a_queue_accepts_without_room,
     a_report_counts_each_unit_as_a_code_point,
     a_sequence_of_the_sanitizer_is_never_open,
-    combinational,
     delay_bounds,
     inject,
     lose_flags,
@@ -247,7 +246,7 @@ def a_credit_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def the_row_advances_while_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    inject(monkeypatch, fifo.Reader, combinational(lambda reader: reader.left.eq(reader.output_valid)))
+    inject(monkeypatch, fifo.Reader, lambda reader: reader.left.eq(reader.output_valid))
 
 
 def a_completed_sequence_reaches_one_unit_less(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +255,7 @@ def a_completed_sequence_reaches_one_unit_less(monkeypatch: pytest.MonkeyPatch) 
 
 
 def an_offset_behind_the_units_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    inject(monkeypatch, ValidatorTap, combinational(lambda tap: Value.cast(tap.summary.backs).eq(0)))
+    inject(monkeypatch, ValidatorTap, lambda tap: Value.cast(tap.summary.backs).eq(0))
 
 
 def the_last_error_of_a_packet_has_the_cause_of_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +267,7 @@ a_late_bound = partial(delay_bounds, bounds=(0x800, 0x10000))
 
 
 def a_beat_that_begins_no_row_keeps_its_credit(monkeypatch: pytest.MonkeyPatch) -> None:
-    inject(monkeypatch, Places, combinational(lambda places: places.begins_none.eq(0)))
+    inject(monkeypatch, Places, lambda places: places.begins_none.eq(0))
 
 
 SPARSE, PACKED = CONFIGURATIONS["parallel-2"], CONFIGURATIONS["packed-2"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module, Signal
 from support.engines import assert_equal_runs, requires_graph
-from support.faulty_cores import VIOLATIONS, FaultyCore, PortFault
+from support.faulty_cores import VIOLATIONS, PortFault, faulty_core
 from support.oracle import refusal
 from support.tiers import tiered
 from support.variants import variants
@@ -50,7 +50,7 @@ def test_runs_are_equal_for_every_core_and_every_value_of_each_option(parameters
 
 @pytest.mark.parametrize(("fault", "message"), tiered(VIOLATIONS, 2))
 def test_violations_of_the_contract_have_the_same_messages(fault: PortFault, message: str) -> None:
-    python = Simulation(FaultyCore(DecoderParameters(lanes=2, packed=False), fault))
+    python = Simulation(faulty_core(DecoderParameters(lanes=2, packed=False), fault))
     assert_equal_runs(python, python.on("graph"), 20)
     with pytest.raises(ContractError, match=f"^{message}$"):
         python.on("graph").run([b"\xc3\xa9A\xe0\x80Z" * 3] * 2, output_pauses=[True, True, False])
@@ -97,7 +97,7 @@ def test_a_difference_of_a_netlist_has_the_command_that_reproduces_it() -> None:
     def bit_is_lost(m: Module, outer: Any, inner: Any) -> None:
         m.d.comb += outer.output.payload.symbols[0].code_point[3].eq(0)
 
-    found = compare(Simulation(FaultyCore(SERIAL, bit_is_lost), engine="graph", netlist="ice40"), b"ABCH")
+    found = compare(Simulation(faulty_core(SERIAL, bit_is_lost), engine="graph", netlist="ice40"), b"ABCH")
     assert bytes(found.units) == b"H"
     assert found.replay == ("utf8fpga", "simulate", "--hex", "48", "--kind", "--netlist", "ice40")
 
@@ -141,7 +141,7 @@ FAULTS: dict[str, Callable[[Module, Any, Any], None]] = {
 def test_a_soak_finds_faults(fault: PortFault, parameters: DecoderParameters) -> None:
     from utf8fpga.sim.soak import soak
 
-    _, found = soak(Simulation(FaultyCore(parameters, fault)), symbols=10**6)
+    _, found = soak(Simulation(faulty_core(parameters, fault)), symbols=10**6)
     assert found is not None
     if fault is last_is_lost:
         # A packet alone shows it: the shortest is found.
@@ -153,7 +153,7 @@ def test_a_soak_finds_faults(fault: PortFault, parameters: DecoderParameters) ->
 def test_the_monitors_of_a_soak_find_violations_of_the_contract_in_the_first_round(fault: PortFault) -> None:
     from utf8fpga.sim.soak import soak
 
-    core = FaultyCore(DecoderParameters(lanes=2, packed=False), fault)
+    core = faulty_core(DecoderParameters(lanes=2, packed=False), fault)
     totals, found = soak(Simulation(core), symbols=10**6)
     assert totals.rounds == 1
     assert found is not None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module, Signal, Value
 from support.command import utf8fpga
-from support.faulty_cores import FaultyCore, FaultySerial, PortFault
+from support.faulty_cores import PortFault, faulty_core
 
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.decoder.serial import SERIAL
@@ -70,7 +70,7 @@ REPLAYED: dict[str, tuple[DecoderParameters, PortFault, list[str]]] = {
 def test_the_replay_command_has_the_core_the_shortest_input_and_the_pauses_that_are_needed(
     parameters: DecoderParameters, fault: PortFault, needed: list[str]
 ) -> None:
-    simulation = Simulation(FaultyCore(parameters, fault))
+    simulation = Simulation(faulty_core(parameters, fault))
     pauses = {"input_pauses": [False, True, False, False], "output_pauses": [False, True, False]}
     found = compare(simulation, TEXT, **pauses)
     assert found is not None
@@ -81,7 +81,7 @@ def test_the_replay_command_has_the_core_the_shortest_input_and_the_pauses_that_
 
 
 def test_the_replay_command_reproduces_the_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    faulty = FaultySerial(DecoderParameters(kind=True, optimize="area"), n_is_o)
+    faulty = faulty_core(DecoderParameters(kind=True, optimize="area"), n_is_o)
     found = compare(Simulation(faulty), TEXT)
     assert found is not None
     words = [*found.replay[1:], "--vcd", tmp_path / "mismatch.vcd"]
@@ -98,7 +98,7 @@ UNSENT: dict[str, PortFault] = {"null beats": n_is_o_after_a_null_beat, "separat
 
 @pytest.mark.parametrize(("option", "fault"), UNSENT.items(), ids=UNSENT)
 def test_no_replay_command_where_no_command_line_sends_the_stream(option: str, fault: PortFault) -> None:
-    simulation = Simulation(FaultyCore(SERIAL_KIND, fault))
+    simulation = Simulation(faulty_core(SERIAL_KIND, fault))
     found = compare(simulation, TEXT, separate_ends=[True], null_beats=[False, True])
     assert found is not None
     assert (found.replay, found.no_replay) == ((), f"since no command line sends {option}")
@@ -112,7 +112,7 @@ def test_no_replay_command_for_a_table_that_no_option_selects() -> None:
         with m.If(~inner.output.payload.symbols[0].error):
             m.d.comb += outer.output.payload.symbols[0].code_point.eq(0x41)
 
-    found = compare(Simulation(FaultyCore(DecoderParameters(table=table), is_an_a)), [0x41, 0xD801, 0xDC00])
+    found = compare(Simulation(faulty_core(DecoderParameters(table=table), is_an_a)), [0x41, 0xD801, 0xDC00])
     assert str(found).splitlines() == [
         "the decoder differs from the model at offset 0 of D801 DC00",
         "  model:     U+0400",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module
 from support.decoders import words
-from support.faulty_cores import VIOLATIONS, FaultyCore, PortFault, valid_is_never_asserted
+from support.faulty_cores import VIOLATIONS, PortFault, faulty_core, valid_is_never_asserted
 from support.oracle import refusal
 
 from utf8fpga.hdl import DecoderParameters, Word, decoder_core
@@ -26,7 +26,7 @@ TEXT = b"A\xc3\xa9\xe0\x80Z"
 
 def faulty(fault: PortFault, **options: Any) -> Simulation:
     parameters = DecoderParameters(optimize="speed", kind=True, **options)
-    return Simulation(FaultyCore(parameters, fault))
+    return Simulation(faulty_core(parameters, fault))
 
 
 def kind_is_lost(m: Module, outer: Any, inner: Any) -> None:

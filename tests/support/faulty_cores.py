@@ -8,58 +8,43 @@ from functools import partial
 from typing import Any
 
 from amaranth.hdl import Module, Signal, Value
-from amaranth.lib import wiring
 
-from support.faults import wrap
 from utf8fpga.formal.catalogue import Configuration
 from utf8fpga.hdl import CoreParameters, DecoderParameters, build
-from utf8fpga.hdl.decoder.serial import SerialAreaDecoder
 from utf8fpga.model import TABLE_3_7
 
 PortFault = Callable[[Module, Any, Any], None]
 """Adds a fault to a module, given the faulty core and the correct one in it."""
 
 
-class FaultyCore(wiring.Component):
-    """A correct core with a fault at its ports."""
+def faulty_core(parameters: CoreParameters, fault: PortFault) -> Any:
+    """A correct core with a fault at its ports: a later assignment to one of their signals, which takes precedence."""
+    core, inner = build(parameters), build(parameters)
 
-    def __init__(self, parameters: CoreParameters, fault: PortFault) -> None:
-        self.parameters, self._fault = parameters, fault
-        inner = build(parameters)
-        for name in ("lanes", "packed", "latency", "stall_cycles", "drain_cycles"):
-            setattr(self, name, getattr(inner, name))
-        if fault is words_have_gaps:
-            self.packed = True
-        super().__init__(inner.signature)
-
-    def elaborate(self, platform: object) -> Module:
-        inner = build(self.parameters)
-        m = wrap(inner, self)
-        self._fault(m, self, inner)
+    def elaborate(platform: object) -> Module:
+        m = Module()
+        m.submodules.inner = inner
+        m.d.comb += [
+            inner.input.payload.eq(core.input.payload),
+            inner.input.valid.eq(core.input.valid),
+            core.input.ready.eq(inner.input.ready),
+            core.output.payload.eq(inner.output.payload),
+            core.output.valid.eq(inner.output.valid),
+            inner.output.ready.eq(core.output.ready),
+        ]
+        fault(m, core, inner)
         return m
 
-
-class FaultySerial(SerialAreaDecoder):
-    """A correct serial decoder with a fault at its ports."""
-
-    def __init__(self, parameters: DecoderParameters, fault: PortFault) -> None:
-        super().__init__(parameters.table, kind=parameters.kind)
-        self.parameters, self._fault = parameters, fault
-
-    def elaborate(self, platform: object) -> Module:
-        inner = SerialAreaDecoder(self.table, kind=self.kind)
-        m = wrap(inner, self)
-        self._fault(m, self, inner)
-        return m
-
-
-def _faulty(fault: PortFault, kind: bool) -> FaultySerial:
-    return FaultySerial(DecoderParameters(kind=kind, optimize="area"), fault)
+    core.elaborate = elaborate
+    if fault is words_have_gaps:
+        core.packed = True
+    return core
 
 
 def broken_decoder(fault: PortFault, *, kind: bool = False) -> Configuration:
     """What is proved of a serial decoder with a fault."""
-    return Configuration("broken", TABLE_3_7, partial(_faulty, fault, kind), "decoder_core(TABLE_3_7)")
+    parameters = DecoderParameters(kind=kind, optimize="area")
+    return Configuration("broken", TABLE_3_7, partial(faulty_core, parameters, fault), "decoder_core(TABLE_3_7)")
 
 
 def payload_changes_while_waiting(m: Module, outer: Any, inner: Any) -> None:

@@ -41,7 +41,6 @@ class Cycles:
     latency: int = 0
     stall: int = 0
     drain: int = 0
-    reset: int = 0
 
 
 class Player:
@@ -55,7 +54,6 @@ class Player:
 
     Attributes:
         most: the largest numbers of cycles so far.
-        least_reset: the smallest number of cycles after a reset in which the input was not ready.
         expected, given: since the last reset, the symbols and ends of packets that are due, and those at the output.
         determined: per cycle, how many of `expected` the output is due to have.
     """
@@ -65,7 +63,7 @@ class Player:
         self.entry = entry_of(parameters)
         self.payload, self.encode = Value.cast(core.input.payload), BeatEncoder(core, self.entry)
         self.read, self.full = SymbolReader(core, self.entry), lanes_of(core.output)
-        self.most, self.least_reset = Cycles(), 1 << 30
+        self.most = Cycles()
         self.beats: Iterator[Beat] = iter(())
         self.expected: list[Any] = []
         self.given: list[Any] = []
@@ -83,7 +81,7 @@ class Player:
         self.expected, self.given, self.sizes = [], [], deque[int]()
         self.accepted = self.low = self.since = self.waited = 0
         self.determined: list[int] = []
-        self.fresh, self.smooth = True, False
+        self.smooth = False
         self.ctx.set(self.domain.rst, 1)
         await self.ctx.tick()
         self.ctx.set(self.domain.rst, 0)
@@ -101,9 +99,7 @@ class Player:
         self.low = 0 if open_ or waits else self.low + 1
         most.stall = max(most.stall, self.low)
         assert self.low <= _STUCK, "the input is never ready again"
-        if self.fresh and (open_ or waits):
-            most.reset, self.least_reset = max(most.reset, self.length), min(self.least_reset, self.length)
-            self.fresh = False
+        assert open_ or waits or self.length, "the input is not ready in the first cycle after a reset"
         self.since = 0 if moves or waits else self.since + 1
         if waits:
             self.smooth, self.waited = False, self.length + 1
