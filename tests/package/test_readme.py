@@ -62,10 +62,6 @@ def test_the_plot_is_of_the_recorded_figures() -> None:
     assert described in (CHECKOUT / record.PLOT_FILE).read_text(encoding="utf-8"), f"run {COMMAND}"
 
 
-def point_of(device: str, parameters: Any, seeds: int) -> Point:
-    return Point(measured_core(parameters), DEVICES[device], seeds)
-
-
 def recorded_cases() -> list[Any]:
     """The recorded points; wide circuits take seconds each."""
     cases = []
@@ -92,7 +88,7 @@ def test_repeated_measurement_gives_the_recorded_figures(number: int) -> None:
     if (present := tool_versions(DEVICES[device])) != row["tools"]:
         pytest.skip(f"the figures are of {row['tools']}, installed is {present}")
     with ThreadPoolExecutor(2) as threads:
-        [figure] = measure([point_of(device, parameters, 2)], threads)
+        [figure] = measure([Point(measured_core(parameters), DEVICES[device], seeds=2)], threads)
     assert isinstance(figure, Figure)
     assert [str(figure.cells), str(figure.flip_flops)] == [row["cells"], row["flip_flops"]]
     assert list(figure.by_seed) == [float(mhz) for mhz in row["fabric_mhz_by_seed"][:2]]

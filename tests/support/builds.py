@@ -7,9 +7,9 @@ import os
 import pickle
 import shlex
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,33 +48,32 @@ class Built:
         return (self.directory / self.report.board / name).read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="session")
-def shared_build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Built]:
-    """The bitstream of a board, built once for the tests of all processes."""
-    run = tmp_path_factory.getbasetemp()
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Any]) -> Any:
+    """What a function makes, given a folder that does not exist yet: made once for the tests of all processes."""
+    run = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         run = run.parent
-
-    def build(board: str) -> Built:
-        needs_tools(board)
-        kept = run / f"shared-{board}"
-        with alone(run / f"shared-{board}.lock"):
-            if not kept.exists():
-                built = Built(board, run / f"shared-{board}-files" / "not" / "there" / "yet")
-                kept.write_bytes(pickle.dumps(built))
-        return pickle.loads(kept.read_bytes())
-
-    return build
-
-
-@contextmanager
-def alone(lock: Path) -> Iterator[None]:
-    with lock.open("ab") as file:
+    with (run / f"{name}.lock").open("ab") as lock:
         if sys.platform != "win32":
             import fcntl
 
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        made = run / f"{name}.pickle"
+        if not made.exists():
+            made.write_bytes(pickle.dumps(make(run / f"{name}-files" / "not" / "there" / "yet")))
+    return pickle.loads(made.read_bytes())
+
+
+@pytest.fixture(scope="session")
+def shared_build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Built]:
+    """The bitstream of a board."""
+
+    def build(board: str) -> Built:
+        needs_tools(board)
+        built: Built = made_once(tmp_path_factory, board, lambda folder: Built(board, folder))
+        return built
+
+    return build
 
 
 _CELLS = '{"used": 1, "available": 2}'

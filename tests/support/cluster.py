@@ -5,30 +5,23 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
 from support.processes import LIMIT_SECONDS
 
 
-@contextmanager
-def local_cluster() -> Iterator[str]:
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
     """The address of its scheduler; skips the test if Dask is not installed."""
     distributed = pytest.importorskip("distributed", reason="requires the extra 'dask'")
     settings = importlib.import_module("dask").config
     options = {"processes": False, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         # Long timeouts, for a busy machine.
+        pytest.MonkeyPatch.context() as patch,
         settings.set({f"distributed.comm.timeouts.{each}": f"{LIMIT_SECONDS}s" for each in ("connect", "tcp")}),
         distributed.LocalCluster(protocol="tcp", host="127.0.0.1", **options) as local,
     ):
-        yield local.scheduler_address
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[str]:
-    """The address of the scheduler of a cluster."""
-    with local_cluster() as address, pytest.MonkeyPatch.context() as patch:
         patch.setattr("utf8fpga.cli.jobs.CONNECT_SECONDS", LIMIT_SECONDS)
-        yield address
+        yield local.scheduler_address

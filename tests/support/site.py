@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 import importlib
-import os
-import shlex
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from support.builds import alone
+from support.builds import made_once
 from support.processes import run
 
 CHECKOUT = Path(__file__).parents[2]
@@ -22,11 +19,11 @@ DOCS = CHECKOUT / "docs"
 COMMAND = "sphinx-build -W --keep-going -b html docs SITE"
 
 
-def build_site(source: Path, target: Path) -> subprocess.CompletedProcess[bytes]:
-    """Run the command on other folders."""
-    options = shlex.split(COMMAND)[1:-2]
-    command = [sys.executable, "-m", "sphinx", "-q", *options, str(source), str(target)]
-    return run(command, capture_output=True, cwd=CHECKOUT)
+def build_site(target: Path) -> tuple[Path, str]:
+    """Run the command on another folder; the folder, and the errors and warnings."""
+    words = COMMAND.replace("SITE", str(target)).split()
+    done = run([sys.executable, "-m", "sphinx", "-q", *words[1:]], capture_output=True, cwd=CHECKOUT, text=True)
+    return target, done.stdout + done.stderr + "failed" * done.returncode
 
 
 @pytest.fixture(scope="session")
@@ -34,17 +31,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the site, which was built without warnings."""
     for name in ("sphinx", "myst_parser", "furo", "sphinx_copybutton"):
         pytest.importorskip(name, reason="requires the extra 'docs'")
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    target, outcome = folder / "site", folder / "site.txt"
-    with alone(folder / "site.lock"):
-        if not outcome.exists():
-            done = build_site(DOCS, target)
-            text = f"{done.returncode}{done.stdout.decode()}{done.stderr.decode()}"
-            outcome.write_text(text, encoding="utf-8")
-    assert outcome.read_text(encoding="utf-8") == "0"
-    return target
+    target, errors = made_once(tmp_path_factory, "site", build_site)
+    assert errors == ""
+    return Path(target)
 
 
 def program(folder: Path, name: str) -> Callable[..., ModuleType]:

@@ -25,7 +25,6 @@ class PassThroughParameters(CoreParameters):
     core: ClassVar[str] = "pass-through"
 
     lanes: int = option(1, "Bytes per beat.", range=(1, 64))
-    inverted: bool = option(False, "A fault: the lowest bit is inverted.", flags=("--fault", ""))
 
 
 class PassThroughEntry(CoreEntry[PassThroughParameters]):
@@ -34,7 +33,7 @@ class PassThroughEntry(CoreEntry[PassThroughParameters]):
     input_noun = output_noun = "byte"
 
     def circuit(self) -> PassThroughCore:
-        return PassThroughCore(self.parameters.lanes, self.parameters.inverted)
+        return PassThroughCore(self.parameters.lanes)
 
     def golden(self) -> PassThrough:
         return PassThrough()
@@ -47,8 +46,8 @@ class PassThroughCore(wiring.Component):
     latency = drain_cycles = 1
     stall_cycles = 0
 
-    def __init__(self, lanes: int, inverted: bool) -> None:
-        self.lanes, self.inverted = lanes, inverted
+    def __init__(self, lanes: int) -> None:
+        self.lanes = lanes
         signature = stream.Signature(beat_layout(8, lanes))
         super().__init__({"input": In(signature), "output": Out(signature)})
 
@@ -62,6 +61,4 @@ class PassThroughCore(wiring.Component):
         ]
         with m.If(self.input.ready):
             m.d.sync += [beat.eq(self.input.payload), valid.eq(is_effective(self.input))]
-            if self.inverted:
-                m.d.sync += beat.symbols[0].eq(self.input.payload.symbols[0] ^ 1)
         return m
