@@ -34,19 +34,12 @@ def damaged(draw: st.DrawFn, table: EncodingTable = TABLE_3_7) -> tuple[int, ...
     return tuple(units[: draw(st.integers(0, len(units)))] if draw(st.booleans()) else units)
 
 
-def near_boundaries(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int, ...]]:
-    """Texts of range bounds and the units next to them."""
-    return st.lists(st.sampled_from(boundary_units(table)), max_size=12).map(tuple)
-
-
-def noise(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int, ...]]:
-    """Texts of arbitrary units."""
-    return st.lists(st.integers(0, (1 << table.unit_width) - 1), max_size=12).map(tuple)
-
-
 def any_text(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int, ...]]:
-    """Texts of any of the other strategies."""
-    return st.one_of(near_boundaries(table), damaged(table), well_formed(table), noise(table))
+    """Texts that are well-formed or damaged, of range bounds and the units next to them, or of arbitrary units."""
+    near_bounds = st.sampled_from(boundary_units(table))
+    arbitrary = st.integers(0, (1 << table.unit_width) - 1)
+    others = [st.lists(units, max_size=12).map(tuple) for units in (near_bounds, arbitrary)]
+    return st.one_of(damaged(table), well_formed(table), *others)
 
 
 def texts(table: EncodingTable = TABLE_3_7, max_size: int = 6) -> st.SearchStrategy[list[tuple[int, ...]]]:

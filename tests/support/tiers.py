@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-LONGER = ("slow", "proof", "build", "exhaustive", "benchmark")
+LONGER = ("slow", "proof", "build", "exhaustive")
 
 SMOKE = f"smoke and not ({' or '.join(LONGER)})"
 
