@@ -79,8 +79,8 @@ def test_a_wrong_circuit_is_found_with_how_to_replay_it(extended: Path) -> None:
 
 
 def test_generate_writes_it_as_verilog(extended: Path) -> None:
-    [(status, output, _)] = run(extended, ("generate", "pass-through", "--lanes", "2", "-o", "-"))
-    assert status == 0
+    [(status, output, errors)] = run(extended, ("generate", "pass-through", "--lanes", "2", "-o", "-"))
+    assert status == 0, errors
     assert "module utf8_pass_through (" in output
     assert "// Command: utf8fpga generate pass-through --lanes 2" in output
     assert "input wire [15:0] s_axis_tdata," in output

@@ -30,6 +30,7 @@ class PassThroughParameters(CoreParameters):
 class PassThroughEntry(CoreEntry[PassThroughParameters]):
     """The golden function and the circuit."""
 
+    product = "Pass-through core"
     input_noun = output_noun = "byte"
 
     def circuit(self) -> PassThroughCore:
