@@ -100,7 +100,7 @@ def read_module(files: Sequence[Path], top: str | None, description: Mapping[str
         if port not in inputs or value >> inputs[port]:
             raise CoreError(f"{where} has no input {port!r} into which the constant {value} fits")
         constants.append((port, inputs.pop(port), value))
-    for cell in module["cells"].values():
+    for cell in module.get("cells", {}).values():
         _check_register(where, cell, clock, module["ports"][clock]["bits"])
     return ForeignModule(
         str(files[0]), sources, name, clock, reset, is_low, tuple(constants), inputs, outputs, rtlil.decode()
