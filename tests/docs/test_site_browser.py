@@ -27,7 +27,7 @@ def test_the_search_finds_pages_before_properties(tab: Tab, site: Path) -> None:
     found = results(tab, site, "reset")
     members = [number for number, link in enumerate(found) if "#utf8fpga." in link]
     pages = [number for number, link in enumerate(found) if "#utf8fpga." not in link]
-    assert len(members) > 2
+    assert members
     assert max(pages[:5]) < min(members)
     assert any(link.endswith("#reset") for link in found[:3])
 
