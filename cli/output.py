@@ -87,7 +87,7 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], No
 
 def read_chunks(path: str) -> Iterator[bytes]:
     """The contents of a file, or of standard input for ``-``, in chunks of bounded size."""
-    opened: Any = nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb")  # noqa: SIM115
+    opened: Any = nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb")  # noqa: SIM115  (closed below)
     with opened as file:
         while chunk := file.read1(CHUNK):
             yield chunk

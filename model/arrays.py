@@ -172,7 +172,7 @@ def _loop(
         at += one
         while outcome >= STRIDE:
             if at == size:
-                return count, start  # type: ignore[return-value]
+                return count, start  # type: ignore[return-value]  # as below
             outcome = outcomes[np.uint64(outcome) + units[at]]
             if 0 < outcome < STRIDE:  # This byte does not continue the sequence.
                 break

@@ -66,7 +66,7 @@ talk virtual:icebreaker /nonexistent | '/nonexistent': No such file or directory
 
 
 @pytest.mark.parametrize("line", MESSAGES.splitlines(), ids=lambda line: line.split(" | ")[0])
-@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")  # rejected before its circuit is used
 def test_wrong_use_is_one_line_and_status_2(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     words, message = line.split(" | ")
