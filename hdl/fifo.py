@@ -28,8 +28,8 @@ class Credits(wiring.Component):
     """The count of the beats that may still be accepted, so that the FIFO behind a pipeline is never full.
 
     Each accepted beat needs a credit until it leaves the FIFO, or the pipeline drops it. One row of the FIFO is always
-    free: that which is written next, so that a memory needs no enable. A credit is counted two cycles after its beat, so
-    `ready` is deasserted while there are credits for `UNCOUNTED` beats more.
+    free: that which is written next, so that a memory needs no enable. A credit is counted two cycles after its beat,
+    so `ready` is deasserted while there are credits for `UNCOUNTED` beats more.
 
     Throughput: a beat per cycle, while a beat returns its credit within `depth` - 3 cycles.
 

@@ -48,8 +48,8 @@ def delayed(m: Module, value: ValueLike, name: str, *, reset_less: bool = True) 
 def loaded(register: Value, value: Value, enable: Value) -> Any:
     """The assignment of `value` to a register in the cycles in which `enable` is asserted, by a multiplexer in logic.
 
-    On iCE40 the path to a clock enable is longer than that to a look-up table, and the flip-flops of a tile share it. On
-    ECP5 it is longer where the enable depends on an input that arrives late.
+    On iCE40 the path to a clock enable is longer than that to a look-up table, and the flip-flops of a tile share it.
+    On ECP5 it is longer where the enable depends on an input that arrives late.
     """
     wide = enable.replicate(len(register))
     return register.eq((value & wide) | (register & ~wide))
