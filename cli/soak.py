@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import asdict
+from time import monotonic
 
 import click
 
@@ -25,10 +26,14 @@ def soak_core(parameters: CoreParameters, seconds: int, seed: int, *, as_json: b
     # Numba is optional: the line before reports that it is not installed.
     from utf8fpga.sim.soak import soak
 
+    rounds, begun, passed, mismatch = soak(simulation, seed), monotonic(), 0.0, None
     with progress("simulating, seconds", seconds) as done:
-        totals, mismatch = soak(simulation, seed=seed, seconds=seconds, on_round=lambda each: done(int(each.seconds)))
+        while mismatch is None and passed < seconds:
+            totals, mismatch = next(rounds)
+            passed = monotonic() - begun
+            done(int(passed))
     if as_json:
-        click.echo(json.dumps({"core": parameters.name, "seed": seed, **asdict(totals)}))
+        click.echo(json.dumps({"core": parameters.name, "seed": seed, **asdict(totals), "seconds": passed}))
     else:
         entry = simulation.entry
         click.echo(

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from utf8fpga.formal.netlist import FAMILIES
 from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
@@ -20,6 +19,7 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.model import EncodingTable
 from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279, UTF_16
+from utf8fpga.sim.aiger import CELLS
 from utf8fpga.sim.harness import Property
 
 
@@ -120,5 +120,5 @@ CONFIGURATIONS = {
 }
 """The configurations of `utf8fpga prove`, by name."""
 
-PROPERTIES = (*(str(wanted) for wanted in Property), *(f"netlist-{family}" for family in FAMILIES), "verilog")
+PROPERTIES = (*(str(wanted) for wanted in Property), *(f"netlist-{family}" for family in CELLS), "verilog")
 """Every property by its name."""

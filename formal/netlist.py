@@ -8,14 +8,7 @@ from functools import lru_cache
 
 from utf8fpga.formal.abc import Verdict, decide, is_always_zero
 from utf8fpga.hdl.toolchain import run_yosys
-from utf8fpga.sim.aiger import aig_of
-
-FAMILIES = {
-    # Deferred, since one of iCE40's cells, a large memory that no decoder has, takes a minute to read.
-    "ice40": "read_verilog -defer +/ice40/cells_sim.v",
-    "ecp5": "read_verilog -overwrite +/ecp5/cells_sim.v",
-}
-"""The FPGA families whose netlists are compared, and how their cells are read."""
+from utf8fpga.sim.aiger import CELLS, aig_of
 
 TOP = "utf8_decoder"
 """The name of the top module in a design that is compared."""
@@ -37,11 +30,11 @@ def equal_netlist(design: str, family: str, *, change: str = "") -> Verdict:
 
     Args:
         design: the result of `axi_rtlil`.
-        family: one of `FAMILIES`.
+        family: one of `CELLS`.
         change: Yosys commands, each with its semicolon, that change the netlist before the comparison, for a test
             that the difference is found.
     """
-    cells = f"delete =A:blackbox; {FAMILIES[family]};"
+    cells = f"{CELLS[family]};"
     return _equal(design, _synthesised(design, family), cells=cells, change=change)
 
 

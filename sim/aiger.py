@@ -21,6 +21,14 @@ _SCRIPT = (
 )
 
 
+CELLS = {
+    # Reading its single-port RAM, unless it is used, would take a minute.
+    "ice40": "delete =A:blackbox; read_verilog -defer +/ice40/cells_sim.v",
+    "ecp5": "delete =A:blackbox; read_verilog -overwrite +/ecp5/cells_sim.v",
+}
+"""The FPGA families whose netlists are simulated and proved, and the commands of Yosys that read their cells."""
+
+
 @dataclass
 class Aig:
     """An and-inverter graph as AIGER has it; all latches start at 0.

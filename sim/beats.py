@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from itertools import cycle, repeat
+from itertools import cycle
 from operator import index
 from typing import Any
 
@@ -114,45 +114,54 @@ def symbols_from(data: bytes, width: int) -> list[int]:
     return [int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)]
 
 
-def text_beats(
-    text: Iterable[int], lanes: int, *, separate_end: bool = False, gaps: Iterator[bool] | None = None
-) -> Iterator[Beat]:
-    """The input beats of a text, all full except the last, or with gaps, for a core that accepts them.
+def beats_of(texts: Iterable[Iterable[int]], lanes: int, options: StreamOptions = PLAIN) -> Iterator[Beat]:
+    """The input beats of texts, in order, all full except the last one of each text, or with gaps.
 
     Args:
         lanes: the number of symbols in a full beat.
-        separate_end: `last` is in a beat without symbols if the beat before has a symbol in its last lane; it always
-            is where the text is empty.
-        gaps: for each lane of the beats, until the last symbol, whether it has no symbol; default: none.
+        options: the null beats, separate ends and gaps.
     """
-    symbols, gaps = iter(text), gaps or repeat(False)
-    upcoming = next(symbols, None)
-    is_open = True
-    while is_open:
+    patterns = options.null_beats, options.separate_ends, options.gaps
+    null_beats, separate_ends, gaps = (cycle(pattern) for pattern in patterns)
+    for text in texts:
         slots: list[int | None] = []
-        while len(slots) < lanes and upcoming is not None:
-            if next(gaps):
+        for symbol in text:
+            while next(gaps):
                 slots.append(None)
-            else:
-                slots.append(upcoming)
-                upcoming = next(symbols, None)
-        is_open = upcoming is not None or (separate_end and len(slots) == lanes)
-        yield tuple(slots), not is_open
+            slots.append(symbol)
+        is_separate = next(separate_ends) and len(slots) % lanes == 0
+        end = max(1, len(slots) + is_separate)
+        for start in range(0, end, lanes):
+            while next(null_beats):
+                yield NULL_BEAT
+            yield tuple(slots[start : start + lanes]), start + lanes >= end
 
 
-def with_null_beats(beats: Iterable[Beat], null_beats: Sequence[bool]) -> Iterator[Beat]:
-    """Insert null beats into a sequence of input beats.
+class Fields:
+    """The places of the fields of the payload of a stream of beats, in bits.
 
-    Args:
-        null_beats: for each beat of the result, repeated, whether it is a null beat; at least one is not.
+    Attributes:
+        lanes: the number of lanes.
+        width: the bits of a symbol.
+        keep, symbols, last: the first bit of each field.
     """
-    pattern = cycle(null_beats)
-    for beat in beats:
-        while next(pattern):
-            yield NULL_BEAT
-        yield beat
-    while next(pattern):
-        yield NULL_BEAT
+
+    def __init__(self, stream: Any) -> None:
+        layout = stream.payload.shape()
+        self.lanes, self.width = lanes_of(stream), int(Shape.cast(symbol_shape(stream)).width)
+        self.keep, self.symbols, self.last = (layout[name].offset for name in ("keep", "symbols", "last"))
+
+    def has(self, payload: int, lane: int) -> bool:
+        """Whether there is a symbol in a lane."""
+        return bool(payload >> self.keep + lane & 1)
+
+    def symbol(self, payload: int, lane: int) -> int:
+        """The bits of a lane."""
+        return payload >> self.symbols + lane * self.width & (1 << self.width) - 1
+
+    def ends(self, payload: int) -> bool:
+        """Whether a text ends with a beat."""
+        return bool(payload >> self.last & 1)
 
 
 class BeatEncoder:
@@ -165,53 +174,47 @@ class BeatEncoder:
     """
 
     def __init__(self, core: Core, entry: CoreEntry[Any]) -> None:
-        layout = core.input.payload.shape()
-        self._lanes, self._width = core.lanes, symbol_width(core)
-        self._keep, self._symbols, self._last = (layout[name].offset for name in ("keep", "symbols", "last"))
-        self.absent = (1 << self._width) - 1
+        self._fields = Fields(core.input)
+        self.absent = (1 << self._fields.width) - 1
         if (table := entry.input_table) is not None:
             self.absent = max(table.rows, key=lambda row: len(row.units)).units[-1].last
 
     def __call__(self, beat: Beat) -> int:
         """The payload of a beat."""
         given, last = beat
-        payload: int = last << self._last
-        for lane in range(self._lanes):
+        fields = self._fields
+        payload: int = last << fields.last
+        for lane in range(fields.lanes):
             symbol = given[lane] if lane < len(given) else None
             value = self.absent if symbol is None else index(symbol)
-            if value >> self._width:
-                raise InvalidArgumentError(f"code unit {symbol!r} has more than {self._width} bits, or is negative")
-            payload |= value << self._symbols + lane * self._width | (symbol is not None) << self._keep + lane
+            if value >> fields.width:
+                raise InvalidArgumentError(f"code unit {symbol!r} has more than {fields.width} bits, or is negative")
+            payload |= value << fields.symbols + lane * fields.width | (symbol is not None) << fields.keep + lane
         return payload
 
 
 def beat_of(core: Core, payload: int) -> Beat:
     """The input beat with a payload; the inverse of `BeatEncoder`."""
-    layout, width = core.input.payload.shape(), symbol_width(core)
-    symbols, keep, last = (payload >> layout[name].offset for name in ("symbols", "keep", "last"))
-    mask = (1 << width) - 1
-    slots = (symbols >> width * lane & mask if keep >> lane & 1 else None for lane in range(core.lanes))
-    return tuple(slots), bool(last & 1)
-
-
-def output_fields(core: Core) -> dict[str, tuple[int, int]]:
-    """The position and the width of each field of an output symbol, in bits; `value` if it is not a structure."""
-    shape = symbol_shape(core.output)
-    if isinstance(shape, data.StructLayout):
-        return {str(name): (field.offset, field.width) for name, field in shape}
-    return {"value": (0, Shape.cast(shape).width)}
+    fields = Fields(core.input)
+    slots = (fields.symbol(payload, lane) if fields.has(payload, lane) else None for lane in range(fields.lanes))
+    return tuple(slots), fields.ends(payload)
 
 
 class SymbolReader:
-    """Takes the output beats of a core apart into symbols."""
+    """Takes the output beats of a core apart into symbols.
+
+    Attributes:
+        ends: whether a text ends with the output beat of a payload.
+    """
 
     def __init__(self, core: Core, entry: CoreEntry[Any]) -> None:
-        self._entry, self._packed = entry, core.packed
-        layout = core.output.payload.shape()
-        self._keep, self._symbols, self._last = (layout[name].offset for name in ("keep", "symbols", "last"))
-        self._lanes, self._width = lanes_of(core.output), Shape.cast(symbol_shape(core.output)).width
-        self._fields = output_fields(core)
-        self._error, _ = self._fields.get("error", (self._width, 1))
+        self._entry, self._packed, self._fields = entry, core.packed, Fields(core.output)
+        self.ends = self._fields.ends
+        shape, width = symbol_shape(core.output), self._fields.width
+        self._parts = {"value": (0, width)}
+        if isinstance(shape, data.StructLayout):
+            self._parts = {str(name): (field.offset, field.width) for name, field in shape}
+        self._error, _ = self._parts.get("error", (width, 1))
         # Most texts repeat their symbols.
         self._symbol = lru_cache(1 << 16)(self.symbol)
 
@@ -222,11 +225,10 @@ class SymbolReader:
             ContractError: packed symbols have a gap, there is neither a symbol nor `last`, or the flags of a lane
                 contradict each other.
         """
-        keep, symbols, mask = payload >> self._keep, payload >> self._symbols, (1 << self._width) - 1
         found: list[Any] = []
-        for lane in range(self._lanes):
-            value = symbols >> lane * self._width & mask
-            if keep >> lane & 1:
+        for lane in range(self._fields.lanes):
+            value = self._fields.symbol(payload, lane)
+            if self._fields.has(payload, lane):
                 if self._packed and len(found) != lane:
                     raise ContractError(f"a gap before word {lane} of packed words")
                 found.append(self._symbol(value))
@@ -236,13 +238,9 @@ class SymbolReader:
             raise ContractError("a beat with neither a word nor last")
         return found
 
-    def ends(self, payload: int) -> bool:
-        """Whether a text ends with an output beat."""
-        return bool(payload >> self._last & 1)
-
     def symbol(self, value: int) -> Any:
         """The symbol of which the bits are `value`."""
-        values = {name: value >> place & (1 << width) - 1 for name, (place, width) in self._fields.items()}
+        values = {name: value >> place & (1 << width) - 1 for name, (place, width) in self._parts.items()}
         try:
             return self._entry.observed(values)
         except InvalidArgumentError as error:

@@ -22,7 +22,6 @@ from random import Random
 from typing import Any
 
 from utf8fpga.model import InvalidArgumentError, Item, decode
-from utf8fpga.model.vectors import vectors
 
 try:
     from cocotb.clock import Clock
@@ -164,32 +163,6 @@ class DecoderBench:
                     raise AssertionError(f"packet {number}, word {at}: {words}; bytes: {given}")
             count += len(received)
         return count
-
-
-async def assert_utf8_core(dut: Any, **options: Any) -> int:
-    """Send all named vectors through a decoder: alone, back to back, and with pauses on each side.
-
-    Args:
-        dut: see `DecoderBench`, whose clock and reset it drives.
-        options: those of `DecoderBench`.
-
-    Returns:
-        The number of words that were compared.
-
-    Raises:
-        AssertionError: a word differs, or a packet did not arrive; the message says which.
-    """
-    bench, texts, count = DecoderBench(dut, **options), [vector.units for vector in vectors()], 0
-    await bench.reset()
-    for text in texts:
-        await bench.send(text)
-        count += await bench.check()
-    for given, taken in ((0.0, 0.0), (0.5, 0.0), (0.0, 0.5), (0.3, 0.3)):
-        bench.source.set_pause_generator(pauses(1, given))
-        bench.sink.set_pause_generator(pauses(2, taken))
-        await bench.send(*texts)
-        count += await bench.check()
-    return count
 
 
 def _shown(word: Word | None) -> str:

@@ -86,7 +86,7 @@ class Accepted:
             error = item.word.error
             for place, unit in enumerate(item.units):
                 symbol = self._symbol(unit=Mux(error & replaces, ord("?"), unit), error=error)
-                yield Expected(item.valid & (place < item.length), symbol)
+                yield Expected(item.valid & (len(item.units) - place <= item.length), symbol)
 
     def _reported(self) -> Iterator[Expected]:
         m, beat, items = self._m, self._beat, self._items(self._entry.input_table)

@@ -7,19 +7,16 @@ circuits, so a circuit is simulated as soon as Yosys has read it. Bit n of every
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 import numpy as np
-from amaranth.back import rtlil as writer
-from amaranth.hdl import ClockDomain, Module, Value
 from numpy.typing import NDArray
 
-from utf8fpga.hdl import Core
 from utf8fpga.hdl.toolchain import ToolError, after_synthesis, run_yosys
-from utf8fpga.sim.aiger import Aig, read_aig
+from utf8fpga.sim.aiger import CELLS, Aig, read_aig
 from utf8fpga.sim.kernel import step
 
 RUNS = 64
@@ -31,20 +28,13 @@ Numbers = NDArray[np.int64]
 _SCRIPT = (
     "; hierarchy -top top; proc -noopt -norom; flatten; delete t:$scopeinfo; opt_expr; opt_merge; opt_clean; "
     "memory_collect; memory_nordff; memory_narrow; setundef -zero -init; "
-    "rename -enumerate -pattern memory_% t:$mem_v2; tee -q -o memories.il dump t:$mem_v2; expose -evert t:$mem_v2; "
+    "rename -enumerate -pattern memory_% t:$mem_v2; json -o memories.json t:$mem_v2; expose -evert t:$mem_v2; "
     "opt -fast; techmap; opt -fast; dffunmap; setundef -zero; opt_expr; opt_merge; opt_clean; "
     "abc -g AND; aigmap; opt_clean; setundef -zero -undriven; write_aiger -zinit -symbols top.aig"
 )
-"""The commands for Yosys that write a circuit as AIGER. Its memories become ports; `memories.il` has their sizes and
+"""The commands for Yosys that write a circuit as AIGER. Its memories become ports; `memories.json` has their sizes and
 contents. Registers without an initial value start at 0, which must wait until the memories are collected. Undriven nets
 are 0, which must wait until the end, since they may have initial values, too."""
-
-CELLS = {
-    # Reading its single-port RAM, unless it is used, would take a minute.
-    "ice40": "delete =A:blackbox; read_verilog -defer +/ice40/cells_sim.v",
-    "ecp5": "delete =A:blackbox; read_verilog -overwrite +/ecp5/cells_sim.v",
-}
-"""For each FPGA family whose netlists can be simulated the commands for Yosys that read the models of its cells."""
 
 # The block RAM of ECP5 has no model.
 _SYNTHESIS = {"ice40": "synth_ice40 -top top", "ecp5": "synth_ecp5 -nobram -top top"}
@@ -160,8 +150,8 @@ class Graph:
         if netlist is not None:
             finish, models = after_synthesis(netlist)
             commands, files = f"{commands}; {_SYNTHESIS[netlist]}; {finish}{CELLS[netlist]}", files | models
-        aiger, memories = run_yosys(commands + _SCRIPT, files, "top.aig", "memories.il")
-        return cls(read_aig(aiger), _memories(memories.decode()))
+        aiger, memories = run_yosys(commands + _SCRIPT, files, "top.aig", "memories.json")
+        return cls(read_aig(aiger), _memories(memories))
 
     def start(self, runs: int = 1) -> State:
         """The state in which all registers and memories have their initial values, of so many runs, at most `RUNS`."""
@@ -190,26 +180,6 @@ class Graph:
         found &= state.active
         ends = np.cumsum([len(self.outputs[name]) for name in outputs])
         return {name: found[:, end - len(self.outputs[name]) : end] for name, end in zip(outputs, ends, strict=True)}
-
-
-def core_rtlil(core: Core) -> str:
-    """A core in RTLIL: the module ``top``, with the payload, `valid` and `ready` of both streams as ports."""
-    m, domain = Module(), ClockDomain("sync")
-    m.domains += domain
-    m.submodules.core = core
-    ports = {
-        "clk": domain.clk,
-        "rst": domain.rst,
-        "in_payload": Value.cast(core.input.payload),
-        "in_valid": core.input.valid,
-        "in_ready": core.input.ready,
-        "out_payload": Value.cast(core.output.payload),
-        "out_valid": core.output.valid,
-        "out_ready": core.output.ready,
-    }
-    directed = {name: (signal, None) for name, signal in ports.items()}
-    text: str = writer.convert(m, name="top", ports=directed, emit_src=False)
-    return text
 
 
 class _Memory(NamedTuple):
@@ -243,18 +213,30 @@ def _parts(bits: list[int], count: int) -> list[list[int]]:
     return [bits[size * number :][:size] for number in range(count)]
 
 
-def _memories(dump: str) -> list[_Memory]:
+def _memories(dump: bytes) -> list[_Memory]:
     """The memories in a dump of their cells."""
     found = []
-    for name, body in re.findall(r"cell \$mem_v2 \\(\S+)\n(.*?)\n  end", dump, re.DOTALL):
-        parameters = dict(re.findall(r"parameter(?: signed)? \\(\w+) (.*)", body))
-        if "0" in parameters["WR_CLK_ENABLE"].partition("'")[2]:
-            raise ToolError(f"the memory {name} is written without a clock, which cannot be simulated")
-        rows, width = int(parameters["SIZE"]), int(parameters["WIDTH"])
-        digits = parameters["INIT"].partition("'")[2][::-1]
-        bits = [int(digit == "1") for digit in digits[: rows * width].ljust(rows * width, "0")]
-        found.append(_Memory(name, rows, width, bits))
+    for module in json.loads(dump)["modules"].values():
+        for name, cell in module["cells"].items():
+            parameters = cell["parameters"]
+            if "0" in parameters["WR_CLK_ENABLE"]:
+                raise ToolError(f"the memory {name} is written without a clock, which cannot be simulated")
+            rows, width = int(parameters["SIZE"], 2), int(parameters["WIDTH"], 2)
+            bits = [int(digit == "1") for digit in parameters["INIT"][::-1][: rows * width]]
+            found.append(_Memory(name, rows, width, bits + [0] * (rows * width - len(bits))))
     return found
+
+
+def numbers_of(bits: NDArray[Any]) -> list[int]:
+    """The rows of an array of bits, the lowest first, as numbers."""
+    packed = np.packbits(bits.astype(np.uint8), axis=1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in packed]
+
+
+def words_of(bits: NDArray[Any]) -> Words:
+    """Words of the bits of `RUNS` runs, the last axis of an array."""
+    words: Words = np.packbits(bits.astype(np.uint8), axis=-1, bitorder="little").view(np.uint64)[..., 0]
+    return words
 
 
 def _ordered(depends: Mapping[int, Iterable[int]]) -> Iterator[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +13,9 @@ from numpy.typing import NDArray
 from utf8fpga.hdl import Core
 from utf8fpga.sim.beats import NULL_BEAT, PLAIN, Beat, BeatEncoder, StreamOptions, is_null
 from utf8fpga.sim.contract import FIELDS, LAST, NULL, ContractError, fault_text, patience_of
-from utf8fpga.sim.graph import Graph, Numbers, State, Words, core_rtlil
+from utf8fpga.sim.graph import Graph, Numbers, State, Words, numbers_of
 from utf8fpga.sim.kernel import PAYLOAD, play
+from utf8fpga.sim.top import core_rtlil
 
 _BEATS_AT_ONCE = 4096
 """Input beats that a run reads ahead."""
@@ -127,19 +127,15 @@ class CoreRuns:
         runs, patterns = self.runs, (np.array(options.input_pauses), np.array(options.output_pauses))
         runs["end"], runs["following"] = ends, [0, *ends[:-1]]
         count = _CYCLES if len(runs) > 1 else _CYCLES_OF_ONE
-        most = count * len(runs)
-        times = np.empty((2, most, 3), np.int64)
-        payloads = np.empty((most, len(self._ports.seen) - PAYLOAD), np.uint8)
-        found = Transfers(times[0, :, :2], times[1], payloads)
         cycles = count
         while cycles == count:
             places = np.arange(self._cycle, self._cycle + count)
             pauses = np.stack([pattern[places % len(pattern)] for pattern in patterns], axis=1)
-            given = (beats, kinds, pauses), runs, (self.patience, self._silent, more), self._cycle, found
-            cycles, accepted, received = play(self.graph.circuit, self.state, self._ports, *given)
+            limits = self.patience, self._silent, more
+            sent = beats, kinds, pauses
+            cycles, *found = play(self.graph.circuit, self.state, self._ports, sent, runs, limits, self._cycle)
             self._cycle += cycles
-            payloads = found.payloads[:received].copy()
-            yield Transfers(found.accepted[:accepted].copy(), found.received[:received].copy(), payloads)
+            yield Transfers(*found)
 
 
 class GraphEngine:
@@ -156,11 +152,8 @@ class GraphEngine:
         options: StreamOptions,
         received: Callable[[int, int, int], None],
         accepted: Callable[[int], None],
-        *,
-        vcd: Path | None = None,
     ) -> int:
         """See `AmaranthEngine.run`; there is no waveform."""
-        assert vcd is None
         core_runs, (run,) = self._runs, self._runs.runs
         core_runs.begin(core_runs.graph.start())
         read = [NULL_BEAT]
@@ -171,9 +164,8 @@ class GraphEngine:
             for found in core_runs.send(payloads, kinds, [len(read)], options, more=bool(read)):
                 for cycle, _ in found.accepted.tolist():
                     accepted(cycle)
-                packed = np.packbits(found.payloads, axis=1, bitorder="little")
-                for (cycle, _, since), payload in zip(found.received.tolist(), packed, strict=True):
-                    received(int.from_bytes(payload.tobytes(), "little"), cycle, since)
+                for (cycle, _, since), payload in zip(found.received.tolist(), numbers_of(found.payloads), strict=True):
+                    received(payload, cycle, since)
             if run["fault"]:
                 raise ContractError(fault_text(run["fault"], run["ended"], core_runs.patience))
         return int(run["ended"])

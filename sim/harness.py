@@ -18,7 +18,7 @@ from utf8fpga.hdl import CoreEntry, entry_of
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.decoder.serial import SerialDecoder
 from utf8fpga.sim.expected import Accepted, Expected
-from utf8fpga.sim.top import Top
+from utf8fpga.sim.top import Top, stream_ports
 
 
 class Property(StrEnum):
@@ -76,16 +76,7 @@ class Environment(Top):
             Value.cast(source.payload.keep).eq(payload.keep if self.has_gaps else _possible_keep(payload)),
         ]
         m.d.sync += [offered.eq(source.valid & ~source.ready), held.eq(payload)]
-        seen = {
-            "reset": ResetSignal("sync"),
-            "in_valid": source.valid,
-            "in_ready": source.ready,
-            "in_payload": Value.cast(source.payload),
-            "out_valid": output.valid,
-            "out_ready": output.ready,
-            "out_payload": Value.cast(output.payload),
-        }
-        for name, value in seen.items():
+        for name, value in {"reset": ResetSignal("sync"), **stream_ports(self.core)}.items():
             self.seen[name] = Signal(len(value), name=f"see_{name}")
             m.d.comb += self.seen[name].eq(value)
 

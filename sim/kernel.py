@@ -166,7 +166,7 @@ def has_ended(runs: Any, silent: int, more: bool, cycle: int) -> bool:
 
 
 @numba.njit(cache=True)
-def play(circuit: Any, state: Any, ports: Any, sent: Any, runs: Any, limits: Any, start: int, found: Any) -> Any:
+def play(circuit: Any, state: Any, ports: Any, sent: Any, runs: Any, limits: Any, start: int) -> Any:
     """Send beats in up to 64 runs, and record what is transferred.
 
     Args:
@@ -176,18 +176,21 @@ def play(circuit: Any, state: Any, ports: Any, sent: Any, runs: Any, limits: Any
             or something was wrong, or -1.
         limits: the patience; `silent`, see `CoreRuns`; and whether further beats follow those that are given.
         start: the number of the first cycle.
-        found: the records that are written, see `Transfers`.
 
     Returns:
-        The number of cycles, and those of records: fewer cycles than pauses if all runs end, or want further beats.
+        The number of cycles, fewer than pauses if all runs end, or want further beats; and the fields of `Transfers`.
     """
     (beats, kinds, pauses), (patience, silent, more) = sent, limits
     row, held = np.empty(len(ports.seen), np.uint64), np.empty(len(circuit.following), np.uint64)
-    at_input, at_output = 0, 0
+    most = len(pauses) * len(runs)
+    accepted, received = np.empty((most, 2), np.int64), np.empty((most, 3), np.int64)
+    payloads = np.empty((most, len(row) - PAYLOAD), np.uint8)
+    at_input, at_output, cycles = 0, 0, len(pauses)
     for number in range(len(pauses)):
         cycle, is_ready = start + number, not pauses[number, 1]
         if has_ended(runs, silent, more, cycle):
-            return number, at_input, at_output
+            cycles = number
+            break
         offer(state.values, ports, beats, runs, pauses[number, 0])
         set_input(state.values, ports.ready, state.active if is_ready else _NONE)
         settle(circuit, state)
@@ -210,12 +213,12 @@ def play(circuit: Any, state: Any, ports: Any, sent: Any, runs: Any, limits: Any
                 run.ended = cycle
                 continue
             if is_accepted and kind != contract.NULL:
-                found.accepted[at_input] = cycle, place
+                accepted[at_input] = cycle, place
                 at_input += 1
             if valid and is_ready:
-                found.received[at_output] = cycle, place, run.since
-                copy_bits(row[PAYLOAD:], place, found.payloads[at_output])
+                received[at_output] = cycle, place, run.since
+                copy_bits(row[PAYLOAD:], place, payloads[at_output])
                 at_output += 1
             run.following += is_accepted
         tick(circuit, state, held)
-    return len(pauses), at_input, at_output
+    return cycles, accepted[:at_input], received[:at_output], payloads[:at_output]

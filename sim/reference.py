@@ -9,9 +9,10 @@ written for the reader; its size and speed do not matter.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 from operator import add
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -28,25 +29,13 @@ class Step(NamedTuple):
     """What a unit does in a state of the DFA.
 
     Attributes:
-        state: the state after it.
-        broken: the cause of the open sequence if the unit breaks it; otherwise 0.
-        stray: the cause of the unit if it is in no sequence; otherwise 0.
+        state: the state after it; `START` if there is a cause.
+        cause: the cause of the open sequence if the unit does not continue it, or, if none is open, that of the unit;
+            otherwise 0.
     """
 
     state: int
-    broken: int
-    stray: int
-
-    @staticmethod
-    def of(table: EncodingTable, subpart: Sequence[int], state: int, unit: int) -> Step:
-        """What a unit does after an open sequence."""
-        dfa = DFA.of(table)
-        if (after := dfa.step(state, unit)) != REJECT:
-            return Step(after, 0, 0)
-        broken = cause(table, subpart, unit) if subpart else 0
-        if (after := dfa.step(START, unit)) != REJECT:
-            return Step(after, broken, 0)
-        return Step(START, broken, cause(table, [unit], None))
+    cause: int
 
 
 @lru_cache(maxsize=32)
@@ -56,33 +45,35 @@ def steps_of(table: EncodingTable) -> dict[tuple[Step, ...], list[Range]]:
     Raises:
         TableError: a cause depends on more than the state and the unit after it.
     """
-    found: dict[tuple[Step, ...], list[Range]] = {}
+    dfa, found = DFA.of(table), dict[tuple[Step, ...], list[Range]]()
     for piece in unit_pieces(table):
         steps: dict[int, Step] = {}
         for subpart, state in [((), START), *representatives(table)]:
-            step = Step.of(table, subpart, state, piece.first)
+            step = Step(dfa.step(state, piece.first), 0)
+            if step.state == REJECT:
+                step = Step(START, cause(table, subpart or [piece.first], piece.first))
             if steps.setdefault(state, step) != step:
-                name = DFA.of(table).states[state].name
-                raise TableError(f"{table.name}: a cause depends on more than the state {name!r}")
+                raise TableError(f"{table.name}: a cause depends on more than the state {dfa.states[state].name!r}")
         found.setdefault(tuple(steps[state] for state in sorted(steps)), []).append(piece)
     return {steps: joined(pieces) for steps, pieces in found.items()}
 
 
+@dataclass
 class Item:
     """An item, if it is `valid`.
 
     Attributes:
         word: its `error`, `code_point` and `kind`.
         length: the number of its units.
-        units: these, in order; the others are undefined.
+        units: the last ones of these are its units, in order.
         stop: the number of units of the beat up to its end.
     """
 
-    def __init__(self, table: EncodingTable) -> None:
-        self.valid, self.word = Signal(), Signal(item_layout(table))
-        self.length = Signal(range(table.longest + 1))
-        self.units = [Signal(table.unit_width) for _ in range(table.longest)]
-        self.stop: Value = Const(0)
+    valid: Value
+    word: Any
+    length: Value
+    units: Sequence[Value]
+    stop: Value | int = 0
 
 
 def item_layout(table: EncodingTable) -> data.StructLayout:
@@ -91,7 +82,7 @@ def item_layout(table: EncodingTable) -> data.StructLayout:
 
 
 class Place(NamedTuple):
-    """A state of the DFA, and the number of units of the open sequence, and these."""
+    """A state of the DFA, the number of units of the open sequence, and the last units, of which these are the end."""
 
     state: Value
     count: Value
@@ -107,50 +98,42 @@ class Walk:
 
     def error(self, place: Place, kind: Value | int, valid: Value) -> Item:
         """The open sequence as an ill-formed item."""
-        item = Item(self.table)
-        self.m.d.comb += [
-            item.valid.eq(valid),
-            item.word.eq(item.word.shape().const({"error": 1, "code_point": REPLACEMENT_CHARACTER})),
-            item.word.kind.eq(kind),
-            item.length.eq(place.count),
-            *(unit.eq(kept) for unit, kept in zip(item.units, place.units, strict=False)),
-        ]
-        return item
+        word = Signal(item_layout(self.table))
+        self.m.d.comb += [word.error.eq(1), word.code_point.eq(REPLACEMENT_CHARACTER), Value.cast(word.kind).eq(kind)]
+        return Item(valid, word, place.count, [Const(0, self.table.unit_width), *place.units])
 
     def unit(self, before: Place, unit: Value, keep: Value) -> tuple[Place, Item, Item]:
         """The place after a unit; the item that it breaks; and the one that it completes, or is by itself."""
         m, table = self.m, self.table
-        state, broken, stray = Signal(self.states), Signal(_KIND), Signal(_KIND)
+        state, lead = Signal(self.states), Signal(range(table.longest))
+        continued, broken, begun, stray = Signal(self.states), Signal(_KIND), Signal(self.states), Signal(_KIND)
         for steps, ranges in steps_of(table).items():
-            with m.If(any_of(is_inside(unit, each) for each in ranges)), m.Switch(before.state):
-                for number, step in enumerate(steps):
-                    with m.Case(number):
-                        m.d.comb += [state.eq(step.state), broken.eq(step.broken), stray.eq(step.stray)]
-        continues, lead = (before.state != START) & ~broken.any(), Signal(range(table.longest))
+            with m.If(any_of(is_inside(unit, each) for each in ranges)):
+                m.d.comb += [begun.eq(steps[START].state), stray.eq(steps[START].cause)]
+                with m.Switch(before.state):
+                    for number, step in enumerate(steps):
+                        with m.Case(number):
+                            m.d.comb += [continued.eq(step.state), broken.eq(step.cause)]
+        is_open = before.state != START
+        continues = is_open & ~broken.any()
+        m.d.comb += [state.eq(Mux(continues, continued, begun)), lead.eq(Mux(continues, before.count, 0))]
+        units = [*before.units, unit]
         after = Place(Signal(self.states), Signal(range(table.longest)), [Signal.like(kept) for kept in before.units])
         m.d.comb += [
-            lead.eq(Mux(continues, before.count, 0)),
             after.state.eq(Mux(keep, state, before.state)),
             after.count.eq(Mux(keep, Mux(state == START, 0, lead + 1), before.count)),
+            Cat(after.units).eq(Mux(keep, Cat(units[1:]), Cat(before.units))),
         ]
-        own = Item(table)
-        m.d.comb += [
-            own.valid.eq(keep & (state == START)),
-            own.word.error.eq(stray.any()),
-            own.word.code_point.eq(REPLACEMENT_CHARACTER),
-            own.word.kind.eq(stray),
-            own.length.eq(lead + 1),
-        ]
-        units = [*before.units, unit]
-        for place, known in enumerate(own.units):
-            m.d.comb += known.eq(Mux(lead == place, unit, units[place]))
-            if place < len(after.units):
-                m.d.comb += after.units[place].eq(Mux(keep, known, units[place]))
+        word, is_stray = Signal(item_layout(table)), ~continues & stray.any()
+        m.d.comb += [word.error.eq(is_stray), word.code_point.eq(REPLACEMENT_CHARACTER)]
+        m.d.comb += Value.cast(word.kind).eq(Mux(is_stray, stray, 0))
         for row in table.rows:
-            inside = [is_inside(*each) for each in zip(own.units, row.units, strict=False)]
-            with m.If((lead == len(row.units) - 1) & ~stray.any() & Cat(inside).all()):
-                m.d.comb += own.word.code_point.eq(_code_point(row, own.units))
-        return after, self.error(before, broken, keep & broken.any()), own
+            own = units[-len(row.units) :]
+            inside = [is_inside(*each) for each in zip(own, row.units, strict=True)]
+            with m.If((lead == len(row.units) - 1) & ~is_stray & Cat(inside).all()):
+                m.d.comb += word.code_point.eq(_code_point(row, own))
+        broken_item = self.error(before, broken, keep & is_open & broken.any())
+        return after, broken_item, Item(keep & (state == START), word, lead + 1, units)
 
 
 class Reference:
@@ -168,16 +151,16 @@ class Reference:
     def __init__(
         self, m: Module, table: EncodingTable, units: Sequence[tuple[Value, Value]], last: Value, accepted: Value
     ) -> None:
-        walk, bytes_open = Walk(m, table), range(table.longest - 1)
+        walk = Walk(m, table)
         start = Place(
             Signal(walk.states, name="ref_state"),
             Signal(range(table.longest), name="ref_count"),
-            [Signal(table.unit_width, name=f"ref_unit{n}") for n in bytes_open],
+            [Signal(table.unit_width, name=f"ref_unit{n}") for n in range(table.longest - 1)],
         )
         place, self.items = start, list[Item]()
         for number, (unit, keep) in enumerate(units):
             place, broken, own = walk.unit(place, unit, keep)
-            broken.stop, own.stop = Const(number), Const(number + 1)
+            broken.stop, own.stop = number, number + 1
             self.items += [broken, own]
         incomplete = walk.error(place, ErrorKind.INCOMPLETE, last & (place.state != START))
         incomplete.stop = how_many(keep for _, keep in units)
@@ -186,7 +169,7 @@ class Reference:
             m.d.sync += [
                 start.state.eq(Mux(last, START, place.state)),
                 start.count.eq(Mux(last, 0, place.count)),
-                *(kept.eq(unit) for kept, unit in zip(start.units, place.units, strict=True)),
+                Cat(start.units).eq(Cat(place.units)),
             ]
 
 
@@ -201,10 +184,8 @@ class Encoded:
 
     def __init__(self, m: Module, table: EncodingTable, code_point: Value) -> None:
         self.known, point = Signal(), Signal(len(code_point))
-        self.units, self.number = (
-            [Signal(table.unit_width) for _ in range(table.longest)],
-            Signal(range(table.longest + 1)),
-        )
+        self.units = [Signal(table.unit_width) for _ in range(table.longest)]
+        self.number = Signal(range(table.longest + 1))
         m.d.comb += self.known.eq(any_of(is_inside(code_point, row.code_points) for row in table.rows))
         m.d.comb += point.eq(Mux(self.known, code_point, REPLACEMENT_CHARACTER))
         for row in table.rows:
@@ -217,7 +198,7 @@ def _code_point(row: Row, units: Sequence[Value]) -> Value:
     """The code point by the row's mixed-radix index, as in `Row.code_point`, with all constants combined."""
     total: Value = Const(0)
     first, radix = row.code_points.first, 1
-    for allowed, unit in reversed(list(zip(row.units, units, strict=False))):
+    for allowed, unit in reversed(list(zip(row.units, units, strict=True))):
         # A unit with one possible value does not change the index.
         if len(allowed) > 1:
             total = total + unit * radix

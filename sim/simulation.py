@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from importlib.util import find_spec
-from itertools import chain, cycle
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,7 +14,7 @@ from utf8fpga.hdl import Core, CoreEntry, DecoderParameters, OutputSymbol, Word,
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.amaranth_engine import AmaranthEngine
-from utf8fpga.sim.beats import Beat, BeatEncoder, StreamOptions, SymbolReader, text_beats, with_null_beats
+from utf8fpga.sim.beats import Beat, BeatEncoder, StreamOptions, SymbolReader, beats_of
 from utf8fpga.sim.contract import ContractError
 
 ENGINES = ("python", "graph")
@@ -91,7 +91,6 @@ class Simulation:
         self.entry = entry or entry_of(self.core.parameters)
         self.engine, self.netlist = engine, netlist
         self.read = SymbolReader(self.core, self.entry)
-        self._engines: dict[str, Any] = {}
 
     def on(self, engine: str) -> Simulation:
         """The simulation of the same core on another engine.
@@ -99,27 +98,24 @@ class Simulation:
         Raises:
             InvalidArgumentError: there is no engine of that name.
         """
-        other = Simulation(self.core, self.entry, engine=engine)
-        other._engines = self._engines
-        return other
+        is_own = engine == self.engine and not self.netlist
+        return self if is_own else Simulation(self.core, self.entry, engine=engine)
 
     @property
     def arguments(self) -> list[str]:
         """The words of the command `simulate` that select a netlist; none if this is the circuit itself."""
         return ["--netlist", self.netlist] if self.netlist else []
 
-    def _engine(self, name: str) -> Any:
+    @cached_property
+    def _engine(self) -> Any:
         # Created in the first run, since that takes time.
-        if name not in self._engines:
-            encode = BeatEncoder(self.core, self.entry)
-            if name == "graph":
-                # Numba is optional, and takes half a second to import.
-                from utf8fpga.sim.graph_engine import GraphEngine
+        encode = BeatEncoder(self.core, self.entry)
+        if self.engine == "python":
+            return AmaranthEngine(self.core, encode)
+        # Numba is optional, and takes half a second to import.
+        from utf8fpga.sim.graph_engine import GraphEngine
 
-                self._engines[name] = GraphEngine(self.core, encode, self.netlist)
-            else:
-                self._engines[name] = AmaranthEngine(self.core, encode)
-        return self._engines[name]
+        return GraphEngine(self.core, encode, self.netlist)
 
     def expected(self, text: Iterable[int]) -> list[OutputSymbol]:
         """The symbols of the golden function for `text`, in the form of this core's symbols."""
@@ -156,9 +152,7 @@ class Simulation:
 
     def beats(self, texts: Iterable[Iterable[int]], options: StreamOptions) -> Iterator[Beat]:
         """The input beats of texts, in order, which are read on demand."""
-        gaps, ends = cycle(options.gaps), cycle(options.separate_ends)
-        of_texts = (text_beats(text, self.core.lanes, separate_end=next(ends), gaps=gaps) for text in texts)
-        return with_null_beats(chain.from_iterable(of_texts), options.null_beats)
+        return beats_of(texts, self.core.lanes, options)
 
     def stream(
         self,
@@ -191,8 +185,10 @@ class Simulation:
                 raise ContractError(f"cycle {cycle}: {error}") from None
             taken(symbols, self.read.ends(payload), valid_since)
 
-        engine = self._engine("python" if vcd else self.engine)
-        return int(engine.run(beats, options, received, accepted, vcd=vcd))
+        if vcd:
+            engine: AmaranthEngine = self.on("python")._engine
+            return engine.run(beats, options, received, accepted, vcd=vcd)
+        return int(self._engine.run(beats, options, received, accepted))
 
 
 def simulate(

@@ -8,6 +8,7 @@ from functools import cached_property
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal, Value
 
+from utf8fpga.hdl import Core
 from utf8fpga.sim.aiger import Aig, aig_of
 
 
@@ -48,3 +49,21 @@ class Top(Elaboratable):
     def aig(self) -> Aig:
         """The module as a graph, see `aig_of`."""
         return aig_of(self.rtlil())
+
+
+def stream_ports(core: Core) -> dict[str, Value]:
+    """The signals of the streams of a core, by the names of their ports."""
+    return {
+        "in_valid": core.input.valid,
+        "in_ready": core.input.ready,
+        "in_payload": Value.cast(core.input.payload),
+        "out_valid": core.output.valid,
+        "out_ready": core.output.ready,
+        "out_payload": Value.cast(core.output.payload),
+    }
+
+
+def core_rtlil(core: Core) -> str:
+    """A core in RTLIL: the module ``top`` with the ports of both streams, ``clk`` and ``rst``."""
+    ports = {name: (value, None) for name, value in stream_ports(core).items()}
+    return str(rtlil.convert(core, name="top", ports=ports, emit_src=False))

@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from utf8fpga.sim.beats import PLAIN, StreamOptions, beat_of, is_null
 from utf8fpga.sim.check import DEPENDS_ON_EARLIER, Mismatch, described, first_difference, shortest
 from utf8fpga.sim.simulation import Simulation
 
 
-@dataclass
-class Trace:
+class Trace(NamedTuple):
     """The texts and the pauses of a trace since its last reset.
 
     Attributes:
@@ -34,23 +33,24 @@ class Trace:
         accepted = [cycle for cycle in since[:-1] if cycle["see_in_valid"] and cycle["see_in_ready"]]
         accepted += [cycle for cycle in since[-1:] if cycle["see_in_valid"]]
         beats = [beat_of(core, cycle["see_in_payload"]) for cycle in accepted]
-        texts: list[tuple[int, ...]] = []
+        texts: list[tuple[int, ...]] = [()]
         ends: list[bool] = []
-        is_inside = False
         for slots, last in (beat for beat in beats if not is_null(beat)):
             units = tuple(slot for slot in slots if slot is not None)
-            if not is_inside:
-                texts.append(())
-                ends.append(False)
             texts[-1] += units
-            # The end of the last text follows the trace if it is not in it.
-            ends[-1], is_inside = not last or not units, not last
+            if last:
+                texts.append(())
+                ends.append(not units)
+        if not texts[-1]:
+            texts.pop()
+        # The end of the last text follows the trace if it is not in it.
+        ends.append(True)
         # The patterns repeat, so each has a cycle without a pause.
         options = StreamOptions(
             input_pauses=[*(not cycle["see_in_valid"] for cycle in since), False],
             output_pauses=[*(not cycle["see_out_ready"] for cycle in since), False],
             null_beats=[*map(is_null, beats), False],
-            separate_ends=ends or [False],
+            separate_ends=ends,
         )
         payloads = [cycle["see_out_payload"] for cycle in since if cycle["see_out_valid"] and cycle["see_out_ready"]]
         return Trace(texts, options, payloads)

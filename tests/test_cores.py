@@ -26,7 +26,7 @@ from support.cores import (
     simulation_of,
     source_of,
 )
-from support.engines import ENGINE, requires_graph
+from support.engines import ENGINE, requires_graph, soaked
 from support.faults import (
     a_dropped_beat_keeps_its_credit,
     a_lead_allows_the_second_units_of_another_one,
@@ -63,7 +63,6 @@ from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.packer.network import Network
 from utf8fpga.sim import Run, Simulation
-from utf8fpga.sim.soak import soak
 
 CASES = cores_under_test()
 every_core = pytest.mark.parametrize("parameters", tiered(CASES, FULL.keys() | SMOKE.keys(), smoke=SMOKE.keys()))
@@ -228,7 +227,7 @@ def test_every_kind_of_core_is_checked() -> None:
 )
 def test_many_random_packets_with_pauses_null_beats_and_resets(name: str, symbols: int) -> None:
     seed = random.SystemRandom().randrange(1 << 32)
-    totals, mismatch = soak(simulation_of(SMOKE[name]), seed=seed, symbols=symbols)
+    totals, mismatch = soaked(simulation_of(SMOKE[name]), symbols, seed)
     assert mismatch is None, f"seed {seed}: {mismatch}"
     assert totals.symbols >= symbols
 

@@ -8,12 +8,13 @@ from support.tiers import tiered
 
 from utf8fpga.formal import runner
 from utf8fpga.formal.catalogue import CONFIGURATIONS
-from utf8fpga.formal.netlist import FAMILIES, equal_netlist, equal_verilog
+from utf8fpga.formal.netlist import equal_netlist, equal_verilog
 from utf8fpga.hdl import axi_rtlil, axi_verilog, decoder_core, module_name
 from utf8fpga.hdl.toolchain import run_yosys
+from utf8fpga.sim.aiger import CELLS
 
 
-@pytest.mark.parametrize("family", tiered({name: name for name in FAMILIES}, ["ecp5"], tier=pytest.mark.proof))
+@pytest.mark.parametrize("family", tiered({name: name for name in CELLS}, ["ecp5"], tier=pytest.mark.proof))
 def test_one_changed_cell_of_a_netlist_is_detected(family: str) -> None:
     design = axi_rtlil(decoder_core())
     change = "cd gate; mutate -list 1 -seed 2 -mode inv -o change.ys; script change.ys; cd ..;"
@@ -21,7 +22,7 @@ def test_one_changed_cell_of_a_netlist_is_detected(family: str) -> None:
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", CELLS)
 def test_an_unconnected_bit_of_a_netlist_is_arbitrary(family: str) -> None:
     """The bit is 0 in the design, and an unconnected one would often be 0 as well."""
     design = axi_rtlil(decoder_core())
@@ -29,7 +30,7 @@ def test_an_unconnected_bit_of_a_netlist_is_arbitrary(family: str) -> None:
     assert equal_netlist(design, family, change=change).proved is False
 
 
-@pytest.mark.parametrize("family", tiered({name: name for name in FAMILIES}, ["ice40"], tier=pytest.mark.proof))
+@pytest.mark.parametrize("family", tiered({name: name for name in CELLS}, ["ice40"], tier=pytest.mark.proof))
 @pytest.mark.parametrize("change", ["setparam -set CLK_POLARITY 0 t:$dff", r"connect -port \F3 \CLK \s_axis_tvalid"])
 def test_another_clock_in_a_netlist_is_detected(family: str, change: str) -> None:
     """The engine has only one clock."""

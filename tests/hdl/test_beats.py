@@ -12,7 +12,7 @@ from support.cores import simulation_of
 from support.tiers import tiered
 
 from utf8fpga.hdl import CoreParameters, DecoderParameters, RemoverParameters
-from utf8fpga.sim.beats import PLAIN, Beat, StreamOptions, text_beats
+from utf8fpga.sim.beats import PLAIN, Beat, StreamOptions, beats_of
 
 
 def packed(beats: Iterable[Beat], lanes: int) -> list[tuple[list[int], bool]]:
@@ -64,7 +64,7 @@ CORES = {
 @pytest.mark.parametrize("name", CORES)
 def test_last_beat_has_a_word_if_the_last_beat_of_the_input_has_a_byte(name: str) -> None:
     texts = ["né".encode(), b"\xe2\x82", b"\xf0\x9f", b"A", b"\xff", "€uro 😀😀".encode(), b"\xc2\xc2\xc2a\xe1\x80\xc2"]
-    beats = [beat for text in texts for beat in text_beats(text, CORES[name].lanes, separate_end=False)]
+    beats = list(beats_of(texts, CORES[name].lanes))
     for options in (PLAIN, PAUSES):
         ends = [words for words, last in output_beats(CORES[name], beats, options) if last]
         assert len(ends) == len(texts)

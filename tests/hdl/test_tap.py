@@ -18,7 +18,7 @@ from utf8fpga.hdl.validator import totals
 from utf8fpga.hdl.validator.totals import PacketTotals
 from utf8fpga.model import TABLE_3_7, validator
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.beats import text_beats
+from utf8fpga.sim.beats import StreamOptions, beats_of
 
 
 def check(lanes: int, texts: Sequence[bytes]) -> None:
@@ -66,7 +66,7 @@ def traffic(rng: random.Random, lanes: int, latency: int) -> tuple[list[Cycle], 
     due: list[tuple[int, bool]] = []
     for number in range(60):
         text = drawn(rng, rng.randint(0, 7))
-        for slots, last in text_beats(text, lanes, separate_end=rng.random() < 0.5):
+        for slots, last in beats_of([text], lanes, StreamOptions(separate_ends=[rng.random() < 0.5])):
             while rng.random() < 0.5:
                 valid = rng.random() < 0.5
                 cycles.append((b"\xff", rng.random() < 0.5, valid, not valid and rng.random() < 0.5, False))

@@ -19,6 +19,13 @@ ENGINE = "graph" if HAS_GRAPH else "python"
 requires_graph = pytest.mark.skipif(not HAS_GRAPH, reason="requires the extra 'fast'")
 
 
+def soaked(simulation: Simulation, symbols: int, seed: int = 0) -> tuple[Any, Any]:
+    """The totals of a long simulation of so many symbols, and the first difference."""
+    from utf8fpga.sim.soak import soak
+
+    return next(each for each in soak(simulation, seed) if each[1] or each[0].symbols >= symbols)
+
+
 def _outcome(simulation: Simulation, given: Sequence[Sequence[int]], patterns: dict[str, Any]) -> Run | str:
     """The result of a run, or the message of its error."""
     try:

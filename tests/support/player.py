@@ -17,7 +17,7 @@ from support.benches import run_benches
 from support.cores import sequences_of
 from utf8fpga.hdl import CoreParameters, build, entry_of
 from utf8fpga.hdl.beats import lanes_of
-from utf8fpga.sim.beats import Beat, BeatEncoder, SymbolReader, text_beats
+from utf8fpga.sim.beats import Beat, BeatEncoder, StreamOptions, SymbolReader, beats_of
 
 _FULL = 20
 """Cycles without a transfer at the input after which all buffers are taken to be full."""
@@ -163,22 +163,21 @@ class Player:
         return self.accepted - start
 
 
-def beats_of(parameters: Any, sequences: list[list[int]], size: int, rng: random.Random | None) -> Iterator[Beat]:
+def drawn_beats(parameters: Any, sequences: list[list[int]], size: int, rng: random.Random | None) -> Iterator[Beat]:
     """Packets of so many sequences: the first one repeated; with `rng` any of them, with gaps where they may be."""
     while True:
         chosen = rng.choices(sequences, k=rng.randrange(size)) if rng else [sequences[0]] * size
         symbols = list(chain.from_iterable(chosen))
-        if entry_of(parameters).accepts_gaps and rng:
-            yield from text_beats(symbols, parameters.lanes, gaps=iter(lambda: rng.random() < 0.4, None))
-        else:
-            yield from text_beats(symbols, parameters.lanes)
+        has_gaps = entry_of(parameters).accepts_gaps and rng
+        gaps = [*(rng.random() < 0.4 for _ in symbols), False] if has_gaps else [False]
+        yield from beats_of([symbols], parameters.lanes, StreamOptions(gaps=gaps))
 
 
 async def fill_and_drain(player: Player, parameters: Any, kind: list[int]) -> None:
     """One sequence all the time, in long packets and in short ones, with buffers that fill and drain."""
     core = player.core
     for size in (400, 1):
-        await player.reset(beats_of(parameters, [kind], size * core.lanes, None))
+        await player.reset(drawn_beats(parameters, [kind], size * core.lanes, None))
         for cycles in (core.stall_cycles + 25, core.latency + 10) if size > 1 else ():
             for _ in range(cycles):
                 await player.cycle(True, True)
@@ -194,7 +193,7 @@ async def fill_and_drain(player: Player, parameters: Any, kind: list[int]) -> No
 
 async def single_beats(player: Player, parameters: Any, kind: list[int]) -> None:
     """A reset, and then beats of which each drains before the next."""
-    await player.reset(islice(beats_of(parameters, [kind], 1, None), 2 * len(kind)))
+    await player.reset(islice(drawn_beats(parameters, [kind], 1, None), 2 * len(kind)))
     for _ in range(_SETTLED):
         await player.cycle(False, True)
     await player.drain()
@@ -211,13 +210,13 @@ async def play(player: Player, parameters: Any) -> None:
         await fill_and_drain(player, parameters, kind)
         await single_beats(player, parameters, kind)
     rng = random.Random(1)
-    await player.reset(beats_of(parameters, sequences, 12, rng))
+    await player.reset(drawn_beats(parameters, sequences, 12, rng))
     for offers, ready in ((0.9, 1), (0.5, 1), (1, 0.2), (1, 0.6)):
         for _ in range(core.latency + 10):
             await player.cycle(rng.random() < offers, rng.random() < ready)
         await player.drain()
     for _ in range(20):
-        await player.reset(beats_of(parameters, sequences, 6, rng))
+        await player.reset(drawn_beats(parameters, sequences, 6, rng))
         for _ in range(rng.randrange(2 * core.latency + 10)):
             await player.cycle(rng.random() < 0.8, rng.random() < 0.7)
     player.check()
