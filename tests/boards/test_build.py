@@ -63,6 +63,10 @@ def test_the_catalog_has_every_platform_and_45_boards_can_be_built() -> None:
     assert all(name == board.name == name.lower() for name, board in BOARDS.items())
     assert len(BUILDABLE) == 45
     assert "\n45 boards can be built" in PAGE
+    with_extras = sum(board.family in ("ice40", "ecp5") for board in BUILDABLE)
+    assert f"{with_extras} of them with these extras" in (Path(__file__).parents[2] / "README.md").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize("board", BUILDABLE, ids=lambda board: board.name)
