@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
@@ -12,9 +13,11 @@ from typing import Any
 import click
 
 from utf8fpga.cli.command import examples
-from utf8fpga.cli.options import Number, one_of
+from utf8fpga.cli.options import Number, Word, one_of, reject
+from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl import CORES, CoreParameters
 from utf8fpga.hdl.parameters import Option, option_word
+from utf8fpga.model.exceptions import did_you_mean
 from utf8fpga.model.named import encoding_word
 
 
@@ -39,7 +42,14 @@ class CoreCommand(click.Command):
         if args and args[0] in self.commands:
             chosen = self.commands[args[0]]
             return chosen.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        if args and not args[0].startswith("-") and not os.path.exists(args[0]):
+            near = did_you_mean(args[0], self.commands)
+            if near or not any(isinstance(each, click.Argument) for each in self.params):
+                raise CommandError(f"there is no core {args[0]!r}{near or f': it is one of {_NAMES}'}")
         return super().make_context(info_name, args, parent, **extra)
+
+
+_NAMES = ", ".join(CORES)
 
 
 def core_command(*lines: str) -> Callable[[Callable[..., Any]], CoreCommand]:
@@ -51,7 +61,7 @@ def core_command(*lines: str) -> Callable[[Callable[..., Any]], CoreCommand]:
 
     def decorate(function: Callable[..., Any]) -> CoreCommand:
         plain = click.command()(function)
-        about = f"{inspect.cleandoc(function.__doc__ or '')} CORE is {', '.join(CORES)}."
+        about = f"{inspect.cleandoc(function.__doc__ or '')} CORE is {_NAMES}."
         commands = {}
         for name, kind in CORES.items():
             options = [_core_option(each.name, kind.options()[each.name], each.default) for each in fields(kind)]
@@ -69,6 +79,8 @@ def _call(function: Callable[..., Any], kind: type[CoreParameters], /, **given: 
     chosen = {each.name: given.pop(each.name) for each in fields(kind)}
     # Options that are not given have the defaults of the parameters.
     parameters = kind(**{name: value for name, value in chosen.items() if value is not None})
+    if parameters.lanes == 1:
+        reject("with one lane", "packed")
     return function(parameters=parameters, **given)
 
 
@@ -86,7 +98,7 @@ def _core_option(name: str, how: Option, default: Any) -> click.Option:
     text = f"{how.help.rstrip('.')}; default: {usual}."
     if name == "table":
         words = [encoding_word(choice) for choice in how.choices]
-        return click.Option([word, name], type=click.Choice(words), metavar="NAME", help=f"{text} See table -h.")
+        return click.Option([word, name], type=Word(words), metavar="NAME", help=f"{text} See table -h.")
     if how.choices:
         return click.Option([word, name], **one_of(how.choices, text))
     return click.Option([word, name], type=Number(*how.range or ()), help=text)

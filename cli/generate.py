@@ -9,7 +9,7 @@ import click
 
 from utf8fpga.cli.core_command import core_command
 from utf8fpga.cli.options import output_option
-from utf8fpga.cli.output import CommandError, is_standard_output, progress, writing
+from utf8fpga.cli.output import CommandError, is_standard_output, progress, say, writing
 from utf8fpga.hdl import CoreParameters, axi_verilog, build
 from utf8fpga.hdl.verilog.assertions import axi_assertions
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
@@ -54,3 +54,5 @@ def generate(
     with ExitStack() as stack:
         for file, text in [(stack.enter_context(writing(path)), text) for path, text in texts]:
             file.write(text.encode())
+    if testbench and not vectors:
+        say("utf8fpga: the test bench reads its vectors from vectors.hex: write it with --vectors vectors.hex")

@@ -13,7 +13,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -43,6 +43,8 @@ def job_executor(dask: str | None = None) -> Iterator[Executor]:
         executor = _Processes(None, multiprocessing.get_context("spawn"), _begin, (scratch,))
         try:
             yield executor
+        except BrokenExecutor:
+            raise ToolError("a worker process has ended, perhaps for lack of memory: try again") from None
         finally:
             for worker in multiprocessing.active_children():
                 worker.terminate()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -16,9 +17,7 @@ from utf8fpga.cli.process import run
 from utf8fpga.model.exceptions import did_you_mean
 
 GROUPS = {
-    "First steps": {
-        "demo": "Show all steps, from the table to a virtual board.",
-    },
+    "First steps": {"demo": "Show all steps, from the table to a virtual board."},
     "Software": {
         "decode": "Decode a text with the golden model.",
         "table": "Write an encoding table and its DFA.",
@@ -97,4 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with cli.make_context("utf8fpga", words) as context:
             cli.invoke(context)
 
-    sys.exit(run(command))
+    status = run(command)
+    if status == 130 and arguments is None:
+        os._exit(status)  # At once: to take down all modules can take Python a second.
+    sys.exit(status)

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from utf8fpga.cli.output import CommandError
 from utf8fpga.model import Practice
+from utf8fpga.model.exceptions import did_you_mean
 
 
 class Number(click.IntRange):
@@ -20,12 +21,32 @@ class Number(click.IntRange):
     name = "number"
 
 
+class Word(click.ParamType):
+    """One of some words, where case, hyphens and underscores do not matter: UTF8 is utf-8."""
+
+    name = "word"
+
+    def __init__(self, choices: Iterable[str]) -> None:
+        self.choices = {_plain(choice): choice for choice in choices}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        found = self.choices.get(_plain(value))
+        if found is None:
+            known = self.choices.values()
+            self.fail(f"{value!r} is not one of {', '.join(known)}{did_you_mean(value, known)}", param, ctx)
+        return found
+
+
+def _plain(word: str) -> str:
+    return re.sub("[-_ ]", "", word.lower())
+
+
 def one_of(words: Iterable[str], text: str) -> dict[str, Any]:
     """The arguments of `click.option` for a value that is one of some words, which the help lists."""
     choices = list(map(str, words))
     if len(joined := "|".join(choices)) <= _SHORT:
-        return {"type": click.Choice(choices), "metavar": joined, "help": text}
-    return {"type": click.Choice(choices), "metavar": "NAME", "help": f"{text} One of {', '.join(choices)}."}
+        return {"type": Word(choices), "metavar": joined, "help": text}
+    return {"type": Word(choices), "metavar": "NAME", "help": f"{text} One of {', '.join(choices)}."}
 
 
 _SHORT = 12
@@ -45,9 +66,7 @@ directory_option = click.option(
     "--directory", metavar="DIR", default="build", help="Folder for the files; default: build."
 )
 form_option = click.option(
-    "--form",
-    default="words",
-    **one_of(["words", "utf-8"], "What the board sends; default: words, one an item."),
+    "--form", default="words", **one_of(["words", "utf-8"], "What the board sends; default: words, one an item.")
 )
 baud_option = click.option("--baud", type=Number(1), help="Bits per second; default: the fastest.")
 record_option = click.option("--record", "checkout", metavar="DIR", help="Write the results into this checkout.")
@@ -60,7 +79,8 @@ def reject(where: str, *names: str) -> None:
     context = click.get_current_context()
     for each in context.command.params:
         if each.name in names and context.get_parameter_source(each.name or "") is ParameterSource.COMMANDLINE:
-            raise CommandError(f"{each.opts[-1]} has no effect {where}: leave it out")
+            name = "/".join([each.opts[-1], *each.secondary_opts])
+            raise CommandError(f"{name} has no effect {where}: leave it out")
 
 
 def from_hex(digits: str) -> bytes:

@@ -46,28 +46,42 @@ def run(command: Callable[[], None]) -> int:
         if getattr(sys, name) is None:  # The caller has closed it.
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - as long as the process
     prepare()
-    for name in ("SIGTERM", "SIGHUP"):
+    _interrupts.clear()
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, signal.SIGINT)  # Windows has no SIGHUP.
         # A signal that is ignored, as with nohup, remains ignored.
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _interrupt)
     status = 0
     try:
         command()
         sys.stdout.flush()
     except click.exceptions.Exit as done:
         status = done.exit_code
-    except KeyboardInterrupt:
-        say("utf8fpga: interrupted")
-        status = 130
-    except (click.ClickException, UserError, OSError) as error:
-        status = _report(error)
+    except (Exception, KeyboardInterrupt) as error:
+        # An interrupt in a callback of compiled code is ignored, and may make that code fail.
+        if _interrupts or isinstance(error, KeyboardInterrupt):
+            say("utf8fpga: interrupted")
+            status = 130
+        elif isinstance(error, (click.ClickException, UserError, OSError)):
+            status = _report(error)
+        else:
+            raise
     try:
         sys.stdout.flush()
     except OSError:
         # It is reported; Python must not try again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return status
+
+
+_interrupts: list[int] = []
+"""The signals that have interrupted the command."""
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    _interrupts.append(number)
+    raise KeyboardInterrupt
 
 
 def _report(error: Exception) -> int:
@@ -90,8 +104,19 @@ def _report(error: Exception) -> int:
 def _usage_error(error: click.ClickException) -> str:
     """The message for a command line that the parser rejects."""
     if isinstance(error, click.NoSuchOption):
-        return f"there is no option {error.option_name}{did_you_mean(error.option_name, error.possibilities or ())}"
+        return f"there is no option {error.option_name}{_instead_of(error)}"
     message = " ".join(error.format_message().rstrip(".").split())
     if isinstance(error, click.UsageError) and error.ctx and type(error) is not click.BadParameter:
         message += f": the usage is {error.ctx.get_usage().removeprefix('Usage: ')}"
     return message[:1].lower() + message[1:]
+
+
+def _instead_of(error: click.NoSuchOption) -> str:
+    """What may have been meant: an option that resembles the unknown one, or a core that has it."""
+    assert error.ctx
+    cores = getattr(error.ctx.command, "commands", {})
+    having = [name for name, core in cores.items() if any(error.option_name in each.opts for each in core.params)]
+    if having:
+        return f"; it belongs to {' and '.join(having)}"
+    near = did_you_mean(error.option_name, error.possibilities or ())
+    return near or f"; {error.ctx.command_path} -h lists them"

@@ -9,14 +9,7 @@ import click
 
 from utf8fpga.cli.core_command import core_command
 from utf8fpga.cli.jobs import job_executor
-from utf8fpga.cli.options import (
-    dask_option,
-    directory_option,
-    json_option,
-    one_of,
-    record_option,
-    reject,
-)
+from utf8fpga.cli.options import dask_option, directory_option, json_option, one_of, record_option, reject
 from utf8fpga.cli.output import CommandError, coloured, echo, progress, say
 from utf8fpga.cli.record import record_proofs
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration

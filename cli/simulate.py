@@ -63,6 +63,7 @@ def simulate(
         reject("with --soak", "netlist", "vcd", "output", *pauses)
         soak_core(parameters, soak, seed, as_json=as_json)
         return
+    reject("without --soak", "seed")
     data = b"".join(read_chunks(file)) if file is not None else from_hex(digits or "")
     is_graph = HAS_GRAPH and len(data) > _LONG and not vcd
     simulation = Simulation(build(parameters), engine="graph" if is_graph else "python", netlist=netlist)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import click
 
+from utf8fpga.boards.catalog import BOARDS
 from utf8fpga.boards.forms import FORMS, Form, Mark, Received
 from utf8fpga.boards.host import Conversation, Port, SerialPort, check_items, find_port
 from utf8fpga.boards.virtual import VirtualBoard
@@ -62,4 +63,6 @@ def _connected(port: str, baud: float, form: Form) -> Port:
     if port.startswith(_VIRTUAL):
         with progress("building the virtual board"):
             return VirtualBoard(port.removeprefix(_VIRTUAL), form, baud=baud)
+    if port in BOARDS:
+        raise CommandError(f"{port} is a board: give the name of its serial port, or {_VIRTUAL}{port} to simulate it")
     return SerialPort(find_port() if port == "auto" else port, baud)

@@ -35,5 +35,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("utf_8", ["utf-8", "utf-16", "latin-1"])
     '; did you mean utf-8?'
     """
-    near = get_close_matches(word.lower(), known, n=2, cutoff=0.7)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+    words = list(known)
+    near = get_close_matches(word.lower(), words, n=2, cutoff=0.7) or [
+        each for each in words if word and each.startswith(word)
+    ]
+    return f"; did you mean {' or '.join(near[:2])}?" if near else ""

@@ -56,5 +56,5 @@ def checked_table(table: object) -> EncodingTable:
     form = checked_form(table)
     if isinstance(form, Composition):
         parts = f"{form.form.name} and {form.unit_table.name}"
-        raise TypeError(f"an EncodingTable is required, not the composition {form.name}, whose tables are {parts}")
+        raise TypeError(f"one EncodingTable is required, but {form.name} is defined by two, {parts}")
     return form

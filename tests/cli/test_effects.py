@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command import utf8fpga
+from support.builds import stand_in_tools
+from support.command import options_of, utf8fpga
 
+from utf8fpga.cli.main import COMMANDS
 from utf8fpga.hdl import CORES
 from utf8fpga.hdl.parameters import Option, option_word
 from utf8fpga.model.encodings import encoding_word
@@ -74,6 +78,7 @@ generate --output core.v | --testbench bench.v
 generate --output core.v | --vectors vectors.hex
 generate --output core.v | --sva assertions.sv
 generate | --output out
+simulate | --hex 41
 simulate --hex 41 --vcd wave | --input-pauses 10
 simulate --hex 41 --vcd wave | --output-pauses 10
 simulate --hex '41 FF' | --json
@@ -81,16 +86,50 @@ simulate --hex 41 | --vcd wave
 simulate text | --output out
 boards | --all
 boards | --json
+build icebreaker | --directory other
+build icebreaker | --form utf-8
+build icebreaker | --baud 57600
+build icebreaker | --self-test
+build icebreaker | --seed 2
+build icebreaker | --json
 """
 """Command lines, and an option that changes what they print or write."""
+
+ELSEWHERE = {
+    "simulate": "--soak --seed --netlist",
+    "prove": "--all --property --dask --directory --record --json",
+    "check": "--top --ports --practice --json",
+    "bench": "--device --seeds --dask --against --top --ports --record --json",
+    "build": "--program",
+    "talk": "--baud --form --check",
+    "demo": "--directory",
+}
+"""Options with effects that the tests of the commands compare, since each takes a tool, a board or a long time."""
+
+
+def test_every_option_is_tested_for_an_effect() -> None:
+    here = {
+        (plain.split()[0], option.split()[0]) for plain, option in (line.split(" | ") for line in EFFECTS.splitlines())
+    }
+    elsewhere = {(command, option) for command, words in ELSEWHERE.items() for option in words.split()}
+    of_cores = {word for kind in CORES.values() for name, how in kind.options().items() for word in words_of(name, how)}
+    every = {(command, option) for command in COMMANDS for option in options_of((command,)) - of_cores}
+    assert here | elsewhere == every | {("decode", "--table"), ("table", "--table")}
+    assert not here & elsewhere
+
+
+def words_of(name: str, how: Option) -> tuple[str, ...]:
+    """The options of a field of parameters."""
+    return how.flags or (option_word(name),)
 
 
 def outcome(line: str, folder: Path) -> Any:
     (folder / "text").write_bytes(b"A\xed\xa0\xbd\xed\xb8\x80\xff")
-    done = utf8fpga(*shlex.split(line))
-    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    tools = stand_in_tools(folder.with_name("tools")) if line.startswith("build") else {}
+    done = utf8fpga(*shlex.split(line), env=os.environ | tools)
+    files = {path.relative_to(folder): path.read_bytes() for path in folder.glob("**/*") if path.is_file()}
     for path in folder.iterdir():
-        path.unlink()
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
     return done.returncode, done.stdout, done.stderr, files
 
 

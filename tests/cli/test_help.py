@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import click
 import pytest
-from support.command import utf8fpga
+from support.command import options_of, utf8fpga
 from support.processes import run
 
 from utf8fpga.cli.main import COMMANDS, GROUPS, cli
@@ -38,15 +38,6 @@ def help_of(*words: str, option: str = "-h") -> str:
     done = utf8fpga(*words, option, env=os.environ | {"COLUMNS": "80"})
     assert (done.returncode, done.stderr) == (0, b"")
     return done.stdout.decode()
-
-
-def options_of(words: tuple[str, ...]) -> set[str]:
-    """The options of a command, but those for help."""
-    context = click.Context(cli)
-    command = cli.get_command(context, words[0]) if words else cli
-    command = getattr(command, "commands", {}).get(words[1]) if len(words) > 1 else command
-    named = {name for each in command.params for name in (*each.opts, *each.secondary_opts) if name.startswith("--")}
-    return named - {"--version"}
 
 
 @pytest.mark.parametrize("words", EVERY, ids=lambda words: "-".join(words) or "utf8fpga")

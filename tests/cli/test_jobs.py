@@ -62,6 +62,8 @@ def test_a_worker_runs_calls_in_its_main_thread_and_reports_their_errors() -> No
     assert all(is_main and process != os.getpid() for process, is_main in (call.result() for call in calls))
     assert (type(failed.exception()), str(failed.exception())) == (ToolError, "yosys is not at home")
     assert isinstance(ended.exception(), BrokenExecutor)
+    with pytest.raises(ToolError, match="a worker process has ended, perhaps for lack"), job_executor() as executor:
+        executor.submit(fail, "end").result()
 
 
 @posix

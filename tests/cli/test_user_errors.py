@@ -34,6 +34,26 @@ def test_condition_of_the_system_is_one_line(name: str, capfd: pytest.CaptureFix
     assert capfd.readouterr().err == "utf8fpga: 'file': the reason\n"
 
 
+IGNORED = """
+import ctypes, os, signal
+from utf8fpga.cli.process import run
+
+def callback():
+    os.kill(os.getpid(), signal.SIGINT)
+
+def command():
+    ctypes.CFUNCTYPE(None)(callback)()
+    raise RuntimeError("no compiled object yet")
+
+print(run(command))
+"""
+
+
+def test_an_interrupt_that_makes_compiled_code_fail_is_no_defect() -> None:
+    done = run([sys.executable, "-c", IGNORED], capture_output=True, text=True)
+    assert (done.stdout, done.stderr.splitlines()[-1]) == ("130\n", "utf8fpga: interrupted")
+
+
 CUT_OFF = """
 from amaranth.hdl import Module
 from utf8fpga.cli.main import main

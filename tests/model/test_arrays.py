@@ -134,7 +134,7 @@ def test_tables_outside_the_limits_are_rejected(table: EncodingTable, message: s
 
 def test_a_table_by_its_name() -> None:
     assert list(decode_array(b"\xed\xa0\x80", "generalised-utf-8")) == [Item(0, 3, 0xD800, None)]
-    message = "an EncodingTable is required, not the composition CESU-8, whose tables are UTF-16 and CESU-8 code units"
+    message = "one EncodingTable is required, but CESU-8 is defined by two, UTF-16 and CESU-8 code units"
     assert refusal(TypeError, decode_array, b"A", CESU_8) == refusal(TypeError, decode_array, b"A", "cesu-8") == message
 
 

@@ -131,6 +131,6 @@ def test_malformed_sequence_practice_requires_bytes() -> None:
 
 @pytest.mark.parametrize("practice", [each for each in Practice if each is not Practice.MAXIMAL_SUBPARTS])
 def test_compositions_have_maximal_subparts_alone(practice: Practice) -> None:
-    message = "an EncodingTable is required, not the composition CESU-8, whose tables are UTF-16 and CESU-8 code units"
+    message = "one EncodingTable is required, but CESU-8 is defined by two, UTF-16 and CESU-8 code units"
     assert refusal(TypeError, Decoder, CESU_8, practice=practice) == message
     assert refusal(TypeError, decode, b"", CESU_8, practice=practice) == message

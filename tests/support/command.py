@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from unittest.mock import patch
 
+import click
+
 from support.processes import run
 
 COMMAND = [sys.executable, "-m", "utf8fpga"]
@@ -41,6 +43,17 @@ def utf8fpga(*arguments: str | Path, data: bytes = b"", **options: Any) -> subpr
         done.stderr = talk(done.stderr.decode()).encode()
         return done
     return _here(words, data, options.get("env", os.environ))
+
+
+def options_of(words: tuple[str, ...]) -> set[str]:
+    """The options of a command, but those for help."""
+    from utf8fpga.cli.main import cli
+
+    context = click.Context(cli)
+    command = cli.get_command(context, words[0]) if words else cli
+    command = getattr(command, "commands", {}).get(words[1]) if len(words) > 1 else command
+    named = {name for each in command.params for name in (*each.opts, *each.secondary_opts) if name.startswith("--")}
+    return named - {"--version"}
 
 
 def talk(stderr: str) -> str:
