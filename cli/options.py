@@ -21,7 +21,7 @@ class Number(click.IntRange):
     name = "number"
 
 
-class Word(click.ParamType):
+class Word(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only
     """One of some words, where case, hyphens and underscores do not matter: UTF8 is utf-8."""
 
     name = "word"
