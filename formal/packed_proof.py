@@ -67,19 +67,19 @@ class _Stage:
         return self.valid & self.row.last
 
     @property
-    def has_rest(self) -> Value:
+    def has_open_row(self) -> Value:
         """There is a row behind the full one, or the only one is not full."""
         return self.rest | (self.last & ~self.full)
 
     @property
     def ends(self) -> Value:
         """That row is closed."""
-        return self.has_rest & self.closes
+        return self.has_open_row & self.closes
 
     @property
     def begins(self) -> Value:
         """The beat begins a row."""
-        return Mux(self.fill, self.full & self.has_rest, self.full | self.has_rest)
+        return Mux(self.fill, self.full & self.has_open_row, self.full | self.has_open_row)
 
     @property
     def fill_after(self) -> Value:
@@ -152,7 +152,7 @@ class PackedProof(BeatClaims):
         matters = two.valid | two.closes
         self._holds("places.place", Cat(two.fill, (two.fill + two.counts[0])[0]), two.valid)
         self._holds("places.is_placed", Cat(two.keep))
-        self._holds("places.rest", two.rest, matters | one.valid)
+        self._holds("places.open_size", two.rest, matters | one.valid)
         self._holds("places.is_full", two.full)
         self._holds("places.was_open", two.fill, two.valid)
         self._holds("places.is_last", two.last)
@@ -160,7 +160,7 @@ class PackedProof(BeatClaims):
         self._holds("places.is_valid", two.valid)
         self._holds("places.began_none", three.valid & ~three.begins)
         matters = three.valid | three.closes
-        self._holds("rest_0", three.rest, matters | two.valid)
+        self._holds("open_lanes_0", three.rest, matters | two.valid)
         self._holds("last_0", three.last, matters)
         self._holds("ends_0", three.ends)
         self._holds("rows.full_0", three.full)
@@ -185,7 +185,7 @@ class PackedProof(BeatClaims):
             Cat(keep & (at == lane) for keep, at in zip(last.keep, places, strict=True)) for lane in range(LANES)
         ]
         self._holds("network.keep_after_0", Cat(each.any() for each in arrives))
-        self._holds("is_in_front", last.fill, last.valid)
+        self._holds("wraps", last.fill, last.valid)
         crosses = Mux(last.keep[0], places[0], ~places[1])
         for lane, here in enumerate(arrives):
             self._holds(f"network.crossed_0_{lane}", crosses, last.valid)

@@ -35,28 +35,37 @@ class Packer(wiring.Component):
     Throughput: a beat per cycle, or what the consumer accepts. Latency: `latency` cycles from the beat that closes a
     row. A reset discards all words; beats that were accepted before must not arrive after it.
 
+    What is known of a beat with 16 lanes, by the cycles since it came:
+
+    - 1 to 3: the words in each 4, 8 and 16 lanes.
+    - 4: the place of each word, and of the beat which rows it closes and what is left in the open one.
+    - 5 to 8: the places pass the network, and the words are a cycle behind them.
+    - 8: which lanes of a row have a word, and which words belong to the next row.
+    - 9: the words are written, and the marks of a row that is closed.
+    - 11: the row is at the output.
+
     Args:
         symbol: the shape of a word.
         lanes: words of a beat and of a row.
-        in_front: cycles from `accepted` to the beat at the input.
+        input_latency: cycles from `accepted` to the beat at the input.
 
     Ports:
         ready: register, a beat may be accepted.
-        accepted: a beat is accepted, and arrives `in_front` cycles later.
+        accepted: a beat is accepted, and arrives `input_latency` cycles later.
         words, keep, last, valid: a beat, with words in any lanes; `last` only with `valid`.
         closes: the open row is closed. With `valid`: behind the words of the beat; it must equal `last`. Without
             `valid`: at once, since the input pauses.
         output: stream of `beat_layout`, the rows.
     """
 
-    def __init__(self, symbol: ShapeLike, lanes: int, in_front: int) -> None:
+    def __init__(self, symbol: ShapeLike, lanes: int, input_latency: int) -> None:
         self.lanes = lanes
         words = data.ArrayLayout(Shape.cast(symbol).width, lanes)
         self.places, self.network = Places(lanes), Network(words.elem_shape, 1 << place_bits(lanes))
         self.fold = Fold(words.elem_shape, lanes) if self.network.lanes != lanes else None
         to_rows = self.places.latency + self.network.latency + (self.fold is not None)
         # A credit returns two cycles per bank behind the rows, and one more if the next beat closes the row.
-        latest = in_front + to_rows + 1 + _COUNTED
+        latest = input_latency + to_rows + 1 + _COUNTED
         self.depth = next(depth for depth, banks in BANKS.items() if latest + 2 * banks <= depth)
         self.rows = Rows(symbol, lanes, self.depth)
         self.latency = to_rows + self.rows.latency
@@ -92,29 +101,29 @@ class Packer(wiring.Component):
         places, network, fold, rows, lanes = self.places, self.network, self.fold, self.rows, self.lanes
         # The lanes of the last row of the beat that have a word.
         fronts = {size: (1 << size) - 1 for size in range(lanes)}
-        rest, last = minimised_word(fronts, lanes, len(places.size))(places.size), places.out_last
+        open_lanes, last = minimised_word(fronts, lanes, len(places.open_size))(places.open_size), places.out_last
         full, ends = places.full, places.ends
         for cycle in range(network.latency):
             rows_end = full, ends
-            rest, last = delayed(m, rest, f"rest_{cycle}"), delayed(m, last, f"last_{cycle}")
+            open_lanes, last = delayed(m, open_lanes, f"open_lanes_{cycle}"), delayed(m, last, f"last_{cycle}")
             full = delayed(m, full, f"full_{cycle}", reset_less=False)
             ends = delayed(m, ends, f"ends_{cycle}", reset_less=False)
         # The words of a beat begin where those of the beat before end. Lanes in front get words of the next row;
         # the last lane never does, since the open row is not full.
-        in_front = delayed(m, (rest & ~ends.replicate(lanes))[:-1], "is_in_front")
-        wrapped: Value = Cat(in_front, Const(0, network.lanes - lanes + 1))
+        wraps = delayed(m, (open_lanes & ~ends.replicate(lanes))[:-1], "wraps")
+        wrapped: Value = Cat(wraps, Const(0, network.lanes - lanes + 1))
         keep, words = network.out_keep, network.out_words
         if fold:
             m.submodules.fold = fold
             m.d.comb += [fold.keep.eq(keep), fold.wrapped.eq(wrapped), fold.words.eq(words)]
             keep, words, wrapped = fold.out_keep, fold.out_words, delayed(m, wrapped, "wrapped_folded")
             rows_end = full, ends
-            rest, last = delayed(m, rest, "rest_folded"), delayed(m, last, "last_folded")
+            open_lanes, last = delayed(m, open_lanes, "open_lanes_folded"), delayed(m, last, "last_folded")
         m.d.comb += [
             rows.keep.eq(keep),
             rows.words.eq(words),
             rows.wrapped.eq(wrapped[:lanes]),
-            rows.rest.eq(rest),
+            rows.open_lanes.eq(open_lanes),
             rows.last.eq(last),
             rows.full.eq(rows_end[0]),
             rows.ends.eq(rows_end[1]),

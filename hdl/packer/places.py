@@ -42,7 +42,7 @@ class Places(wiring.Component):
         closes: the last row of the beat is closed; also without a beat.
         out_keep, places: the words, and for each the words in front of it since the open row began, modulo a power of
             two: see `Fold`.
-        size: the words in the row that is open behind the beat, before `ends` closes it; also without a beat.
+        open_size: the words in the row that is open behind the beat, before `ends` closes it; also without a beat.
         full: the row that was open in front of the beat is full.
         ends: the last row of the beat is closed, although it is not full.
         out_last: the packet ends with it.
@@ -54,8 +54,8 @@ class Places(wiring.Component):
         self.latency = 2 + (len(groups_of(lanes)) - 1).bit_length()
         beat = {"keep": In(lanes), "last": In(1), "valid": In(1), "closes": In(1)}
         words = {"out_keep": Out(lanes), "places": Out(data.ArrayLayout(place_bits(lanes), lanes))}
-        rows = {"size": Out(range(lanes)), "full": Out(1), "ends": Out(1), "out_last": Out(1), "begins_none": Out(1)}
-        super().__init__(beat | words | rows)
+        rows = {"open_size": Out(range(lanes)), "full": Out(1), "ends": Out(1), "begins_none": Out(1)}
+        super().__init__(beat | words | rows | {"out_last": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -107,7 +107,7 @@ class Places(wiring.Component):
 
     def _filled(self, m: Module, name: str, fill: Value, count: Value) -> tuple[Value, Value]:
         """The words in the last row when a beat has followed, and whether the row before that is full."""
-        total, bits = fill + count, len(self.size)
+        total, bits = fill + count, len(self.open_size)
         full = total >= self.lanes
         if self.lanes == 1 << bits:
             return named(m, name, total[:bits]), full
@@ -117,19 +117,19 @@ class Places(wiring.Component):
         self, m: Module, was_open: Value, size: Value, full: Value, last: Value, valid: Value, closes: Value
     ) -> None:
         """Which rows a beat closes and begins."""
-        size, was_open = delayed(m, size, "rest"), delayed(m, was_open, "was_open")
+        size, was_open = delayed(m, size, "open_size"), delayed(m, was_open, "was_open")
         full, last, valid, closes = (
             delayed(m, value, name, reset_less=False)
             for name, value in (("is_full", full), ("is_last", last), ("is_valid", valid), ("is_closed", closes))
         )
         comment = "After this beat a row has words, or a packet has ended without a word to close a row."
-        has_rest = named(m, "has_rest", size.any() | (last & ~full), comment)
+        has_open_row = named(m, "has_open_row", size.any() | (last & ~full), comment)
         comment = "If a row was open, the beat begins another one only if it filled that one and words are left."
-        begins = named(m, "begins", Mux(was_open, full & has_rest, full | has_rest), comment)
+        begins = named(m, "begins", Mux(was_open, full & has_open_row, full | has_open_row), comment)
         m.d.comb += [
-            self.size.eq(size),
+            self.open_size.eq(size),
             self.full.eq(full),
-            self.ends.eq(has_rest & closes),
+            self.ends.eq(has_open_row & closes),
             self.out_last.eq(last),
             self.begins_none.eq(delayed(m, valid & ~begins, "began_none", reset_less=False)),
         ]

@@ -43,8 +43,8 @@ class Rows(wiring.Component):
         keep: the lanes with a word.
         words: the words, one cycle later.
         wrapped: a word in this lane belongs to the row behind the open one.
-        rest: the lanes of the words in the last row of the beat.
-        last: see `Places`; it comes with `keep`, `wrapped` and `rest`.
+        open_lanes: the lanes of the words in the last row of the beat.
+        last: see `Places`; it comes with `keep`, `wrapped` and `open_lanes`.
         full, ends: see `Places`; one cycle before `keep`.
         output: stream of `beat_layout`, the closed rows.
         left: a row left the memory.
@@ -56,7 +56,7 @@ class Rows(wiring.Component):
         self.latency = 1 + self.banks
         self.groups = groups_of(lanes)
         words = data.ArrayLayout(Shape.cast(symbol).width, lanes)
-        beat = {"keep": In(lanes), "words": In(words), "wrapped": In(lanes), "rest": In(lanes), "last": In(1)}
+        beat = {"keep": In(lanes), "words": In(words), "wrapped": In(lanes), "open_lanes": In(lanes), "last": In(1)}
         closed = {"full": In(1), "ends": In(1)}
         super().__init__(beat | closed | {"output": Out(beat_stream(symbol, lanes)), "left": Out(1)})
 
@@ -139,9 +139,9 @@ class Rows(wiring.Component):
         So between two beats that close two there is one that closes none, in whose cycle the waiting row is announced.
         """
         lanes, two = self.lanes, full & ends
-        own = named(m, "own_marks", Cat(self.rest | full.replicate(lanes), self.last & ~two))
+        own = named(m, "own_marks", Cat(self.open_lanes | full.replicate(lanes), self.last & ~two))
         waits = Signal()
         second = Signal(lanes + 1, reset_less=True)
         announces = delayed(m, full | ends | waits, "announces", reset_less=False)
-        m.d.sync += [waits.eq(two | (waits & (full | ends))), second.eq(Mux(two, Cat(self.rest, 1), own))]
+        m.d.sync += [waits.eq(two | (waits & (full | ends))), second.eq(Mux(two, Cat(self.open_lanes, 1), own))]
         return announces, delayed(m, Mux(waits, second, own), "marks")

@@ -11,9 +11,9 @@ pytestmark = pytest.mark.smoke
 BEATS = 120
 
 
-@pytest.mark.parametrize("in_front", [*range(6, 13), *range(20, 27), 40])
-def test_full_beats_never_wait_for_credits_of_a_long_pipeline(in_front: int) -> None:
-    packer = Packer(1, 4, in_front)
+@pytest.mark.parametrize("input_latency", [*range(6, 13), *range(20, 27), 40])
+def test_full_beats_never_wait_for_credits_of_a_long_pipeline(input_latency: int) -> None:
+    packer = Packer(1, 4, input_latency)
     simulator = Simulator(packer)
     simulator.add_clock(1e-6)
     accepted: list[bool] = []
@@ -21,7 +21,7 @@ def test_full_beats_never_wait_for_credits_of_a_long_pipeline(in_front: int) -> 
     async def beats(context):
         context.set(packer.output.ready, 1)
         for _ in range(BEATS):
-            arrives = accepted[-in_front] if len(accepted) >= in_front else False
+            arrives = accepted[-input_latency] if len(accepted) >= input_latency else False
             context.set(packer.valid, arrives)
             context.set(packer.keep, 15 if arrives else 0)
             accepted.append(bool(context.get(packer.ready)))
