@@ -29,7 +29,8 @@ class Items(wiring.Component):
     Throughput: a beat per cycle; it never pauses. Latency: `latency` cycles from the beat itself, or one less from the
     next one, if it has to wait for that. A reset discards the beats inside, and the next beat begins a packet.
 
-    What no one reads of the outputs vanishes in synthesis.
+    What no one reads of the outputs vanishes in synthesis. The code points are chosen by masks, since of a multiplexer
+    with the constant U+FFFD synthesis would make a reset, whose net is long.
 
     Args:
         table: the encoding form.

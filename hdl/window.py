@@ -72,9 +72,9 @@ class _Lanes:
         find(self)
         self.cut(step)
 
-    def add(self, name: str, value: Value, comment: str = "") -> None:
-        """A new value, and the comment for its registers."""
-        self.values[name] = named(self.m, name, value, comment) if self._has_names else value
+    def add(self, name: str, value: Value, comment: str = "", *, signal: str = "") -> None:
+        """A new value, the comment for its registers, and the name of its signal, if that is another one."""
+        self.values[name] = named(self.m, signal or name, value, comment) if self._has_names else value
         self._comments[name] = comment
 
     def cut(self, step: str) -> None:
@@ -195,7 +195,7 @@ class Window(wiring.Component):
             functions |= {f"class_{n}_{which}": each for which, each in enumerate(control.trail_classes(n))}
         for name, function in functions.items():
             lanes.add(name, self._each(lanes, function), control.comments[name])
-        lanes.add("trail", lanes["trail"] & lanes["keep"], control.comments["trail"])
+        lanes.add("trail", lanes["trail"] & lanes["keep"], control.comments["trail"], signal="trail_kept")
 
     def _find_pairs(self, lanes: _Lanes) -> None:
         """Leads, and the second units of sequences."""

@@ -154,6 +154,9 @@ class SerialSpeedDecoder(SerialDecoder):
     of the sequence that is open after it; and the output. An open sequence stays in the slot until the next unit
     arrives; all else moves unless an item waits at the output.
 
+    Where the path to a clock enable would be too long, a register keeps its value by logic: it is the OR of the new
+    value and of its own, each with a mask.
+
     Throughput: one unit per cycle on any input; `input.ready` is deasserted only while an item waits for
     `output.ready`.
 

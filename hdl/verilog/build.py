@@ -8,12 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, is_read, unknown_cell
+from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, is_read, unchanged, unknown_cell
 from utf8fpga.hdl.verilog.rtlil import Assign, Bit, Cell, Module, Statement, Switch, Value, Wire, bits_of, slices_of
 from utf8fpga.hdl.verilog.statements import assigned, by_wire, only_wire, reset_first, wires_of
-
-_MEMORY_PORTS = ("signature", "out")
-"""What the names of the signals at ports of memories begin with, with two underscores behind it."""
 
 SHIFTS = ("$shl", "$shr", "$sshr", "$shift")
 
@@ -43,8 +40,8 @@ class _Builder:
         self._next: dict[str, list[Statement]] = {}
         """By flip-flop the process that makes its next value."""
         self._unclocked: list[list[Statement]] = []
+        self._connections = [each for each in module.connections if each.target and not _is_field(each.target[0][0])]
         self._inside = {cell.name: modules[cell.kind] for cell in module.cells if cell.kind in modules}
-        self._inside |= dict.fromkeys(_MEMORY_PORTS, Circuit(""))
 
     def circuit(self) -> Circuit:
         self._split_fields()
@@ -54,9 +51,8 @@ class _Builder:
         self._place_results()
         for process in processes.values():
             self._connect(process)
-        for connection in self._module.connections:
-            if connection.target and not _is_field(connection.target[0][0]):
-                self._connect([connection])
+        for connection in self._connections:
+            self._connect([connection])
         self._assign_wires()
         made = self._made
         made.results = {wire: self._moved_cell(cell) for wire, cell in made.results.items()}
@@ -75,9 +71,7 @@ class _Builder:
         for name, wire in sorted(given.items(), key=lambda each: not each[1].direction):
             if _is_field(name):
                 continue
-            names = leaves[name]
-            if sum(given[leaf].width for leaf in names) != wire.width:
-                names = [name]
+            names = leaves[name] if sum(given[leaf].width for leaf in leaves[name]) == wire.width else [name]
             bits: list[Bit] = []
             for leaf in names:
                 width, field = given[leaf].width, re.sub(r"\[\d+\]", "", leaf)
@@ -99,19 +93,19 @@ class _Builder:
 
     def _place_names(self) -> None:
         """Of signals that are the same the component's own one is read, not that at the port of an instance."""
-        for each in self._module.connections:
-            own, other = only_wire(each.target), only_wire(each.value)
-            if own in self._made.fields and other in self._made.fields and not is_anonymous(other):
-                is_whole = len(each.value) == self._module.wires[other].width
-                if is_whole and self._distance(other) > self._distance(own):
-                    self._same(each.value, each.target)
+        for each in self._connections:
+            target, value = self._moved(each.target), self._moved(each.value)
+            own, other = only_wire(target), only_wire(value)
+            is_whole = own and other and value == bits_of(other, self._made.wires[other].width)
+            if is_whole and self._distance(other) > self._distance(own):
+                self._same(value, target)
 
     def _place_results(self) -> None:
         """The wires of results: those that RTLIL has, unless an operation in Verilog has more bits."""
         for cell in self._module.cells:
             value = cell.ports.get("DATA" if is_read(cell) else "Y", ())
-            if cell.kind.startswith("$reduce") and len(cell.ports["A"]) == 1:
-                self._connect([Assign(value, cell.ports["A"])])
+            if same := unchanged(self._moved_cell(cell)):
+                self._connect([Assign(value, same)])
             elif value and is_anonymous(cell.kind):
                 place, width = self._moved(value), _width_inside(cell)
                 wire = place[0][0]
@@ -127,7 +121,7 @@ class _Builder:
         only = statements[0] if len(statements) == 1 else None
         if not isinstance(only, Assign):
             self._unclocked.append(process)
-        elif is_anonymous(wire) or self._distance(wire):
+        elif self._distance(wire):
             self._same(only.target, only.value)
         elif self._moved(only.target) != self._moved(only.value):
             self._unclocked.append([only])
@@ -137,9 +131,11 @@ class _Builder:
         self._places |= {bit: place for bit, place in pairs if bit != place}
 
     def _distance(self, wire: str) -> int:
-        """How far a signal is from the component itself: 1 for that at an output of an instance, 2 at other ports."""
+        """How far a signal is from the component itself: 1 at an output of an instance, 2 elsewhere, 0 for its own."""
+        if is_anonymous(wire):
+            return 2
         instance, _, name = wire.partition("__")
-        if instance not in self._inside or self._module.wires[wire].direction:
+        if instance not in self._inside or self._made.wires.get(wire, Wire(0)).direction:
             return 0
         return 1 if name in self._inside[instance].ports("output") else 2
 

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from utf8fpga.hdl.verilog.rtlil import Cell, Statement, Switch, Value, Wire
-from utf8fpga.hdl.verilog.statements import assignments, walk, wires_of
+from utf8fpga.hdl.verilog.rtlil import Assign, Cell, Statement, Switch, Value, Wire, extended
+from utf8fpga.hdl.verilog.statements import walk, wires_of
 from utf8fpga.model.exceptions import InvalidArgumentError
 
 
@@ -46,29 +45,22 @@ class Circuit:
         """Whether a process assigns a wire: it is a register, or has several values by conditions."""
         return wire in self.clocks or any(isinstance(each, Switch) for each in self.statements.get(wire, []))
 
-    def values_of(self, wire: str) -> Iterator[Value]:
-        """What the driver of a wire reads, but for the conditions; that of an instance is not one of them."""
-        if wire in self.results:
-            yield from operands_of(self.results[wire]).values()
-        yield self.clocks.get(wire, ())
-        yield from (each.value for each in assignments(self.statements.get(wire, [])))
-
-    def conditions_of(self, wire: str) -> list[Value]:
-        """The conditions of the statements that assign a wire."""
-        return [each.selector for each in walk(self.statements.get(wire, [])) if isinstance(each, Switch)]
-
     def sources_of(self, wire: str, *, registers: bool) -> list[str]:
-        """The wires that the driver of a wire reads.
+        """The wires that the driver of a wire reads; an instance is not such a driver.
 
         Args:
             registers: also what a register or a memory reads at the edge of its clock.
         """
         if wire in self.clocks and not registers:
             return []
-        values = [*self.values_of(wire), *self.conditions_of(wire)]
-        if registers and wire in self.results and is_read(self.results[wire]):
-            memory = memory_of(self.results[wire])
-            values += [value for cell in self.writes if memory_of(cell) == memory for value in cell.ports.values()]
+        statements = walk(self.statements.get(wire, []))
+        values = [each.value if isinstance(each, Assign) else each.selector for each in statements]
+        values.append(self.clocks.get(wire, ()))
+        if cell := self.results.get(wire):
+            values += [value for port, value in cell.ports.items() if port not in ("Y", "DATA")]
+            if registers and is_read(cell):
+                writes = [each for each in self.writes if memory_of(each) == memory_of(cell)]
+                values += [value for each in writes for value in each.ports.values()]
         return wires_of(values)
 
 
@@ -77,19 +69,28 @@ def is_read(cell: Cell) -> bool:
     return cell.kind == "$memrd_v2"
 
 
-def operands_of(cell: Cell) -> dict[str, Value]:
-    """What an operator or the port of a memory that is read depends on."""
-    return {port: value for port, value in cell.ports.items() if (port == "ADDR" if is_read(cell) else port != "Y")}
-
-
 def memory_of(cell: Cell) -> str:
     """The memory that a cell is a port of."""
     return cell.parameters["MEMID"].strip('"\\')
 
 
 def is_anonymous(wire: str) -> bool:
-    """Whether a wire has no name in the source."""
-    return wire.startswith("$")
+    """Whether a wire has no name in the source, as the ports of memories have none."""
+    return wire.startswith(("$", "signature__", "out__"))
+
+
+def unchanged(cell: Cell) -> Value:
+    """What the result of an operator is, where constants decide that; else nothing."""
+    width, is_signed = cell.number("Y_WIDTH"), bool(cell.number("A_SIGNED"))
+    left, right = (extended(cell.ports.get(port, ()), width, signed=is_signed) for port in "AB")
+    neutral = {("", int(cell.kind == "$and"))}
+    if cell.kind == "$not" and not wires_of([left]):
+        return tuple(("", 1 - bit) for _, bit in left)
+    if cell.kind in ("$and", "$or", "$xor", "$add", "$sub") and set(right) == neutral:
+        return left
+    if cell.kind in ("$and", "$or", "$xor", "$add") and set(left) == neutral:
+        return right
+    return left if cell.kind.startswith("$reduce") and len(cell.ports["A"]) == 1 else ()
 
 
 def unknown_cell(module: str, cell: Cell) -> InvalidArgumentError:

@@ -7,12 +7,9 @@ an expression means the same wherever it is inserted.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
-
-_NAME = re.compile(r"(?<!['$])\b[A-Za-z_]")
 
 
 class Text(NamedTuple):
@@ -29,11 +26,6 @@ class Text(NamedTuple):
     def inner(self) -> str:
         """It as an operand of another operator."""
         return self.text if self.operator in ("", "~", "reduction") else f"({self.text})"
-
-    @property
-    def size(self) -> int:
-        """How many names are in it."""
-        return len(_NAME.findall(self.text))
 
 
 def constant(value: int, width: int) -> Text:

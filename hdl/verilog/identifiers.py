@@ -34,10 +34,6 @@ SEPARATOR = "__"
 """Between the name of the top module and that of another one, so that cores with different names do not conflict."""
 
 
-_LONGEST = 127
-"""Verilator searches longer module names in vain, since it cuts the names of their files."""
-
-
 def check_module_name(name: str) -> None:
     """Check that a name is valid for a module in Verilog and in SystemVerilog.
 
@@ -50,10 +46,6 @@ def check_module_name(name: str) -> None:
         )
     if SEPARATOR in name:
         raise InvalidArgumentError(f"{name!r} has {SEPARATOR}, which the names of inner modules have: use single _")
-    if len(name) > _LONGEST:
-        raise InvalidArgumentError(
-            f"{name!r} has {len(name)} characters: use at most {_LONGEST}, since Verilator finds no longer one"
-        )
     if name in _KEYWORDS:
         raise InvalidArgumentError(f"{name!r} is a keyword of Verilog or SystemVerilog: choose another module name")
 

@@ -3,42 +3,38 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TypeAlias
 
 from utf8fpga.hdl.verilog.circuit import Circuit, is_read, memory_of
-from utf8fpga.hdl.verilog.rtlil import Bit, Value
+from utf8fpga.hdl.verilog.rtlil import Cell
 from utf8fpga.hdl.verilog.statements import wires_of
 
-Place: TypeAlias = tuple[tuple[str, ...], str]
-"""A wire, behind the names of the instances that it is in."""
+Place: TypeAlias = tuple[str, str]
+"""A wire, behind the name of the module that it is in."""
 
 
 class Hierarchy:
-    """The instances of a design."""
+    """The modules of a design, of which the instances of one are not distinguished."""
 
     def __init__(self, circuits: Mapping[str, Circuit], top: str) -> None:
         self._circuits, self._top = circuits, circuits[top]
-        self._inside: dict[tuple[str, ...], Circuit] = {}
-        """The circuits by the names of the instances that lead to them."""
         self._outside: dict[Place, list[Place]] = {}
         """What drives input ports, and wires at outputs of instances."""
-        self._add((), self._top)
+        for circuit in circuits.values():
+            for cell in circuit.instances:
+                self._connect(circuit, cell)
 
-    def _add(self, path: tuple[str, ...], circuit: Circuit) -> None:
-        self._inside[path] = circuit
-        for cell in circuit.instances:
-            inner = self._circuits[cell.kind]
-            for port, value in cell.ports.items():
-                inside, outside = ((*path, cell.name), port), [(path, wire) for wire in wires_of([value])]
-                if inner.wires[port].direction == "input":
-                    self._outside[inside] = outside
-                else:
-                    self._outside |= {wire: [*self._outside.get(wire, []), inside] for wire in outside}
-            self._add((*path, cell.name), inner)
+    def _connect(self, circuit: Circuit, cell: Cell) -> None:
+        """Add the ports of an instance in a circuit."""
+        for port, value in cell.ports.items():
+            is_input = self._circuits[cell.kind].wires[port].direction == "input"
+            for wire in wires_of([value]):
+                places = [(cell.kind, port), (circuit.name, wire)]
+                driven, driver = places if is_input else places[::-1]
+                self._outside.setdefault(driven, []).append(driver)
 
     def _reached(self, outputs: Iterable[str], *, registers: bool) -> set[Place]:
         """The wires that outputs of the top depend on.
@@ -47,13 +43,13 @@ class Hierarchy:
             registers: also through registers and memories.
         """
         found: set[Place] = set()
-        waiting: list[Place] = [((), wire) for wire in outputs]
+        waiting = [(self._top.name, wire) for wire in outputs]
         while waiting:
-            path, wire = place = waiting.pop()
+            name, wire = place = waiting.pop()
             if place not in found:
                 found.add(place)
                 waiting += self._outside.get(place, ())
-                waiting += ((path, each) for each in self._inside[path].sources_of(wire, registers=registers))
+                waiting += ((name, each) for each in self._circuits[name].sources_of(wire, registers=registers))
         return found
 
     def combinational_paths(self) -> dict[str, list[str]]:
@@ -61,14 +57,14 @@ class Hierarchy:
         found: dict[str, list[str]] = {}
         for output in self._top.ports("output"):
             reached = self._reached([output], registers=False)
-            found[output] = [port for port in self._top.ports("input") if ((), port) in reached]
+            found[output] = [port for port in self._top.ports("input") if (self._top.name, port) in reached]
         return found
 
     def live_circuits(self) -> dict[str, Circuit]:
         """The circuits with what an output of the top depends on, and all ports of the top."""
         live: dict[str, set[str]] = {self._top.name: {*self._top.ports("input"), *self._top.ports("output")}}
-        for path, wire in self._reached(self._top.ports("output"), registers=True):
-            live.setdefault(self._inside[path].name, set()).add(wire)
+        for name, wire in self._reached(self._top.ports("output"), registers=True):
+            live.setdefault(name, set()).add(wire)
         found: dict[str, Circuit] = {}
         for name, circuit in self._circuits.items():
             if name in live:
@@ -97,15 +93,3 @@ def _live_part(circuit: Circuit, live: AbstractSet[str], others: Mapping[str, Ci
         writes=[cell for cell in circuit.writes if memory_of(cell) in read],
         instances=instances,
     )
-
-
-def uses_of(circuit: Circuit) -> Counter[Bit]:
-    """How often each bit is read; a condition of several assignments counts once."""
-    values = [value for cell in circuit.instances for value in cell.ports.values()]
-    for cell in circuit.writes:
-        values += [cell.ports["ADDR"], cell.ports["DATA"], cell.ports["EN"][:1]]
-    conditions: dict[Value, None] = {}
-    for wire in circuit.wires:
-        values += circuit.values_of(wire)
-        conditions |= dict.fromkeys(circuit.conditions_of(wire))
-    return Counter(bit for value in (*values, *conditions) for bit in value)

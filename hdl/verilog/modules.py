@@ -89,10 +89,10 @@ class _Converter:
             signal.name = own_name
         _check(design.fragment, component, [*visible, *(signal for signal, _ in names)])
         if text not in self._texts:
-            module = Module(text)
+            module = Module(text, self._names.take(name))
             # The ports are in the order of the members, not first the inputs.
             module.wires = {wire: module.wires[wire] for wire in dict.fromkeys([*ports, *module.wires])}
-            module.name = self._texts[text] = self._names.take(name)
+            self._texts[text] = module.name
             self.circuits[module.name] = circuit_of(module, self.circuits, documentation(component))
         return self._texts[text]
 

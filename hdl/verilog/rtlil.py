@@ -43,19 +43,14 @@ def slices_of(value: Value) -> list[Slice]:
     [Slice(wire='a', start=2, width=2), Slice(wire='', start=2, width=2)]
     """
     found: list[Slice] = []
-    before: Bit | None = None
-    is_repeated = False
-    for bit in value:
-        wire, at = bit
+    for wire, at in value:
         last = found[-1] if found else Slice("", 0, 0)
         if wire == last.wire == "":
             found[-1:] = [Slice("", last.start | at << last.width, last.width + 1)]
-        elif bit == (last.wire, last.start + last.width) and not is_repeated:
+        elif (wire, at) == (last.wire, last.start + last.width) and found[-2:] != [last, last]:
             found[-1] = Slice(wire, last.start, last.width + 1)
         else:
             found.append(Slice(wire, at, 1))
-        # A bit that stands behind itself is no part of what follows it.
-        before, is_repeated = bit, bit == before
     return found
 
 
@@ -66,7 +61,7 @@ class Wire:
     Attributes:
         direction: ``input`` or ``output``; empty: it is no port.
         init: its initial value; empty: none.
-        attributes: the other attributes; ``doc`` is a comment from the source.
+        attributes: as they are written, but texts without quotes; ``doc`` is a comment from the source.
     """
 
     width: int
@@ -108,11 +103,13 @@ class Switch:
 Statement: TypeAlias = Assign | Switch
 
 
-_OPERAND = re.compile(r"[{}]|\d+'(?P<digits>[01x-]*)|(?P<wire>[\\$]\S+)(?: \[(?P<high>\d+)(?::(?P<low>\d+))?\])?")
+_OPERAND = re.compile(
+    r"\{(?P<parts>[^}]*)\}|\d+'(?P<digits>[01x-]*)|(?P<wire>[\\$]\S+)(?: \[(?P<high>\d+)(?::(?P<low>\d+))?\])?"
+)
 
 
 class Module:
-    """The only module of a text.
+    """The only module of a text, with another name.
 
     Attributes:
         memories: by name the width and the number of the rows.
@@ -121,8 +118,8 @@ class Module:
         InvalidArgumentError: it has a statement that Amaranth did not write when this was written.
     """
 
-    def __init__(self, text: str) -> None:
-        self.name = ""
+    def __init__(self, text: str, name: str) -> None:
+        self.name = name
         self.wires: dict[str, Wire] = {}
         self.memories: dict[str, tuple[int, int]] = {}
         self.cells: list[Cell] = []
@@ -139,9 +136,7 @@ class Module:
             if word == "attribute":
                 attributes[_plain(words[0])] = " ".join(words[1:])
                 continue
-            if word == "module":
-                self.name = _plain(words[0])
-            elif word == "wire":
+            if word == "wire":
                 self.wires[_plain(words[-1])] = _wire(words, attributes)
             elif word == "memory":
                 self.memories[_plain(words[-1])] = int(words[1]), int(words[3])
@@ -152,7 +147,7 @@ class Module:
                 self._lines.pop()
             elif word == "connect":
                 self.connections.append(Assign(*self._operands(line)))
-            else:
+            elif word != "module":
                 raise InvalidArgumentError(f"module {self.name}: the Verilog writer does not know {word!r} in RTLIL")
             attributes = {}
 
@@ -182,20 +177,13 @@ class Module:
         return found
 
     def _operands(self, text: str) -> list[Value]:
-        """The operands of a line; the parts of a concatenation are written from the highest one on."""
-        found: list[Value] = []
-        parts: list[Value] | None = None
-        for match in _OPERAND.finditer(text):
-            if match[0] == "{":
-                parts = []
-            elif match[0] == "}":
-                found.append(tuple(bit for part in reversed(parts or []) for bit in part))
-                parts = None
-            else:
-                (found if parts is None else parts).append(self._operand(match))
-        return found
+        """The operands of a line."""
+        return [self._operand(match) for match in _OPERAND.finditer(text)]
 
     def _operand(self, match: re.Match[str]) -> Value:
+        """An operand; the parts of a concatenation are written from the highest one on."""
+        if match["parts"] is not None:
+            return tuple(bit for part in reversed(self._operands(match["parts"])) for bit in part)
         if match["wire"] is None:
             return _constant(match["digits"])
         name = _plain(match["wire"])
@@ -213,8 +201,8 @@ def _constant(digits: str) -> Value:
 def _wire(words: list[str], attributes: dict[str, str]) -> Wire:
     direction = next((each for each in words if each in ("input", "output")), "")
     init = _constant(attributes.get("init", "").partition("'")[2])
-    texts = {name: ast.literal_eval(value) for name, value in attributes.items() if value.startswith('"')}
-    return Wire(int(words[1]), direction, init, texts | dict.fromkeys(attributes.keys() & {"keep"}, "1"))
+    texts = {name: ast.literal_eval(value) if value[0] == '"' else value for name, value in attributes.items()}
+    return Wire(int(words[1]), direction, init, texts)
 
 
 def _plain(name: str) -> str:

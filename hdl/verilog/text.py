@@ -3,21 +3,23 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial, reduce
 
 from utf8fpga.hdl.verilog import expressions
-from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous
+from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, memory_of
+from utf8fpga.hdl.verilog.expressions import Text
 from utf8fpga.hdl.verilog.identifiers import plain_identifier
-from utf8fpga.hdl.verilog.live import uses_of
-from utf8fpga.hdl.verilog.processes import Processes
-from utf8fpga.hdl.verilog.rtlil import Slice, Statement, Value, slices_of
-from utf8fpga.hdl.verilog.statements import assignments, grouped, wires_of
+from utf8fpga.hdl.verilog.rtlil import Assign, Cell, Slice, Statement, Switch, Value, slices_of
+from utf8fpga.hdl.verilog.statements import assigned, assignments, grouped, wires_of
 from utf8fpga.hdl.verilog.values import Values
 
 LINE = 120
 """Upper bound on the characters of a line."""
+
+_WIDE = 90
+"""A concatenation with more characters is written part by part."""
 
 
 def modules_text(circuits: Mapping[str, Circuit]) -> str:
@@ -51,11 +53,10 @@ class _ModuleText:
 
     def __init__(self, circuit: Circuit, others: Mapping[str, _ModuleText]) -> None:
         self.circuit, self._others = circuit, others
-        self.values = Values(circuit, uses_of(circuit))
+        self.values = Values(circuit)
         for name in circuit.wires:
             if not is_anonymous(name):
                 self.values.named(name)
-        self._processes = Processes(self.values)
 
     def body(self) -> str:
         """The text from the ports on, without ``endmodule``."""
@@ -65,14 +66,13 @@ class _ModuleText:
         instances, wires = list(self._instances()), list(self._wires())
         parts = [list(self._declarations()), wires, instances, processes, list(self._initial())]
         text = "\n\n".join("\n".join(lines) for lines in parts if lines)
-        text = "\n".join([*self._constants(text), text])
+        text = "\n".join([*self._constants(), text])
         return f"(\n{ports}\n);\n" + "".join(f"{_wrapped(line)}\n" for line in text.splitlines())
 
-    def _constants(self, text: str) -> Iterator[str]:
-        """Declarations of the named constants that are in a text."""
+    def _constants(self) -> Iterator[str]:
+        """Declarations of the named constants that were used."""
         for constant, value in self.values.constants.items():
-            if re.search(rf"\b{self.values.named(constant)}\b", text):
-                yield f"  localparam {_range(len(value))}{self.values.named(constant)} = {_constant(value)};"
+            yield f"  localparam {_range(len(value))}{self.values.named(constant)} = {_constant(value)};"
 
     def _doc(self, name: str) -> str:
         return comment(self.circuit.wires[name].attributes.get("doc", ""), "  ")
@@ -102,28 +102,82 @@ class _ModuleText:
             yield f"  reg {_range(width)}{self.values.named(name)} [0:{size - 1}];"
 
     def _all_processes(self) -> Iterator[str]:
-        """A process for the registers with the same clock, reset and conditions, or for a signal with conditions."""
+        """A process for the registers with the same reset and conditions, or for a signal with conditions."""
         circuit = self.circuit
-        clocks: dict[Value, list[list[Statement]]] = {}
         for name, statements in circuit.statements.items():
-            if name in circuit.clocks:
-                clocks.setdefault(circuit.clocks[name], []).append(statements)
-            elif circuit.is_variable(name):
-                yield from self._processes.process("*", statements, "=")
-        for clock, blocks in clocks.items():
-            for block in grouped(blocks):
-                yield from self._processes.process(f"(posedge {self.values.text(clock).text})", block, "<=")
+            if name not in circuit.clocks and circuit.is_variable(name):
+                yield from self._process("*", statements, "=")
+        # There is one clock.
+        for block in grouped(statements for name, statements in circuit.statements.items() if name in circuit.clocks):
+            clock = self.values.text(circuit.clocks[assigned(block)[0]]).text
+            yield from self._process(f"(posedge {clock})", block, "<=")
         for cell in circuit.writes:
-            yield from self._processes.memory(cell)
+            yield from self._memory(cell)
+
+    def _process(self, events: str, block: Sequence[Statement], operator: str) -> Iterator[str]:
+        """A process that assigns when there are events, by ``<=`` or ``=``."""
+        yield from (f"  always @{events} begin", *self._block(block, "    ", operator), "  end")
+
+    def _memory(self, cell: Cell) -> Iterator[str]:
+        """A process that writes a row of a memory."""
+        clock, place, value = (self.values.text(cell.ports[port]).text for port in ("CLK", "ADDR", "DATA"))
+        enable = cell.ports["EN"][:1]
+        condition = "" if enable == (("", 1),) else f"if ({self.values.text(enable).text}) "
+        yield f"  always @(posedge {clock}) {condition}{self.values.named(memory_of(cell))}[{place}] <= {value};"
+
+    def _pieces(self, each: Assign) -> Iterator[tuple[Slice, Text]]:
+        """The assignments to bits: one for adjacent ones, or for their parts if these are long."""
+        names, at = self.values.enumeration(each.target), 0
+        for bits in slices_of(each.target):
+            parts = slices_of(each.value[at : at + bits.width])
+            texts = [self.values.part(part, names) for part in parts]
+            whole, at, start = expressions.concatenation(texts), at + bits.width, bits.start
+            if len(whole.text) <= _WIDE or not any(text.operator for text in texts):
+                yield bits, whole
+                continue
+            for part, text in zip(parts, texts, strict=True):
+                yield Slice(bits.wire, start, part.width), text
+                start += part.width
+
+    def _block(self, statements: Iterable[Statement], indent: str, operator: str) -> Iterator[str]:
+        for each in statements:
+            if isinstance(each, Assign):
+                for target, text in self._pieces(each):
+                    yield f"{indent}{self.values.bits(target)} {operator} {text.text};"
+            else:
+                yield from self._branches(each, indent, indent, operator)
+
+    def _branches(self, switch: Switch, indent: str, start: str, operator: str) -> Iterator[str]:
+        """The cases one after the other."""
+        for patterns, body in switch.cases:
+            if not patterns and len(body) == 1 and isinstance(body[0], Switch):
+                yield from self._branches(body[0], indent, start, operator)
+                return
+            yield f"{start}if ({self._condition(switch.selector, patterns)}) begin" if patterns else f"{start}begin"
+            yield from self._block(body, f"{indent}  ", operator)
+            start = f"{indent}end else "
+        yield f"{indent}end"
+
+    def _condition(self, selector: Value, patterns: Sequence[str]) -> str:
+        """Whether a selector has one of some patterns, of which only the bits that matter are compared."""
+        tests: list[Text] = []
+        for pattern in patterns:
+            bits = tuple(bit for bit, digit in zip(selector, reversed(pattern), strict=True) if digit != "-")
+            value, wanted = self.values.text(bits), int(pattern.replace("-", ""), 2)
+            if len(bits) == 1:
+                tests.append(value if wanted else expressions.unary("~", value))
+            else:
+                constant = self.values.constant(wanted, len(bits), self.values.enumeration(bits))
+                tests.append(expressions.binary("==", value, constant))
+        return reduce(partial(expressions.binary, "|"), tests).text
 
     def _instances(self) -> Iterator[str]:
         for cell in self.circuit.instances:
             inner = self._others[cell.kind]
             ports = [port for port, wire in inner.circuit.wires.items() if wire.direction]
             connected = [f".{inner.values.named(port)}({self.values.text(cell.ports[port]).text})" for port in ports]
-            name = plain_identifier(cell.name)
             # A signal must not have the name of the instance that it is in.
-            name = f"{name}_instance" if name in inner.values.names else name
+            name = plain_identifier(cell.name) + "_instance" * (cell.name in inner.values.names)
             lines = ",\n    ".join(connected)
             yield f"  {cell.kind} {self.values.names.take(name)} (\n    {lines}\n  );"
 
@@ -133,7 +187,7 @@ class _ModuleText:
         own = [name for name in circuit.statements if not circuit.is_variable(name)]
         own += [name for name in circuit.results if not is_anonymous(name)]
         texts: dict[str, list[str]] = {}
-        while names := [name for name in (*own, *self.values.shared) if name not in texts]:
+        while names := [name for name in (*own, *self.values.parts) if name not in texts]:
             texts |= {name: list(self._wire(name)) for name in names}
         for name in self._behind_sources(texts):
             yield from texts.get(name, ())
@@ -154,7 +208,7 @@ class _ModuleText:
             pieces = [(Slice(name, 0, wire.width), self.values.definition(name))]
         else:
             [only] = assignments(self.circuit.statements[name])
-            pieces = list(self._processes.pieces(only))
+            pieces = list(self._pieces(only))
         if pieces[0][0].width == wire.width and not wire.direction:
             yield f"{start} = {pieces[0][1].text};"
             return
@@ -182,8 +236,7 @@ class _ModuleText:
 
 
 def _constant(value: Value) -> str:
-    [bits] = slices_of(value)
-    return expressions.constant(bits.start, bits.width).text
+    return expressions.constant(slices_of(value)[0].start, len(value)).text
 
 
 def _range(width: int) -> str:

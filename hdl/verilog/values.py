@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 
 from utf8fpga.hdl.verilog import expressions
 from utf8fpga.hdl.verilog.build import SHIFTS
-from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, memory_of, operands_of, unknown_cell
+from utf8fpga.hdl.verilog.circuit import Circuit, is_anonymous, is_read, memory_of, unknown_cell
 from utf8fpga.hdl.verilog.expressions import Text
 from utf8fpga.hdl.verilog.identifiers import Names, plain_identifier
-from utf8fpga.hdl.verilog.rtlil import Bit, Cell, Slice, Value, bits_of, extended, slices_of
-from utf8fpga.hdl.verilog.statements import only_wire, wires_of
+from utf8fpga.hdl.verilog.rtlil import Cell, Slice, Value, bits_of, extended, slices_of
+from utf8fpga.hdl.verilog.statements import only_wire
 from utf8fpga.model import REPLACEMENT_CHARACTER
 
 _BITWISE = {"$and": "&", "$or": "|", "$xor": "^"}
@@ -26,38 +25,32 @@ _COMPARISONS = {"$eq": "==", "$ne": "!=", "$lt": "<", "$le": "<=", "$gt": ">", "
 
 _REDUCTIONS = {"$reduce_and": "&", "$reduce_or": "|", "$reduce_bool": "|", "$reduce_xor": "^"}
 
-_SMALL = 4
-"""The size of an expression that is written again in each place where it is used."""
-
-_LARGE = 24
-"""The size of an expression that has a name of its own, however often it is used."""
-
 
 class Values:
-    """The expressions of a module.
+    """The expressions of a module. A result that has no name in the source is written wherever it is used.
 
     Attributes:
-        shared: the results without a name in the source that are wires.
+        parts: the results without a name of which Verilog can only read a part if they are wires.
         constants: the named constants that were used, by name.
     """
 
-    def __init__(self, circuit: Circuit, uses: Counter[Bit]) -> None:
+    def __init__(self, circuit: Circuit) -> None:
         self.names = Names()
-        self.shared: dict[str, None] = {}
+        self.parts: dict[str, None] = {}
         self.constants: dict[str, Value] = {}
-        self._circuit, self._uses = circuit, uses
+        self._circuit = circuit
         self._chosen: dict[str, str] = {}
 
     def named(self, wire: str) -> str:
         """The name of a signal or a memory in Verilog."""
         if wire not in self._chosen:
-            source = self._name_of_result(wire) if is_anonymous(wire) else wire
-            source = re.sub(r"\$\d+(?=\.|$)", "", source).replace("__payload", "").replace(".symbols.", ".")
+            cell = self._circuit.results.get(wire)
+            unnamed = f"{memory_of(cell)}_read" if cell and is_read(cell) else "result"
+            source = unnamed if is_anonymous(wire) else wire
+            source = re.sub(r"\$\d+(?=\.|$)", "", source).replace("__payload.", ".").replace(".symbols.", ".")
             short = plain_identifier(source)
-            # What a register with the same name reads is its next value.
-            same = [each for each, name in self._chosen.items() if name == short] if short in self.names else []
-            registers = [each for each in same if each in self._circuit.clocks]
-            is_next = any(wire in self._circuit.sources_of(each, registers=True) for each in registers)
+            # A wire with the name of a register, such as at an output, is its next value.
+            is_next = short in self.names and wire not in self._circuit.clocks
             self._chosen[wire] = self.names.take(f"{short}_next" if is_next else short)
         return self._chosen[wire]
 
@@ -74,7 +67,7 @@ class Values:
         Args:
             names: the names of values that it may be.
         """
-        return expressions.concatenation([self._part(part, names or {}) for part in slices_of(value)])
+        return expressions.concatenation([self.part(part, names or {}) for part in slices_of(value)])
 
     def definition(self, wire: str) -> Text:
         """The expression of the result of an operator or a memory."""
@@ -89,15 +82,14 @@ class Values:
             return expressions.constant(value, width)
         return Text(self.named(name))
 
-    def _part(self, part: Slice, names: Mapping[int, str]) -> Text:
+    def part(self, part: Slice, names: Mapping[int, str]) -> Text:
+        """The expression of adjacent bits."""
         if not part.wire:
             return self.constant(part.start, part.width, names)
-        if is_anonymous(part.wire) and part.wire in self._circuit.results and part.wire not in self.shared:
-            text = self._operation(self._circuit.results[part.wire], part, names) if self._can_insert(part) else None
-            uses = max(self._uses[bit] for bit in bits_of(part.wire, self._circuit.wires[part.wire].width))
-            if text and (text.size <= _SMALL or (uses < 2 and text.size <= _LARGE)):
-                return text
-            self.shared[part.wire] = None
+        if is_anonymous(part.wire) and part.wire in self._circuit.results:
+            if self._can_insert(part):
+                return self._operation(self._circuit.results[part.wire], part, names)
+            self.parts[part.wire] = None
         return Text(self.bits(part))
 
     def _can_insert(self, part: Slice) -> bool:
@@ -161,15 +153,3 @@ class Values:
             for name, value in attributes.items()
             if name.startswith(prefix)
         }
-
-    def _name_of_result(self, wire: str) -> str:
-        """A name for a result: that of its first operand with a name, and the operator."""
-        kind = "choice"
-        while is_anonymous(wire):
-            cell = self._circuit.results.get(wire)
-            operands = [] if cell is None else wires_of(operands_of(cell).values())
-            if cell is None or not operands:
-                return kind
-            kind = kind if kind != "choice" else cell.kind.strip("$").removeprefix("reduce_")
-            wire = operands[0]
-        return f"{wire}_{kind}"

@@ -48,6 +48,8 @@ OPERATORS: list[Callable[[Value, Value], Value]] = [
     lambda a, b: Array([a, b, ~a])[Cat(a[0], b[0])],
     lambda a, b: (a & 5) - Const(-2, signed(3)),
     lambda a, b: (a + b)[1:4],
+    lambda a, b: (a + Const(0, 2)) ^ (Const(0, 3) | b),
+    lambda a, b: (a & ~Const(0, 3)) - (Const(0, 1) - b),
 ]
 
 
