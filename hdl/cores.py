@@ -259,7 +259,14 @@ CORES: dict[str, type[CoreParameters]] = {kind.core: kind for kind in ENTRIES}
 
 
 def entry_of(parameters: CoreParameters) -> CoreEntry[Any]:
-    """What the core with these parameters is."""
+    """What the core with these parameters is.
+
+    Raises:
+        InvalidArgumentError: they are no parameters of a core.
+    """
+    if type(parameters) not in ENTRIES:
+        kinds = ", ".join(f"{kind.__name__}()" for kind in ENTRIES)
+        raise InvalidArgumentError(f"the parameters {parameters!r} are those of no core: pass one of {kinds}")
     return ENTRIES[type(parameters)](parameters)
 
 

@@ -157,7 +157,8 @@ class Fields:
 
     def symbol(self, payload: int, lane: int) -> int:
         """The bits of a lane."""
-        return payload >> self.symbols + lane * self.width & (1 << self.width) - 1
+        value: int = payload >> self.symbols + lane * self.width & (1 << self.width) - 1
+        return value
 
     def ends(self, payload: int) -> bool:
         """Whether a text ends with a beat."""

@@ -209,8 +209,8 @@ class _Memory(NamedTuple):
 
 def _parts(bits: list[int], count: int) -> list[list[int]]:
     """Bits in equal parts."""
-    size = len(bits) // max(count, 1)
-    return [bits[size * number :][:size] for number in range(count)]
+    parts: list[list[int]] = np.reshape(bits, (count, -1)).tolist() if count else []
+    return parts
 
 
 def _memories(dump: bytes) -> list[_Memory]:

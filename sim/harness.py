@@ -25,7 +25,8 @@ class Property(StrEnum):
     """A property by the name that the command line has for it."""
 
     EQUIVALENCE = "equivalence"
-    """What is output is what the reference says, in number and order; after power-up, and after any reset."""
+    """What is output is what the reference says, in number and order, and no symbol before it is determined; after
+    power-up, and after any reset."""
     STEADY = "steady"
     """A beat that waits does not change."""
     STALL = "stall"

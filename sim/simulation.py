@@ -196,7 +196,6 @@ def simulate(
     *,
     vcd: Path | None = None,
     engine: str = ENGINES[0],
-    netlist: str | None = None,
     **options: Any,
 ) -> list[list[Word]]:
     """Simulate a UTF-8 decoder on one text or several.
@@ -208,7 +207,6 @@ def simulate(
         texts: the text or texts.
         vcd: a file for the waveform.
         engine: see `Simulation`.
-        netlist: see `Simulation`.
         options: the attributes of `StreamOptions`, and the fields of `DecoderParameters` except the table and
             `kind`.
 
@@ -224,5 +222,4 @@ def simulate(
         several = cast("Iterable[Iterable[int]]", texts)
     streams = {each.name: options.pop(each.name) for each in fields(StreamOptions) if each.name in options}
     core = build(DecoderParameters(kind=True, **options))
-    result = Simulation(core, engine=engine, netlist=netlist).run(several, vcd=vcd, **streams)
-    return cast("list[list[Word]]", result.texts)
+    return cast("list[list[Word]]", Simulation(core, engine=engine).run(several, vcd=vcd, **streams).texts)

@@ -10,9 +10,6 @@ from typing import Any
 from utf8fpga.hdl import CoreEntry
 from utf8fpga.model import TABLE_3_7, EncodingTable
 
-_NARROW = 16
-"""The bits of the widest code units, other than words."""
-
 
 def boundary_units(table: EncodingTable = TABLE_3_7) -> list[int]:
     """Every bound of the table's ranges, the units next to it, the lowest and the highest unit, ascending."""
@@ -39,9 +36,8 @@ def boundary_sequences(table: EncodingTable = TABLE_3_7) -> list[tuple[int, ...]
 
 
 def stimulus_bounds(entry: CoreEntry[Any]) -> list[int]:
-    """The symbols near the bounds of a core's input, and of the rows of its output if they are words; or none."""
-    table = entry.input_table
-    if table is None or table.unit_width <= _NARROW:
-        return boundary_units(table) if table else []
+    """The symbols near the bounds of a core's input, and of the rows of its output; or none."""
+    if (table := entry.input_table) is None:
+        return []
     points = [row.code_points.last for form in entry.tables for row in form.rows]
-    return sorted({*boundary_units(table), *points, *(point + 1 for point in points)})
+    return sorted({*boundary_units(table), *_near(points, table)})

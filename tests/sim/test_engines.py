@@ -19,7 +19,7 @@ from support.variants import variants
 from utf8fpga.hdl import CoreParameters, DecoderParameters, TranscoderParameters, build
 from utf8fpga.hdl.cores import CORES
 from utf8fpga.model import TABLE_3_7
-from utf8fpga.sim import NETLISTS, ContractError, Simulation, compare, simulate
+from utf8fpga.sim import NETLISTS, Simulation, compare, simulate
 
 pytestmark = requires_graph
 
@@ -46,14 +46,6 @@ def test_runs_equal_those_of_amaranths_simulator_in_every_cycle(parameters: Core
 @pytest.mark.parametrize("parameters", ALL, ids=lambda each: each.name)
 def test_runs_are_equal_for_every_core_and_every_value_of_each_option(parameters: CoreParameters) -> None:
     assert_equal_runs(*on_both(parameters), 50, getattr(parameters, "table", TABLE_3_7))
-
-
-@pytest.mark.parametrize(("fault", "message"), tiered(VIOLATIONS, 2))
-def test_violations_of_the_contract_have_the_same_messages(fault: PortFault, message: str) -> None:
-    python = Simulation(faulty_core(DecoderParameters(lanes=2, packed=False), fault))
-    assert_equal_runs(python, python.on("graph"), 20)
-    with pytest.raises(ContractError, match=f"^{message}$"):
-        python.on("graph").run([b"\xc3\xa9A\xe0\x80Z" * 3] * 2, output_pauses=[True, True, False])
 
 
 def test_a_waveform_is_that_of_amaranths_simulator(tmp_path: Path) -> None:
@@ -151,8 +143,7 @@ def test_a_soak_finds_faults(fault: PortFault, parameters: DecoderParameters) ->
 def test_the_monitors_of_a_soak_find_violations_of_the_contract_in_the_first_round(fault: PortFault) -> None:
     core = faulty_core(DecoderParameters(lanes=2, packed=False), fault)
     totals, found = soaked(Simulation(core), 10**6)
-    assert totals.rounds == 1
-    assert found is not None
+    assert (totals.rounds, found is None) == (1, False)
 
 
 @pytest.mark.parametrize("kind", CORES.values(), ids=CORES)

@@ -15,10 +15,11 @@ from support.decoders import words
 from support.faulty_cores import VIOLATIONS, PortFault, faulty_core, valid_is_never_asserted
 from support.oracle import refusal
 
-from utf8fpga.hdl import DecoderParameters, Word, decoder_core
+from utf8fpga.hdl import DecoderParameters, Word, build, decoder_core
 from utf8fpga.hdl.window import Window
 from utf8fpga.model import InvalidArgumentError, Item, decode
-from utf8fpga.sim import ContractError, Simulation, compare, simulate
+from utf8fpga.sim import HAS_GRAPH, ContractError, Simulation, compare, simulate
+from utf8fpga.sim.simulation import ENGINES
 from utf8fpga.sim.stimulus import boundary_units
 
 TEXT = b"A\xc3\xa9\xe0\x80Z"
@@ -37,9 +38,11 @@ KINDS = {"flag without kind": (kind_is_lost, r"cycle \d+: the error flag is 1, b
 
 
 @pytest.mark.parametrize(("fault", "message"), (VIOLATIONS | KINDS).values(), ids=VIOLATIONS | KINDS)
-def test_violation_of_the_contract_is_detected(fault: PortFault, message: str) -> None:
-    with pytest.raises(ContractError, match=f"^{message}$"):
-        faulty(fault, lanes=2, packed=False).run([TEXT[1:] * 3] * 2, output_pauses=[True, True, False])
+def test_violation_of_the_contract_is_detected_by_both_engines(fault: PortFault, message: str) -> None:
+    simulation = faulty(fault, lanes=2, packed=False)
+    for engine in ENGINES if HAS_GRAPH else ENGINES[:1]:
+        with pytest.raises(ContractError, match=f"^{message}$"):
+            simulation.on(engine).run([TEXT[1:] * 3] * 2, output_pauses=[True, True, False])
 
 
 @pytest.mark.smoke
@@ -104,16 +107,15 @@ def test_any_bytes_like_object_is_one_text(make: Callable[[bytes], Any]) -> None
     assert simulate([make(TEXT), make(b"")]) == [words(TEXT), []]
 
 
-@pytest.mark.parametrize("symbol", [300, -1])
-def test_a_symbol_that_is_too_large_is_rejected(symbol: int) -> None:
-    said = refusal(InvalidArgumentError, simulate, [[0x41], [0x41, symbol]], lanes=2)
-    assert said == f"code unit {symbol} has more than 8 bits, or is negative"
-
-
-@pytest.mark.parametrize("symbol", [0.5, "e"])
-def test_a_symbol_that_is_no_integer_is_rejected(symbol: Any) -> None:
-    with pytest.raises(TypeError):
-        simulate([[symbol]])
+def test_what_is_no_symbol_or_no_core_is_rejected() -> None:
+    for symbol in (300, -1):
+        said = refusal(InvalidArgumentError, simulate, [[0x41], [0x41, symbol]], lanes=2)
+        assert said == f"code unit {symbol} has more than 8 bits, or is negative"
+    for other in (0.5, "e"):
+        with pytest.raises(TypeError):
+            simulate([[other]])
+    said = refusal(InvalidArgumentError, build, "sanitizer")
+    assert said.startswith("the parameters 'sanitizer' are those of no core: pass one of DecoderParameters(), ")
 
 
 @pytest.mark.parametrize("name", ["input_pauses", "output_pauses", "null_beats"])
