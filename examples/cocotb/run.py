@@ -24,14 +24,11 @@ def main() -> int:
     verilog.write_text(axi_verilog(decoder_core(lanes=lanes)))
     runner = get_runner(simulator)
     runner.build(sources=[verilog], hdl_toplevel="utf8_decoder", build_dir=build, timescale=("1ns", "1ps"))
-    results = runner.test(
-        test_module="test_decoder",
-        hdl_toplevel="utf8_decoder",
-        build_dir=build,
-        test_dir=HERE,
-        results_xml=str(build / "results.xml"),
+    results = str(build / "results.xml")
+    runner.test(
+        hdl_toplevel="utf8_decoder", test_module="test_decoder", build_dir=build, test_dir=HERE, results_xml=results
     )
-    tests, failed = get_results(results)
+    tests, failed = get_results(Path(results))
     return int(failed > 0 or tests == 0)
 
 

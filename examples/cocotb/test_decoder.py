@@ -12,17 +12,11 @@ DAMAGED = ["C0 80", "ED A0 80", "F4 90 80 80", "E2 82", "80", "61 F0 9F 98", "FF
 
 
 @cocotb.test()
-async def well_formed(dut):
+async def texts(dut):
     bench = DecoderBench(dut)
     await bench.reset()
     await bench.send(*(text.encode() for text in TEXTS))
     assert await bench.check() == sum(map(len, TEXTS))
-
-
-@cocotb.test()
-async def ill_formed(dut):
-    bench = DecoderBench(dut)
-    await bench.reset()
     await bench.send(*map(bytes.fromhex, DAMAGED))
     await bench.check()
 

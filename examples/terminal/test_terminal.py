@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The terminal in Verilator, compared with CPython's decoder, the glyphs of the font, and another terminal emulator."""
+"""The terminal in Verilator, against CPython, the glyphs of the font, ECMA-35 and 48, and another terminal."""
 
 from __future__ import annotations
 
 import random
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,6 +63,15 @@ GLYPHS |= {0x20: bytes(16), 0x80: random.Random(1).randbytes(32), 0x65E5: random
 """A font for tests that do not need those of characters."""
 
 
+def text(characters: str, ink: int = GREY) -> list[Cell]:
+    return [Cell(GLYPHS[ord(character)], ink) for character in characters]
+
+
+def cells_in(lines: Iterable[list[Cell]]) -> Cells:
+    """The cells of lines from the first one on."""
+    return {(line, column): cell for line, cells in enumerate(lines) for column, cell in enumerate(cells)}
+
+
 @pytest.fixture(scope="module")
 def terminal(tmp_path_factory: pytest.TempPathFactory) -> SimulatedTerminal:
     try:
@@ -74,15 +83,14 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> SimulatedTerminal:
 def test_signs_a_wide_glyph_and_the_end_of_a_text(terminal: SimulatedTerminal) -> None:
     terminal.restart(GLYPHS)
     # The wide glyph does not fit, so it begins the third line.
-    text = b"x\n" + "\u00e9\xff".encode("latin-1") + b"\x1b[34mab\xc3\xa9" + b"-" * 74 + b"\xe6\x97\xa5\xe1\x80"
-    terminal.send(text)
+    terminal.send(b"x\n\xe9\xff\x1b[34mab\xc3\xa9" + b"-" * 74 + b"\xe6\x97\xa5\xe1\x80")
     terminal.end()
     terminal.send(b"z")
-    a, b, acute, dash, z = (Cell(GLYPHS[ord(each)], 4) for each in "ab\xe9-z")
-    left, right = Cell(GLYPHS[0x65E5][:16], 4), Cell(GLYPHS[0x65E5][16:], 4)
-    lines = [[Cell(GLYPHS[ord("x")])], [sign("T"), sign("B"), a, b, acute, *[dash] * 74], [left, right, sign("E"), z]]
-    cells = {(line, column): cell for line, row in enumerate(lines) for column, cell in enumerate(row)}
-    assert terminal.frame() == picture(cells, (2, 4))
+    wide = GLYPHS[0x65E5]
+    signs = [sign("T"), sign("B")]
+    third = [Cell(wide[:16], 4), Cell(wide[16:], 4), sign("E"), *text("z", 4)]
+    lines = [text("x"), signs + text("ab\xe9" + "-" * 74, 4), third]
+    assert terminal.frame() == picture(cells_in(lines), (2, 4))
 
 
 def test_the_picture_is_that_of_the_sample(terminal: SimulatedTerminal) -> None:
@@ -97,7 +105,37 @@ def test_the_picture_is_that_of_the_sample(terminal: SimulatedTerminal) -> None:
     assert zlib.decompress(shown[start:-16]) == zlib.decompress(recorded[start:-16])
 
 
-# Controls, against pyte.
+# Controls.
+
+SEQUENCES = {
+    "ECMA-35 13.2, intermediate bytes: the sets G0, one as in sgr0 of terminfo": (b"\x1b(B\x1b$(B", text("A")),
+    "ECMA-35 13.2, no introducer of CSI after an intermediate byte": (b"\x1b([1", text("1A")),
+    "DEC, screen alignment and keypad": (b"\x1b#8\x1b=\x1b>", text("A")),
+    "ECMA-48 8.3.89, OSC: the title of xterm, until ST": (b"\x1b]0;title \xc3\xa9\x1b\\", text("A")),
+    "xterm, OSC until BEL": (b"\x1b]0;t\x07", text("A")),
+    "xterm, OSC 8: a link": (b"\x1b]8;;http://a/\x1b\\l\x1b]8;;\x1b\\", text("lA")),
+    "ECMA-48 8.3.27, DCS does not end with BEL": (b"\x1bPa\x07b\x1b\\", text("A")),
+    "ECMA-48 8.3.2, 8.3.94, 8.3.128, APC, PM, SOS": (b"\x1b_G1\x1b\\\x1b^m\x1b\\\x1bXs\x1b\\", text("A")),
+    "VT, CAN and SUB end a string": (b"\x1b]0;t\x18\x1bPt\x1a", text("A")),
+    "VT, ESC ends a string and begins a sequence": (b"\x1b]0;t\x1b[31m", text("A", 1)),
+    "ECMA-48 5.4, CSI with an intermediate byte or a private parameter": (b"\x1b[31 m\x1b[>31m", text("A")),
+    "ECMA-48 8.3.117, SGR": (b"\x1b[1;31m", text("A", 1)),
+    "a control within a sequence": (b"xy\x1b(\r", text("Ay")),
+    "an ill-formed byte in a string is part of it": (b"\x1b]0;caf\xe9\x07", text("A")),
+    "an ill-formed byte in a sequence ends it": (b"\x1b(\xe9", [sign("T"), *text("A")]),
+}
+"""By the document and the kind of a sequence: its bytes, and what a line shows of them with an A behind them."""
+
+
+def test_sequences_show_nothing_of_themselves(terminal: SimulatedTerminal) -> None:
+    terminal.restart(GLYPHS)
+    terminal.send(b"".join(sequence + b"A\x1b[m\n" for sequence, _ in SEQUENCES.values()))
+    frame, expected = terminal.frame(), picture(cells_in(cells for _, cells in SEQUENCES.values()), (len(SEQUENCES), 0))
+    size = len(frame) // 30
+    lines = {name: slice(size * number, size * number + size) for number, name in enumerate(SEQUENCES)}
+    assert [name for name, line in lines.items() if frame[line] != expected[line]] == []
+    assert frame == expected
+
 
 _COLOURS = ("black", "red", "green", "brown", "blue", "magenta", "cyan", "white")
 
@@ -152,10 +190,10 @@ def test_texts_and_controls_are_those_of_cpython_and_of_another_terminal(
     screen.set_mode(pyte.modes.LNM)
     stream = pyte.Stream(screen)
     for part in range(6):
-        text = random_text(6 * seed + part)
-        items = list(decode(text))
-        assert "".join(item.char for item in items) == text.decode(errors="replace")
+        sent = random_text(6 * seed + part)
+        items = list(decode(sent))
+        assert "".join(item.char for item in items) == sent.decode(errors="replace")
         shown = "".join(chr(0xE000 + item.error) if item.error else item.char for item in items)
         stream.feed(shown.replace("\x1b=", ""))  # pyte does not know it.
-        terminal.send(text)
+        terminal.send(sent)
         assert terminal.frame() == picture(cells_of(screen), (screen.cursor.y, screen.cursor.x))

@@ -27,10 +27,6 @@ class Timing(NamedTuple):
     pulse: int
     back: int
 
-    @property
-    def total(self) -> int:
-        return sum(self)
-
 
 HORIZONTAL, VERTICAL = Timing(640, 16, 96, 48), Timing(480, 10, 2, 33)
 """640 by 480 pixels, 60 frames a second with a clock of 25.175 MHz."""
@@ -92,12 +88,12 @@ class Video(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        x, y = Signal(range(HORIZONTAL.total)), Signal(range(VERTICAL.total))
+        x, y = Signal(range(sum(HORIZONTAL))), Signal(range(sum(VERTICAL)))
         column = x[3:]
         m.d.sync += x.eq(x + 1)
-        with m.If(x == HORIZONTAL.total - 1):
+        with m.If(x == sum(HORIZONTAL) - 1):
             m.d.sync += [x.eq(0), y.eq(y + 1)]
-            with m.If(y == VERTICAL.total - 1):
+            with m.If(y == sum(VERTICAL) - 1):
                 m.d.sync += [y.eq(0), self.view.line.eq(self.view.top)]
             with m.Elif(y[:4] == ROWS - 1):
                 m.d.sync += self.view.line.eq(Mux(self.view.line == LINES - 1, 0, self.view.line + 1))

@@ -7,7 +7,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Timer
 
-SEND, LAST, EMPTY, NEXT = 1, 2, 4, 8
+SEND, LAST, EMPTY, NEXT, SELECT = 1, 2, 4, 8, 0x30
 DONE, VALID = 1 << 6, 1 << 7
 ERROR, PRESENT, ENDS = 1, 1 << 4, 1 << 5
 
@@ -23,62 +23,50 @@ TEXTS = [
 
 
 class Host:
-    """A microcontroller: it changes the pins at any time and reads them later."""
+    """A microcontroller, which sends and receives at once: it changes the pins at any time and reads them later."""
 
     def __init__(self, tile):
         self.tile, self.levels, self.random = tile, 0, random.Random(2)
 
-    async def pins(self, levels):
-        self.levels = levels
-        self.tile.uio_in.value = levels
+    async def pins(self, mask, levels):
+        self.levels = self.levels & ~mask | levels
+        self.tile.uio_in.value = self.levels
         await Timer(self.random.randint(50, 150), "ns")
 
-    def shows(self, pin):
-        return bool(self.tile.uio_out.value.to_unsigned() & pin)
-
     async def until(self, pin, asserted):
-        for _ in range(100):
-            if self.shows(pin) == asserted:
+        for _ in range(1000):
+            if bool(self.tile.uio_out.value.to_unsigned() & pin) == asserted:
                 return
             await Timer(17, "ns")
         raise AssertionError(f"no answer at {pin:#04x}")
 
-    async def take(self, output):
-        """Append the character of the item that waits; return whether the text ends with it."""
-        found, levels = [], self.levels
-        for select in range(4):
-            await self.pins(levels & ~0x30 | select << 4)
-            found.append(self.tile.uo_out.value.to_unsigned())
-        await self.pins(levels | NEXT)
-        await self.until(VALID, False)
-        await self.pins(levels)
-        code_point, flags = int.from_bytes(found[:3], "little"), found[3]
-        if flags & PRESENT:
-            assert not flags & ERROR or code_point == 0xFFFD
-            assert bool(flags & ERROR) == bool(flags >> 1 & 7)
-            output.append(chr(code_point))
-        return bool(flags & ENDS)
-
-    async def decode(self, text):
-        """The text that the tile outputs."""
-        output, ended = [], False
+    async def send(self, text):
         for place, byte in enumerate(text + b"\0"):
             self.tile.ui_in.value = byte
-            levels = LAST | EMPTY if place == len(text) else 0
-            await self.pins(levels)
-            await self.pins(levels | SEND)
-            while not self.shows(DONE):
-                if self.shows(VALID):
-                    assert not ended
-                    ended = await self.take(output)
-                else:
-                    await Timer(17, "ns")
-            await self.pins(levels)
+            await self.pins(LAST | EMPTY, LAST | EMPTY if place == len(text) else 0)
+            await self.pins(SEND, SEND)
+            await self.until(DONE, True)
+            await self.pins(SEND, 0)
             await self.until(DONE, False)
-        while not ended:
+
+    async def receive(self):
+        """The text that the tile outputs."""
+        output, flags = "", 0
+        while not flags & ENDS:
             await self.until(VALID, True)
-            ended = await self.take(output)
-        return "".join(output)
+            found = []
+            for select in range(4):
+                await self.pins(SELECT, select << 4)
+                found.append(self.tile.uo_out.value.to_unsigned())
+            await self.pins(NEXT, NEXT)
+            await self.until(VALID, False)
+            await self.pins(NEXT, 0)
+            code_point, flags = int.from_bytes(found[:3], "little"), found[3]
+            if flags & PRESENT:
+                assert not flags & ERROR or code_point == 0xFFFD
+                assert bool(flags & ERROR) == bool(flags >> 1 & 7)
+                output += chr(code_point)
+        return output
 
 
 @cocotb.test()
@@ -92,4 +80,6 @@ async def outputs_the_text_of_cpython(tile):
     assert tile.uio_oe.value.to_unsigned() == DONE | VALID
     host = Host(tile)
     for text in TEXTS:
-        assert await host.decode(text) == text.decode("utf-8", "replace"), text
+        sending = cocotb.start_soon(host.send(text))
+        assert await host.receive() == text.decode("utf-8", "replace"), text
+        await sending
