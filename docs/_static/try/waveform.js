@@ -149,13 +149,17 @@ globalThis.utf8fpga ??= {};
   const lastOf = (column) => column.last ?? column;
 
   // The diagram of some columns. The labels are a group of their own, which can be moved when the diagram is scrolled.
-  // Without `isShort` they name the radix.
+  // They name the radix; with `isShort` with three letters.
   function waveform(trace, columns, isShort = false) {
     const cycles = columns.map((column) => trace.cycles[firstOf(column)]);
     const rows = rowsOf(trace);
     const longest = Math.max(4, ...rows.map(({ width = 0 }) => width));
     const step = Math.ceil(longest * CHARACTER + 2 * SLANT + 4);
-    const titles = rows.map(({ label, radix }) => (radix && !isShort ? `${label} (${radix})` : label));
+    const titleOf = ({ label, radix }) => {
+      if (!radix) return label;
+      return isShort ? `${label} ${radix.slice(0, 3)}` : `${label} (${radix})`;
+    };
+    const titles = rows.map(titleOf);
     const left = Math.ceil(Math.max(...titles.map((title) => title.length)) * CHARACTER) + 8;
     const xs = [left];
     for (const column of columns) xs.push(xs.at(-1) + (isCycle(column) ? step : GAP));
