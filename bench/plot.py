@@ -52,7 +52,7 @@ def lanes_plot(rows: Collection[Row]) -> bytes:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError:
-        raise ToolError("matplotlib is not installed: pip install 'utf8fpga[plots]'") from None
+        raise ToolError("matplotlib is not installed: pip install -e '.[plots]'") from None
 
     with rc_context(_STYLE):
         figure, file = Figure(figsize=(8, 5), layout="constrained"), io.BytesIO()

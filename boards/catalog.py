@@ -56,7 +56,7 @@ class Board:
         except ModuleNotFoundError:
             if not module.startswith("amaranth_boards"):
                 raise
-            raise ToolError("amaranth-boards is not installed: pip install 'utf8fpga[boards]'") from None
+            raise ToolError("amaranth-boards is not installed: pip install -e '.[boards]'") from None
         # MachXO2 platforms are for Lattice Diamond otherwise.
         platform = kind(toolchain="Trellis") if self.family == "machxo2" else kind()
         if self.name == "supercon19badge":

@@ -150,7 +150,7 @@ def _serial(module: str = "serial") -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise InvalidArgumentError("pyserial is not installed: pip install 'utf8fpga[serial]'") from None
+        raise InvalidArgumentError("pyserial is not installed: pip install -e '.[serial]'") from None
 
 
 def port_names() -> list[str]:

@@ -52,7 +52,7 @@ class VirtualBoard:
 
     def __init__(self, board: str = "icebreaker", form: Form = Words, *, baud: float = 1_000_000) -> None:
         if not HAS_GRAPH:
-            raise ToolError("a virtual board requires Numba: pip install 'utf8fpga[fast]'")
+            raise ToolError("a virtual board requires Numba: pip install -e '.[fast]'")
         self.name = f"virtual:{board}"
         clock_hz = float(find_board(board).create_platform().default_clk_frequency)
         self.bit = clock_hz / baud

@@ -72,7 +72,7 @@ def run_demo(directory: Path) -> None:
     if HAS_GRAPH:
         show_virtual_board(demo_text(TEXTS[-1]))
     else:
-        print("Skipped, since Numba is not installed: pip install 'utf8fpga[fast]'")
+        print("Skipped, since Numba is not installed: pip install -e '.[fast]'")
     print(f"\nThe demo took {time.monotonic() - began:.0f} s.")
 
 

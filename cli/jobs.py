@@ -80,7 +80,7 @@ def _client(address: str) -> Iterator[Any]:
     try:
         distributed = importlib.import_module("distributed")
     except ImportError:
-        raise ToolError("distributed is not installed: pip install 'utf8fpga[dask]'") from None
+        raise ToolError("distributed is not installed: pip install -e '.[dask]'") from None
     try:
         client = distributed.Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:

@@ -60,7 +60,7 @@ class _Commands(click.Group):
                 raise
             extra = "boards" if cmd_name in ("demo", *GROUPS["Boards"]) else "hdl"
             extra = "fast" if missing.name in ("numba", "numpy") else extra
-            raise CommandError(f"{cmd_name} requires {missing.name}: pip install 'utf8fpga[{extra}]'") from None
+            raise CommandError(f"{cmd_name} requires {missing.name}: pip install -e '.[{extra}]'") from None
         found: click.Command = getattr(module, cmd_name)
         return found
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 try:
     import amaranth  # noqa: F401  (whether it is installed)
 except ModuleNotFoundError:
-    raise ModuleNotFoundError("amaranth is not installed: pip install 'utf8fpga[hdl]'", name="amaranth") from None
+    raise ModuleNotFoundError("amaranth is not installed: pip install -e '.[hdl]'", name="amaranth") from None
 
 from utf8fpga.hdl.axi_stream import AxiStreamCore, axi_signature
 from utf8fpga.hdl.core import Core, CoreEntry

@@ -72,7 +72,7 @@ def find_tool(tool: str) -> str:
         if found := shutil.which(name, path=path):
             return os.path.abspath(found)
     extra = next((f"[{extra}]" for extra, tools in _EXTRAS.items() if tool in tools), "")
-    raise ToolError(f"{tool} is not installed: pip install 'utf8fpga{extra}'")
+    raise ToolError(f"{tool} is not installed: pip install -e '.{extra}'")
 
 
 def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:

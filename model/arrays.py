@@ -31,7 +31,7 @@ except ModuleNotFoundError as missing:
     if missing.name not in ("numba", "numpy"):
         raise
     raise ModuleNotFoundError(
-        f"{missing.name} is not installed: pip install 'utf8fpga[fast]'", name=missing.name
+        f"{missing.name} is not installed: pip install -e '.[fast]'", name=missing.name
     ) from None
 
 __all__ = ["ItemArrays", "decode_array"]

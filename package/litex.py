@@ -22,7 +22,7 @@ try:
     from migen import ClockSignal, Instance, ResetSignal, Signal
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f"{error.name} is not installed: pip install 'utf8fpga[litex]'", name=error.name
+        f"{error.name} is not installed: pip install -e '.[litex]'", name=error.name
     ) from None
 
 __all__ = ["Utf8Core"]

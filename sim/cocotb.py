@@ -29,7 +29,7 @@ try:
     from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f"{error.name} is not installed: pip install 'utf8fpga[cocotb]'", name=error.name
+        f"{error.name} is not installed: pip install -e '.[cocotb]'", name=error.name
     ) from None
 
 _WORD_BYTES = 4

@@ -86,7 +86,7 @@ class Simulation:
             raise InvalidArgumentError(f"engine {engine!r} is not one of {', '.join(ENGINES)}")
         engine = "graph" if netlist else engine
         if engine == "graph" and not HAS_GRAPH:
-            raise ToolError("the engine graph requires Numba: pip install 'utf8fpga[fast]'")
+            raise ToolError("the engine graph requires Numba: pip install -e '.[fast]'")
         self.core = core or build(DecoderParameters(kind=True))
         self.entry = entry or entry_of(self.core.parameters)
         self.engine, self.netlist = engine, netlist

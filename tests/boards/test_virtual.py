@@ -215,7 +215,7 @@ def test_ports_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(serial, "Serial", forbidden)
     assert reason("mine").startswith("no permission to open it: add yourself to the group that owns it")
     monkeypatch.setitem(sys.modules, "serial.tools.list_ports", None)
-    assert refusal(InvalidArgumentError, find_port) == "pyserial is not installed: pip install 'utf8fpga[serial]'"
+    assert refusal(InvalidArgumentError, find_port) == "pyserial is not installed: pip install -e '.[serial]'"
 
 
 @pytest.mark.smoke

@@ -86,4 +86,4 @@ def test_without_numba_the_extra_is_named() -> None:
     done = run([sys.executable, "-c", code, "check", *map(str, arguments("leaky"))], capture_output=True)
     assert done.returncode == 2
     assert done.stderr.startswith(b"utf8fpga: check requires numba: ")
-    assert done.stderr.endswith(b"pip install 'utf8fpga[fast]'\n")
+    assert done.stderr.endswith(b"pip install -e '.[fast]'\n")

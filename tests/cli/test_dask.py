@@ -39,5 +39,5 @@ def test_unreachable_cluster(command: str, tmp_path: Path, monkeypatch: pytest.M
 def test_missing_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     done = utf8fpga("prove", "--dask", "x:1", env=os.environ | {"PATH": ""})
-    message = b"utf8fpga: distributed is not installed: pip install 'utf8fpga[dask]'\n"
+    message = b"utf8fpga: distributed is not installed: pip install -e '.[dask]'\n"
     assert (done.stderr, done.stdout, done.returncode) == (message, b"", 1)

@@ -42,16 +42,6 @@ def test_each_verdict_follows_from_the_rows_of_its_core(hardware: ModuleType) ->
         assert sum(row["runs"] for row in found["check"]["causes"]) > 100_000
 
 
-def test_no_file_of_the_cores_is_in_the_repository(hardware: ModuleType) -> None:
-    digests = {digest for core in hardware.CORES.values() for digest in core["files"].values()}
-    listed = run(["git", "ls-files", "-z"], cwd=DOCS.parent, capture_output=True)
-    if listed.returncode:
-        pytest.skip("this is not a checkout of git")
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        path = DOCS.parent / name
-        assert not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() not in digests, name
-
-
 def test_a_core_is_fetched_by_commit_and_its_digest_is_checked(hardware: ModuleType, tmp_path: Path) -> None:
     origin = tmp_path / "origin"
     origin.mkdir()
@@ -72,12 +62,6 @@ def test_a_core_is_fetched_by_commit_and_its_digest_is_checked(hardware: ModuleT
 few_texts = pytest.fixture(use_few_texts)
 
 WRAPPERS = sorted(path.stem for path in FOLDER.glob("*_wrapper.v"))
-
-
-def test_the_wrappers_are_those_of_the_cores(hardware: ModuleType) -> None:
-    assert {core["wrapper"] for core in hardware.CORES.values() if "wrapper" in core} == {
-        f"{name}.v" for name in WRAPPERS
-    }
 
 
 @requires_graph

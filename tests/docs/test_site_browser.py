@@ -23,15 +23,6 @@ def results(tab: Tab, site: Path, query: str) -> list[str]:
     return [str(each) for each in found]
 
 
-def test_the_search_finds_pages_before_properties(tab: Tab, site: Path) -> None:
-    found = results(tab, site, "lanes")
-    members = [number for number, link in enumerate(found) if "#utf8fpga." in link]
-    pages = [number for number, link in enumerate(found) if "#utf8fpga." not in link]
-    assert len(members) > 2
-    assert max(pages[:5]) < min(members)
-    assert any(link.endswith("#reset") for link in results(tab, site, "reset")[:3])
-
-
 @pytest.mark.parametrize("command", ["simulate", "generate", "prove", "talk"])
 def test_the_search_finds_a_command_first(tab: Tab, site: Path, command: str) -> None:
     assert results(tab, site, command)[0].partition("#")[0] == f"commands/{command}.html"

@@ -33,12 +33,12 @@ def test_an_environment_that_names_no_program(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize(
     ("tool", "package"),
-    [("yosys", "utf8fpga[hdl]"), ("icepack", "utf8fpga[boards]"), ("nextpnr-ecp5", "utf8fpga[boards]")],
+    [("yosys", ".[hdl]"), ("icepack", ".[boards]"), ("nextpnr-ecp5", ".[boards]")],
 )
 def test_a_missing_tool(tool: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
-    assert refusal(ToolError, find_tool, tool) == f"{tool} is not installed: pip install {package!r}"
+    assert refusal(ToolError, find_tool, tool) == f"{tool} is not installed: pip install -e {package!r}"
 
 
 @pytest.mark.smoke

@@ -154,4 +154,4 @@ except ModuleNotFoundError as error:
 @pytest.mark.parametrize("name", ["numba", "numpy"])
 def test_import_without_numba_names_the_extra(name: str) -> None:
     done = run([sys.executable, "-I", "-c", WITHOUT, name], capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == (f"0+1 U+0041\n{name} is not installed: pip install 'utf8fpga[fast]'\n", "")
+    assert (done.stdout, done.stderr) == (f"0+1 U+0041\n{name} is not installed: pip install -e '.[fast]'\n", "")

@@ -98,15 +98,6 @@ def test_state_of_every_practice_and_of_a_composition(text: bytes, table: str, p
         assert items + second.decode(text[place:], final=True) == expected, place
 
 
-@pytest.mark.smoke
-@pytest.mark.parametrize("end", [b"A", b"A\xf0\x90", b""], ids=["complete", "open", "empty"])
-def test_final_resets_the_decoder(end: bytes) -> None:
-    decoder = Decoder()
-    decoder.decode(end, final=True)
-    assert decoder.getstate() == ((), 0)
-    assert plain(decoder.decode(b"\x80B", final=True)) == items_of(b"\x80B")
-
-
 @pytest.mark.parametrize("units", [(0xE1, 0x41), (0x41,), (0xC3, 0xA9), (0x80,)])
 def test_invalid_state_is_rejected_and_state_is_unchanged(units: tuple[int, ...]) -> None:
     decoder = Decoder()
@@ -131,9 +122,13 @@ def test_items_before_an_invalid_unit_are_yielded(unit: object, quoted: str) -> 
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize(("table", "limit"), [(UTF_16, 0xFFFF), (UTF_32, 0xFFFF_FFFF)], ids=["UTF-16", "UTF-32"])
-def test_largest_unit_of_16_and_32_bit_forms(table: EncodingTable, limit: int) -> None:
+@pytest.mark.parametrize(
+    ("table", "code", "limit"), [(UTF_16, "H", 0xFFFF), (UTF_32, "I", 0xFFFF_FFFF)], ids=["UTF-16", "UTF-32"]
+)
+def test_units_of_16_and_32_bit_forms(table: EncodingTable, code: str, limit: int) -> None:
     assert [item.length for item in decode([limit], table)] == [1]
+    message = f"{table.name} has code units of {table.unit_width} bits, not bytes: pass array({code!r}, data)"
+    assert refusal(TypeError, decode, b"A\0B\0", table) == refusal(TypeError, Decoder(table).decode, b"A") == message
     message = refusal(ValueError, list, decode([0x41, limit + 1], table))
     assert message == f"code unit {limit + 1:#x} at offset 1 is not an integer in 0..{limit:#x}"
 
@@ -144,6 +139,7 @@ CALLS: dict[str, Callable[[object], object]] = {
     "Decoder": Decoder().decode,
     "practice": lambda data: decode(data, practice=Practice.WHOLE_SUBSEQUENCE),
     "partition": partition,
+    "sanitize": sanitize,
 }
 
 
@@ -155,18 +151,6 @@ def test_invalid_argument_is_rejected_before_iteration(call: Callable[[object], 
     with open(__file__, "rb") as file:
         message = "code units must be bytes, not an open file: pass what its read() returns"
         assert refusal(TypeError, call, file) == message
-
-
-@pytest.mark.smoke
-def test_state_is_unchanged_after_an_iterable_raises() -> None:
-    def units() -> Iterator[int]:
-        yield from b"\x8c\x82\xc3"
-        raise OSError("no more")
-
-    decoder = Decoder()
-    decoder.decode(b"AB\xf0\x90")
-    assert refusal(OSError, decoder.decode, units()) == "no more"
-    assert decoder.getstate() == ((0xF0, 0x90), 2)
 
 
 def _mapped(text: bytes) -> mmap:
@@ -198,7 +182,9 @@ def test_code_units_in_any_iterable_or_buffer(kind: Callable[[bytes], object]) -
     assert plain(decode(kind(text))) == plain(Decoder().decode(kind(text), final=True)) == items_of(text)
     assert not is_well_formed(kind(text))
     assert is_well_formed(kind("\xe9\U00010302".encode()))
-    assert list(partition(kind(text))) == list(partition(text))
+    for function in (errors, partition):
+        assert list(function(kind(text))) == list(function(text))
+    assert (validate(kind(text)), sanitize(kind(text))) == (validate(text), sanitize(text))
 
 
 WITH_A_TABLE: dict[str, Callable[[Any], object]] = {
@@ -231,7 +217,3 @@ def test_every_table_and_composition_has_a_name() -> None:
     for name, form in [*CATALOGUE.items(), *COMPOSITIONS.items()]:
         assert Decoder(name).table is form
     assert encode_units("\0", "modified-utf-8") == encode_units("\0", MODIFIED_UTF_8) == (0xC0, 0x80)
-
-
-def test_a_dfa_is_shown_in_one_line() -> None:
-    assert repr(DFA.of(TABLE_3_7)) == "<DFA of UTF-8: 8 states without reject, 12 unit classes>"

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
 
 import pytest
 from support.suites import NAMES, Case, Suite, read_suite
@@ -43,15 +42,6 @@ def test_every_case_has_the_expected_code_points(suite: Suite) -> None:
         return code_points(items) == case.code_points and any(marks) != is_well_formed(case.units)
 
     assert_only(suite, agrees)
-
-
-def test_every_case_in_chunks_has_the_same_items(suite: Suite) -> None:
-    for case in suite.cases:
-        items = list(decode(case.units, practice=suite.practice))
-        cuts = [(case.units[:at], case.units[at:]) for at in range(len(case.units) + 1)]
-        for chunks in [*cuts, [bytes([unit]) for unit in case.units] + [b""], case.chunks]:
-            found = in_chunks(suite.practice, chunks)
-            assert list(chain.from_iterable(found)) == items, (case.name, chunks)
 
 
 def test_chunks_return_the_code_points_that_the_suite_expects_of_each(suite: Suite) -> None:

@@ -62,7 +62,7 @@ def test_other_commands_name_the_extra(command: str) -> None:
     for words in ([command], [command, "-h"]):
         done = isolated(MAIN, *words, modules=["click"])
         extra = "boards" if command in ("demo", "boards", "build", "talk") else "hdl"
-        found = re.fullmatch(rb"utf8fpga: (\w+) requires (\w+): .*pip install 'utf8fpga\[(\w+)\]'\n", done.stderr)
+        found = re.fullmatch(rb"utf8fpga: (\w+) requires (\w+): .*pip install -e '\.\[(\w+)\]'\n", done.stderr)
         assert found, done.stderr
         assert (found[1].decode(), found[3].decode()) == (command, extra)
         assert found[2].decode() in {"amaranth", "filelock", "platformdirs", "vcd"}
@@ -72,7 +72,7 @@ def test_other_commands_name_the_extra(command: str) -> None:
 def test_importing_the_hardware_names_the_extra() -> None:
     for module in ("hdl", "hdl.parameters", "sim"):
         last = isolated(f"import utf8fpga.{module}").stderr.decode().splitlines()[-1]
-        assert last == "ModuleNotFoundError: amaranth is not installed: pip install 'utf8fpga[hdl]'"
+        assert last == "ModuleNotFoundError: amaranth is not installed: pip install -e '.[hdl]'"
 
 
 def test_every_public_name_is_that_of_the_model() -> None:

@@ -285,23 +285,9 @@ def test_exceptions_are_in_the_pages() -> None:
     assert {block.language for block in BLOCKS} <= {"console", "sh", "python", "verilog", "toml", "text", "{toctree}"}
 
 
-def command_words() -> Iterator[list[str]]:
-    for line in dict.fromkeys([*LINES, *INLINE]):
-        if line.startswith("utf8fpga ") and not re.search(r"\b[A-Z]{4,}\b|\|", line):
-            yield shlex.split(line)[1:]
-
-
-@pytest.mark.parametrize("words", list(command_words()), ids=" ".join)
-def test_options_of_the_commands_are_valid(words: list[str]) -> None:
-    command = cli.get_command(click.Context(cli), words[0])
-    assert command, f"no command {words[0]}"
-    # Only parses options and values, also of the commands that take long.
-    with command.make_context(words[0], words[1:]):
-        pass
-
-
 def test_the_pages_show_every_command() -> None:
-    assert {words[0] for words in command_words()} | {"demo"} >= set(COMMANDS)
+    shown = {line.split()[1] for line in [*LINES, *INLINE] if line.startswith("utf8fpga ")}
+    assert shown | {"demo"} >= set(COMMANDS)
 
 
 OF_OTHERS = {"--help", "--keep-going", "--nthreads"}

@@ -132,6 +132,12 @@ def test_no_byte_range_of_table_3_7_outside_the_model() -> None:
         assert not numbers & BOUNDS, path
 
 
+def test_tests_start_processes_with_their_helpers() -> None:
+    direct = re.compile(r"subprocess\.(run|Popen|call|check_call|check_output)\(|os\.(system|popen|fork|spawn\w*)\(")
+    paths = set((CHECKOUT / "tests").rglob("*.py")) - {CHECKOUT / "tests" / "support" / "processes.py"}
+    assert not [path for path in paths if direct.search(path.read_text(encoding="utf-8"))]
+
+
 def test_every_source_file_has_its_licence_line() -> None:
     sources = [*SOURCES, *(CHECKOUT / "tests").glob("**/*.py"), *(CHECKOUT / "examples").glob("**/*.py")]
     sources += (CHECKOUT / "docs" / "_static" / "try").glob("*.js")

@@ -11,7 +11,6 @@ import pytest
 from support.icarus import requires_icarus, run_icarus
 
 from utf8fpga.hdl import CoreParameters, DecoderParameters, TranscoderParameters, ValidatorParameters
-from utf8fpga.model import InvalidArgumentError
 
 pytest.importorskip("litex", reason="requires the extra 'litex'")
 
@@ -40,13 +39,6 @@ def test_widths_of_the_endpoints(lanes: int, kind: bool, platform: Any, tmp_path
     [file] = platform.sources
     assert Path(file).parent == tmp_path / "made"
     assert f"module {Path(file).stem} (" in Path(file).read_text(encoding="utf-8")
-
-
-def test_wrong_arguments_write_nothing(platform: Any, tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="'4' is not a Verilog identifier"):
-        Utf8Core(platform, DecoderParameters(), name="4", directory=tmp_path / "made")
-    assert not (tmp_path / "made").exists()
-    assert not platform.sources
 
 
 class Copied(LiteXModule):

@@ -19,7 +19,6 @@ from utf8fpga.bench.measure import DEVICES, Figure, Point, measure, tool_version
 from utf8fpga.bench.plot import drawn_digest
 from utf8fpga.cli import record
 from utf8fpga.hdl import command_words
-from utf8fpga.model import ErrorKind, decode
 
 CHECKOUT = Path(__file__).parents[2]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
@@ -117,11 +116,3 @@ def test_the_claim_is_of_the_recorded_figures() -> None:
     # The device has 83,640 logic cells.
     assert f"64 bytes per cycle, {rate:.1f} GB/s, in {round(cells / 836.4)} % of an ECP5-85F" in claim
     assert f"a byte per cycle in {BY_POINT[SMALL]['cells']} logic cells of an iCE40" in claim
-
-
-def test_texts_of_the_demo_have_every_cause_and_every_length() -> None:
-    folder = CHECKOUT / "package" / "texts"
-    causes = {item.error for item in decode((folder / "torture.txt").read_bytes())}
-    assert causes == {None, *ErrorKind}
-    lengths = {item.length for item in decode((folder / "multilingual.txt").read_bytes()) if item.error is None}
-    assert lengths == {1, 2, 3, 4}
