@@ -156,7 +156,7 @@ globalThis.utf8fpga ??= {};
     const longest = Math.max(4, ...rows.map(({ width = 0 }) => width));
     const step = Math.ceil(longest * CHARACTER + 2 * SLANT + 4);
     const titleOf = ({ label, radix }) => {
-      if (!radix) return label;
+      if (!radix || (isShort && radix === "code point")) return label; // It begins with U+.
       return isShort ? `${label} ${radix.slice(0, 3)}` : `${label} (${radix})`;
     };
     const titles = rows.map(titleOf);
