@@ -84,7 +84,7 @@ class Guard(wiring.Component):
         )
         beat = self.input.payload
         place, pair = Signal(16), Signal(16)
-        is_arp, is_other = Signal(), Signal()
+        is_arp, is_other, is_within = Signal(), Signal(), Signal()
         packet_length, datagram_length = Signal(16), Signal(16)
         late_beat, late_valid, late_place = Signal.like(beat), Signal(), Signal(16)
         m.d.comb += [self.input.ready.eq(1), pair.eq(Cat(beat.data, late_beat.data))]
@@ -103,9 +103,9 @@ class Guard(wiring.Component):
                 with m.Case(39):
                     m.d.sync += datagram_length.eq(pair)
         # RFC 768: a length of at least 8, that of the header. RFC 791: within the packet, and so within the frame.
-        is_within = (packet_length + 13 <= late_place) & (datagram_length + 20 <= packet_length)
+        m.d.sync += is_within.eq((datagram_length >= 8) & (datagram_length + 20 <= packet_length))
+        is_datagram = is_within & (packet_length + 13 <= late_place) & ~is_other
         is_checksum = ~is_arp & ((late_place == CHECKSUM) | (late_place == CHECKSUM + 1))
-        is_datagram = ~is_other & is_within & (datagram_length >= 8)
         text_end, byte, valid = Signal(17), Signal(MARKED), Signal()
         m.d.sync += [
             text_end.eq(datagram_length + 34),

@@ -117,6 +117,7 @@ ODD = {
     "ipv6": changed(12, 0x86, 0xDD),
     "one_byte": b"\x01",
     "cut_before_the_text": datagram(b"text")[:41],
+    "cut_before_the_checksum": datagram(b"", total=26)[:40],
     "damaged": datagram(b"damaged"),
 }
 """Frames without a whole datagram for the collector: RFC 768 (length), 791 (fragments, lengths) and 1122 (address)."""

@@ -33,12 +33,8 @@ class Cell(NamedTuple):
     paper: int = 0
 
 
-Cells = Mapping[tuple[int, int], Cell]
-"""By line and column; the other cells are blank."""
-
-
-def picture(cells: Cells, cursor: tuple[int, int]) -> bytes:
-    """The pixels of the screen, three bytes each."""
+def picture(cells: Mapping[tuple[int, int], Cell], cursor: tuple[int, int]) -> bytes:
+    """The pixels of the screen, three bytes each; cells that are not given by line and column are blank."""
     colours = [bytes(17 * int(part, 16) for part in colour) for colour in PALETTE]
     rows = []
     for line in range(30):
@@ -67,7 +63,7 @@ def text(characters: str, ink: int = GREY) -> list[Cell]:
     return [Cell(GLYPHS[ord(character)], ink) for character in characters]
 
 
-def cells_in(lines: Iterable[list[Cell]]) -> Cells:
+def cells_in(lines: Iterable[list[Cell]]) -> dict[tuple[int, int], Cell]:
     """The cells of lines from the first one on."""
     return {(line, column): cell for line, cells in enumerate(lines) for column, cell in enumerate(cells)}
 
