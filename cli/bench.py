@@ -18,7 +18,7 @@ from utf8fpga.cli.output import CommandError, echo, progress, write_bytes
 from utf8fpga.cli.record import FIGURES_FILE, record_figures
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.render import counted
-from utf8fpga.sim.foreign_ports import read_description
+from utf8fpga.sim.foreign_module import read_description
 
 
 @core_command("bench --lanes 4 --device ecp5-85k", "bench --device hx8k --against theirs.v --ports ports.toml")

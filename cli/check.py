@@ -14,7 +14,7 @@ from utf8fpga.model import Practice
 from utf8fpga.model.render import columns
 from utf8fpga.sim.foreign_check import check_foreign_core
 from utf8fpga.sim.foreign_core import ForeignCore
-from utf8fpga.sim.foreign_ports import OWN_PORTS, read_description
+from utf8fpga.sim.foreign_module import OWN_PORTS, read_description
 from utf8fpga.sim.report import Report, Row, abridged
 
 
@@ -38,33 +38,30 @@ def check(files: tuple[str, ...], top: str | None, ports: str | None, practice: 
         core = ForeignCore([Path(file) for file in files], top, description)
         report = check_foreign_core(core, Practice(practice))
     print(report.as_json() if as_json else "\n".join(_lines(report)))
-    if report.verdict.defects:
-        wrong = ", ".join(row.cause for row in report.failed)
+    if report.defects:
+        wrong = ", ".join(row.name for row in report.failed)
         raise CommandError(f"{report.module} differs from the model: {wrong}", status=1)
 
 
 def _lines(report: Report) -> list[str]:
-    """The verdict, the ill-formed texts that are accepted, the nearest practice, and a row for each cause."""
-    practice, defects = report.verdict.conforms_to, report.verdict.defects
-    is_default = practice is Practice.MAXIMAL_SUBPARTS and not defects
-    lines = ["conforms" if is_default else f"conforms to practice {practice}"] if practice else []
-    lines += [*(f"{each.defect}: {each.shortest}" for each in defects), ""]
+    """The verdict, the ill-formed texts that are accepted, and a row for each cause."""
+    is_default = report.practice is Practice.MAXIMAL_SUBPARTS
+    conforms = "conforms" if is_default else f"conforms to practice {report.practice}"
+    lines = [*(f"{each.name}: {each.shortest}" for each in report.defects), ""] if report.defects else [conforms, ""]
     if report.accepted:
-        rows = [[each.cause, str(each.texts), each.first.input, abridged(each.first.given)] for each in report.accepted]
+        found = [(each, each.shortest) for each in report.accepted if each.shortest]
+        rows = [[each.name, str(each.differ), first.input, abridged(first.given)] for each, first in found]
         lines += [*columns(rows, ["ill-formed, but accepted", "texts", "first", "output"]), ""]
-    if report.failed and report.agreement:
-        nearest, count = next(iter(report.agreement.items()))
-        lines += [f"nearest practice: {nearest}, in {count} of {report.ill_formed} ill-formed texts", ""]
-    heading = ["cause", "runs", "differ", "shortest input", "expected", "given"][: 6 if report.failed else 4]
+    heading = ["cause", "runs", "differ", "shortest input", "expected", "given"][: 6 if report.failed else 2]
     lines += columns([_cells(row)[: len(heading)] for row in report.causes], heading)
     lines += ["(! is a word with the error flag)"] if any("!" in line for line in lines) else []
     return [line.rstrip() for line in lines]
 
 
 def _cells(row: Row) -> list[str]:
-    """The cells of a row; the last two are needed only if a row differs."""
-    found, numbers = row.shortest, [row.cause, str(row.runs), str(row.differ) if row.runs else ""]
+    """The cells of a row; all but the first two are needed only if a row differs."""
+    found, numbers = row.shortest, [row.name, str(row.runs), str(row.differ)]
     if found is None:
-        return [*numbers, f"({row.not_checked})" if row.not_checked else "", "", ""]
-    reason = f"; {found.fault}" if found.fault else ""
+        return [*numbers, "", "", ""]
+    reason = f"; {found.reason}" if found.reason else ""
     return [*numbers, found.input, abridged(found.expected), f"{abridged(found.given)}{reason}"]

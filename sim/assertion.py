@@ -10,7 +10,7 @@ from pathlib import Path
 from utf8fpga.model import Practice
 from utf8fpga.sim.foreign_check import check_foreign_core
 from utf8fpga.sim.foreign_core import ForeignCore
-from utf8fpga.sim.foreign_ports import OWN_PORTS, read_description
+from utf8fpga.sim.foreign_module import OWN_PORTS, read_description
 from utf8fpga.sim.report import Report
 
 Name = str | os.PathLike[str]
@@ -45,6 +45,6 @@ def assert_utf8_core(
     description = read_description(Path(ports)) if ports else OWN_PORTS
     report = check_foreign_core(ForeignCore([Path(file) for file in files], top, description), Practice(practice))
     if report.failed:
-        texts = "\n".join(f"{row.cause}: {row.shortest}" for row in report.failed)
+        texts = "\n".join(f"{row.name}: {row.shortest}" for row in report.failed)
         raise AssertionError(f"{report.module} differs from the model\n{texts}")
     return report

@@ -29,6 +29,9 @@ DEPENDS_ON_EARLIER = "since these units alone are decoded correctly: the differe
 """The reason why a difference has no replay command."""
 
 
+Observer = Callable[[Any], None]
+
+
 @dataclass(frozen=True)
 class Mismatch:
     """Where a simulated core first differs from its golden function.
@@ -61,14 +64,10 @@ class Mismatch:
         # Netlists have no waveforms.
         waveform = [] if "--netlist" in self.replay else ["--vcd", "mismatch.vcd"]
         command = shlex.join([*self.replay, *waveform]) if self.replay else f"none, {self.no_replay}"
-        return "\n".join(
-            [
-                f"the {self.core} differs from the model at offset {self.offset} of {shown}",
-                f"  model:     {model}",
-                f"  simulated: {simulated}",
-                *([f"  contract:  {self.reason}"] if self.reason else []),
-                f"  replay:    {command}",
-            ]
+        contract = f"\n  contract:  {self.reason}" if self.reason else ""
+        return (
+            f"the {self.core} differs from the model at offset {self.offset} of {shown}\n"
+            f"  model:     {model}\n  simulated: {simulated}{contract}\n  replay:    {command}"
         )
 
 
@@ -77,8 +76,8 @@ def compare(
     units: Iterable[int],
     *,
     vcd: Path | None = None,
-    on_item: Callable[[OutputSymbol], None] = lambda _: None,
-    on_unit: Callable[[int], None] = lambda _: None,
+    on_item: Observer = lambda _: None,
+    on_unit: Observer = lambda _: None,
     **streams: Sequence[bool],
 ) -> Mismatch | None:
     """Simulate a core on one text of any length and compare each symbol with its golden function.
@@ -135,58 +134,43 @@ def _simpler(units: tuple[int, ...], options: StreamOptions) -> Iterator[tuple[t
             yield units[:at] + units[at + size :], options
 
 
-class _DifferenceError(Exception):
-    def __init__(self, simulated: OutputSymbol | None) -> None:
-        super().__init__()
-        self.simulated = simulated
-
-
 def first_difference(
     simulation: Simulation,
     units: Sequence[int],
     options: StreamOptions,
     *,
     vcd: Path | None = None,
-    on_item: Callable[[OutputSymbol], None] = lambda _: None,
-    on_unit: Callable[[int], None] = lambda _: None,
+    on_item: Observer = lambda _: None,
+    on_unit: Observer = lambda _: None,
 ) -> Mismatch | None:
     """The first difference for a text, which is not reduced, with the units near it; see `compare`."""
-    entry = simulation.entry
+    entry, found, reason = simulation.entry, list[Any](), ""
     expected = list(entry.golden().process(units, final=True))
-    offset = sent = place = 0
 
     def presented() -> Iterator[Beat]:
-        nonlocal sent
+        sent = 0
         for slots, last in simulation.beats([units], options):
-            if count := len(slots) - slots.count(None):
-                sent += count
-                on_unit(sent)
+            sent += len(slots) - slots.count(None)
+            on_unit(sent)
             yield slots, last
 
-    def take(symbols: list[Any], last: bool, _valid_since: int) -> None:
-        nonlocal offset, place
-        for symbol in symbols:
-            if place == len(expected) or symbol != entry.comparable(expected[place]):
-                raise _DifferenceError(symbol)
-            on_item(expected[place])
-            offset, place = offset + expected[place].length, place + 1
-        if last and place < len(expected):
-            raise _DifferenceError(None)
-
-    simulated, reason = None, ""
     try:
-        simulation.stream(presented(), options, take, vcd=vcd)
-        return None
-    except _DifferenceError as difference:
-        simulated = difference.simulated
+        simulation.stream(presented(), options, lambda symbols, *_: found.extend(symbols), vcd=vcd)
     except ContractError as error:
         reason = str(error)
+    place = offset = 0
+    while place < min(len(expected), len(found)) and found[place] == entry.comparable(expected[place]):
+        on_item(expected[place])
+        offset, place = offset + expected[place].length, place + 1
+    if place == len(expected) == len(found) and not reason:
+        return None
     wanted = entry.comparable(expected[place]) if place < len(expected) else None
+    # A symbol that differs is before any violation of the contract.
+    simulated, reason = (found[place], "") if place < len(found) else (None, reason)
     near = _NEAR + 4 * simulation.core.lanes
     start = max(0, offset - near)
-    return described(
-        simulation, tuple(units[start : offset + near]), options, offset - start, wanted, simulated, reason
-    )
+    part = tuple(units[start : offset + near])
+    return described(simulation, part, options, offset - start, wanted, simulated, reason)
 
 
 def described(

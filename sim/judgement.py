@@ -1,100 +1,132 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether what a foreign core does in a run is correct, and of which kind its defect is."""
+"""The texts of the check of a foreign core, what it should output for them, and of which kind a defect is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, chain, pairwise
+from functools import cache
+from itertools import accumulate, chain, product
+from typing import NamedTuple
 
-from utf8fpga.model import ErrorKind, Practice, is_well_formed
-from utf8fpga.sim.check_texts import of_golden
-from utf8fpga.sim.foreign_core import ForeignCore
-from utf8fpga.sim.foreign_simulation import CHANGED, NO_PAUSES, Outcome, Pauses, word
-from utf8fpga.sim.report import Defect, Run
+from utf8fpga.model import DFA, TABLE_3_7, Decoder, ErrorKind, Practice, decode, is_well_formed
+from utf8fpga.model.vectors import vectors
+from utf8fpga.sim.foreign_core import ILL_FORMED, NO_PAUSES, WELL_FORMED, ForeignCore, Outcome, Pauses, word
+from utf8fpga.sim.report import CHANGED, WRONG_ENDS, Cause, Defect, Run, well_formed
+from utf8fpga.sim.stimulus import boundary_sequences
 
 Words = tuple[str, ...]
+
+
+class Text(NamedTuple):
+    """A text and what is expected.
+
+    Attributes:
+        cause: the cause of its first ill-formed item, or its name among well-formed texts.
+        words: the words, or the verdict of a validator.
+    """
+
+    cause: str
+    text: bytes
+    words: Words
+
+    @property
+    def is_ill_formed(self) -> bool:
+        """Whether it has an ill-formed item."""
+        return self.cause in ErrorKind.__members__
+
+
+def parts_of(text: bytes) -> list[bytes]:
+    """The parts of a text, the shortest first."""
+    lengths = range(1, len(text))
+    return [text[end - length : end] for length in lengths for end in range(length, len(text) + 1)]
+
+
+def shortest_first(texts: Iterable[bytes]) -> list[bytes]:
+    """Different texts, in order."""
+    return sorted(set(texts), key=lambda text: (len(text), text))
+
+
+@cache
+def short_texts(lanes: int) -> list[bytes]:
+    """The texts that are run one by one, the shortest first, with all their parts.
+
+    They are every text of at most two bytes, longer ones from the bounds of the classes, and the vectors at every
+    position of a beat.
+    """
+    classes = DFA.of(TABLE_3_7).classes
+    firsts = [each.ranges[0].first for each in classes]
+    bounds = {unit for each in classes for allowed in each.ranges for unit in (allowed.first, allowed.last)}
+    found = [bytes(units) for length in range(3) for units in product(range(256), repeat=length)]
+    found += map(bytes, product(bounds, repeat=3))
+    found += map(bytes, product(firsts, repeat=4))
+    found += map(bytes, boundary_sequences())
+    found += (b"a" * place + vector.units for vector in vectors() for place in range(lanes))
+    return shortest_first(chain(found, *map(parts_of, found)))
 
 
 class Judge:
     """What a core should output, and the comparison with what it does."""
 
-    def __init__(self, core: ForeignCore) -> None:
-        self._is_validator, self._final = core.is_validator, core.has_end
-        self.has_last, self._has_error = "last" in core.ports["output"], "error" in core.ports["output"]
+    def __init__(self, core: ForeignCore, practice: Practice) -> None:
+        self._core, self._practice = core, practice
+
+    def text(self, text: bytes) -> Text:
+        """A text and what is expected."""
+        words = self.words(text, self._practice)
+        if is_well_formed(text):
+            points = text.decode()
+            return Text(well_formed(len(max(points).encode())) if points else Cause.EMPTY, text, words)
+        # Also without an end of the text, an incomplete sequence is a cause of its own.
+        error = next(item.error for item in decode(text, practice=self._practice) if item.error is not None)
+        return Text(error.name, text, words)
 
     def words(self, text: bytes, practice: Practice) -> Words:
         """The words of one text, or its verdict."""
-        if self._is_validator:
-            return (_verdict(not is_well_formed(text)),)
+        if self._core.is_validator:
+            return (WELL_FORMED if is_well_formed(text) else ILL_FORMED,)
         if is_well_formed(text):
             # Every code point is in such texts, for which one item each would take most of the time.
             return tuple(word(ord(point), False) for point in text.decode())
-        items = of_golden(text, practice, self._final)
-        return tuple(word(item.code_point, self._has_error and item.error is not None) for item in items)
+        has_end, has_error = self._core.has_end, self._core.has_error
+        items = decode(text, practice=practice) if has_end else Decoder(practice=practice).decode(text)
+        return tuple(word(item.code_point, has_error and item.error is not None) for item in items)
 
-    def run(
-        self, texts: tuple[bytes, ...], words: Sequence[Words], outcome: Outcome, pauses: Pauses = NO_PAUSES
-    ) -> Run:
-        """A run, of whose texts the words or the verdicts are given."""
-        expected, given = tuple(chain.from_iterable(words)), tuple(outcome.words)
-        is_equal, has_ends = expected == given, True
-        if self._is_validator:
-            parts = [given[first:end] for first, end in pairwise([0, *outcome.ends])]
-            is_marked, given = _has_flag(given), tuple(_verdict(_has_flag(part)) for part in parts)
-            is_equal = expected == given
-            if len(expected) != len(given):
-                # Without the ends only whether there is an ill-formed text remains.
-                is_equal, has_ends = (_verdict(True) in expected) == is_marked, False
-        elif self.has_last:
-            has_ends = list(accumulate(map(len, words))) == outcome.ends
-        marks = (None, None) if self._is_validator else (self._marks(expected), self._marks(given))
-        is_correct = is_equal and not outcome.reason
-        return Run(texts, pauses, expected, given, marks, outcome.reason, is_correct, has_ends)
+    def run(self, texts: Sequence[Text], outcome: Outcome, pauses: Pauses = NO_PAUSES) -> Run:
+        """What a core did for texts, and whether that is correct."""
+        parts, given, reason = [text.words for text in texts], tuple(outcome.words), outcome.reason
+        expected = tuple(chain.from_iterable(parts))
+        is_correct = expected == given and not reason
+        if is_correct and self._core.has_last and list(accumulate(map(len, parts))) != outcome.ends:
+            reason = WRONG_ENDS
+        marks = self._marks(expected), self._marks(given)
+        return Run(tuple(text.text for text in texts), pauses, expected, given, marks, reason, is_correct)
 
-    def accepts(self, run: Run) -> bool:
-        """Whether an ill-formed text is accepted; to drop all but its well-formed items is not to accept."""
+    def defect(self, run: Run, otherwise: Defect | None = None) -> Defect:
+        """The kind of defect in a run that differs; `otherwise` if only the words differ; default: as for one text."""
+        text, expected, given, (marks, given_marks) = self.text(run.texts[0]), run.expected, run.given, run.marks
         if run.reason:
-            return False
-        if self._is_validator:
-            return _verdict(True) in run.expected and set(run.given) == {_verdict(False)}
-        items = of_golden(run.texts[0], Practice.MAXIMAL_SUBPARTS, self._final)
-        kept = [word(item.code_point, False) for item in items if item.error is None]
-        return run.marks[0] != 0 and run.marks[1] == 0 and not _is_within(run.given, kept)
-
-    def defect(self, run: Run, cause: str) -> Defect:
-        """The kind of defect in a run of one text that differs and is not accepted, given the cause of the text."""
-        expected, given = run.expected, run.given
-        if run.reason:
-            return self.defect_by_reason(run, Defect.HANGS)
-        if self._is_validator:
-            return Defect.CORRUPTS if len(given) == len(expected) else Defect.ITEMS
-        if cause not in ErrorKind.__members__ and run.marks[0] != run.marks[1]:
+            return Defect.PROTOCOL if run.reason == CHANGED else Defect.HANGS
+        if otherwise:
+            return otherwise
+        if self._core.is_validator and len(expected) != len(given):
+            return Defect.ITEMS
+        # To drop all but the well-formed items is not to accept.
+        kept = [word(ord(point), False) for point in text.text.decode(errors="ignore")]
+        if text.is_ill_formed and marks and not given_marks and not _is_within(given, kept):
+            return Defect.ACCEPTS
+        if not text.is_ill_formed and marks != given_marks:
             return Defect.CORRUPTS
         points, given_points = ([each for each in words if not self._is_mark(each)] for words in (expected, given))
         if points == given_points:
-            return Defect.END if cause == ErrorKind.INCOMPLETE.name else Defect.MARKS
+            return Defect.END if text.cause == ErrorKind.INCOMPLETE.name else Defect.MARKS
         is_part = _is_within(points, given_points) or _is_within(given_points, points)
         return Defect.ITEMS if is_part else Defect.CORRUPTS
 
-    def defect_by_reason(self, run: Run, otherwise: Defect) -> Defect:
-        """The kind of defect if there is a reason apart from the words."""
-        if run.reason:
-            return Defect.PROTOCOL if run.reason == CHANGED else Defect.HANGS
-        return otherwise
-
     def _is_mark(self, each: str) -> bool:
-        return each[0] == "!" if self._has_error else each == word(0xFFFD, False)
+        return each == ILL_FORMED or (each[0] == "!" if self._core.has_error else each == word(0xFFFD, False))
 
     def _marks(self, words: Words) -> int:
         return sum(map(self._is_mark, words))
-
-
-def _has_flag(words: Words) -> bool:
-    return any(each[0] == "!" for each in words)
-
-
-def _verdict(is_ill_formed: bool) -> str:
-    return "ill-formed" if is_ill_formed else "well-formed"
 
 
 def _is_within(part: Iterable[str], whole: Iterable[str]) -> bool:

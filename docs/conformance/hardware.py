@@ -86,7 +86,7 @@ def answers(name: str, files: list[Path]) -> dict[str, Any]:
 def block(results: dict[str, Any]) -> str:
     """A table with a row for each core, and a list of what each does well and where it differs."""
     rows = [row(core, results[name]) for name, core in CORES.items()]
-    notes = [note(name, core, results[name]["check"]["verdict"]) for name, core in CORES.items()]
+    notes = [note(name, core, results[name]["check"]["defects"]) for name, core in CORES.items()]
     tools = {tool for found in results.values() for each in found["figures"] for tool in each["tools"].split(", ")}
     remark = f"Cycles per byte on the best and the worst text. {', '.join(sorted(tools))}."
     return "\n\n".join([markdown(HEADING, rows, left=(0, 1, 2, 3)), remark, "\n".join(notes)])
@@ -94,28 +94,27 @@ def block(results: dict[str, Any]) -> str:
 
 def row(core: dict[str, Any], found: dict[str, Any]) -> list[str]:
     """The row of a core in the table."""
-    verdict = found["check"]["verdict"]
-    cycles = [f"{each['cycles']:.2g}" for each in found["check"]["cycles_per_byte"].values()]
+    defects = found["check"]["defects"]
     small, fast = (next(each for each in found["figures"] if each["device"] == device) for device in DEVICES)
     address = f"{core['repository']}/blob/{core['commit']}/{next(iter(core['files']))}"
     return [
         f"[{core['title']}]({address})",
         core["license"],
-        "conforms" if verdict["conforms_to"] else verdict["defects"][0]["defect"],
-        " to ".join(dict.fromkeys(cycles)),
+        defects[0]["name"] if defects else "conforms",
+        core["cycles_per_byte"],
         str(small["cells"]),
         *(str(round(each["usable_mhz"])) for each in (small, fast)),
     ]
 
 
-def note(name: str, core: dict[str, Any], verdict: dict[str, Any]) -> str:
+def note(name: str, core: dict[str, Any], defects: list[dict[str, Any]]) -> str:
     """A line about a core: what is good about it, how it is connected, and its defects with the shortest inputs."""
     file = core.get("wrapper", f"{name}.toml")
     said = [f"- **{core['title']}.** {core['note']} Connected by [{file}](conformance/{file}): {core['protocol']}."]
-    for defect in verdict["defects"]:
+    for defect in defects:
         shortest = defect["shortest"]
         given, expected = (" ".join(shortest[side]) or "nothing" for side in ("given", "expected"))
-        said.append(f"It {defect['defect']}: {' / '.join(shortest['texts'])} gives {given}, not {expected}.")
+        said.append(f"It {defect['name']}: {' / '.join(shortest['texts'])} gives {given}, not {expected}.")
     return " ".join(said).replace("It wrong number of marks", "It has a wrong number of marks")
 
 

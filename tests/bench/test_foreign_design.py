@@ -14,8 +14,7 @@ from support.tiers import tiered
 from utf8fpga.bench.design import CoreError, foreign_core
 from utf8fpga.bench.measure import DEVICES, Figure, Point, measure
 from utf8fpga.hdl.toolchain import run_tool
-from utf8fpga.sim.foreign_module import read_script
-from utf8fpga.sim.foreign_ports import read_description
+from utf8fpga.sim.foreign_module import read_description, read_script
 
 FOREIGN = """
 module helper(input clk, input d, output reg q);

@@ -18,7 +18,7 @@ from support.site import DOCS, program
 from utf8fpga.cli.record import with_block
 from utf8fpga.sim.foreign_check import check_foreign_core
 from utf8fpga.sim.foreign_core import ForeignCore
-from utf8fpga.sim.foreign_ports import read_description
+from utf8fpga.sim.foreign_module import read_description
 
 FOLDER = DOCS / "conformance"
 STALE = "stale: python docs/conformance/hardware.py SOURCES"

@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from utf8fpga.model.practices import Practice
-from utf8fpga.sim import check_texts, foreign_check
-from utf8fpga.sim.foreign_check import check_foreign_core
+from utf8fpga.sim import foreign_check
 from utf8fpga.sim.foreign_core import ForeignCore
-from utf8fpga.sim.foreign_ports import read_description
+from utf8fpga.sim.foreign_module import read_description
 from utf8fpga.sim.report import Report, Row
 
 FOLDER = Path(__file__).parents[1] / "sim" / "foreign_cores"
@@ -29,16 +25,9 @@ CORES = {
 """By name of a core the description of its ports; the first two are correct."""
 
 
-@functools.cache
 def core_of(name: str) -> ForeignCore:
     """A core."""
     return ForeignCore([FOLDER / f"{name}.v"], name, read_description(FOLDER / CORES[name]))
-
-
-@functools.cache
-def report_of(name: str, practice: Practice = Practice.MAXIMAL_SUBPARTS) -> Report:
-    """The report of the check of a core."""
-    return check_foreign_core(core_of(name), practice)
 
 
 def variant_of(
@@ -62,21 +51,21 @@ def spelt(text: bytes) -> tuple[str, ...]:
 
 def row_of(report: Report, cause: str) -> Row:
     """The row of a report for a cause."""
-    (row,) = (row for row in report.causes if row.cause == cause)
+    (row,) = (row for row in report.causes if row.name == cause)
     return row
 
 
 _UNITS = b"\x00\x5a\x80\x8f\x90\x9f\xa0\xbf\xc0\xc2\xe0\xed\xf0\xf4\xf5\xfe"
 
 
-@functools.cache
-def _few_texts(practice: Practice, final: bool) -> list[Any]:
-    def is_chosen(text: bytes) -> bool:
-        return len(text) <= 1 or (len(text) <= 3 and not text.translate(None, _UNITS))
+_SHORT_TEXTS = foreign_check.short_texts
 
-    return [check_texts.described_text(text, practice, final) for text in check_texts.short_texts() if is_chosen(text)]
+
+def _few_texts(lanes: int) -> list[bytes]:
+    texts = _SHORT_TEXTS(lanes)
+    return [text for text in texts if len(text) <= 1 or (len(text) <= 3 and not text.translate(None, _UNITS))]
 
 
 def use_few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let checks have only texts of one byte, and of up to three of a few bytes, which saves the time of the others."""
-    monkeypatch.setattr(foreign_check, "expected_texts", _few_texts)
+    monkeypatch.setattr(foreign_check, "short_texts", _few_texts)
