@@ -35,12 +35,14 @@ class Function:
 
         It is one bit; of vectors, whose number k has input bit k of each of several inputs, it is a vector.
         """
+        if not self.cubes:
+            return Const(-self.inverted, len(bits[0]))
         value = _factored(self.cubes, bits)
         return ~value if self.inverted else value
 
     def compute(self, word: int) -> int:
         """The function's value for an input word, in software."""
-        return int(any(word & care == value for care, value in self.cubes) != self.inverted)
+        return int(_covers(self.cubes, word) != self.inverted)
 
     @property
     def support(self) -> int:
@@ -57,7 +59,7 @@ def minimise(on: Iterable[int], off: Iterable[int], width: int) -> Function:
     Args:
         on: inputs for which the result must be 1.
         off: inputs for which the result must be 0; for all others it may be either.
-        width: the number of input bits. At most about 16 of them should be needed, since the method uses truth tables.
+        width: the number of input bits.
 
     >>> minimise(on=[0b110, 0b111], off=[0b000, 0b001], width=3)
     Function(cubes=((4, 4),), inverted=False)
@@ -69,17 +71,9 @@ def minimise(on: Iterable[int], off: Iterable[int], width: int) -> Function:
         if not fewer_ones & fewer_zeros:
             needed.remove(bit)
             ones, zeros = fewer_ones, fewer_zeros
-
-    def spread(value: int) -> int:
-        return sum((value >> place & 1) << bit for place, bit in enumerate(needed))
-
-    must, never = _table(ones, needed), _table(zeros, needed)
-    full = (1 << (1 << len(needed))) - 1
-    choices = []
-    for inverted, lower, upper in ((False, must, full & ~never), (True, never, full & ~must)):
-        cubes, _ = _isop(lower, upper, len(needed))
-        choices.append(Function(tuple(sorted((spread(care), spread(value)) for care, value in cubes)), inverted))
-    return min(choices, key=_cost)
+    direct = Function(tuple(sorted(_products(ones, zeros, needed))))
+    complement = Function(tuple(sorted(_products(zeros, ones, needed))), inverted=True)
+    return min(direct, complement, key=_cost)
 
 
 def _cost(function: Function) -> tuple[int, int, bool]:
@@ -105,36 +99,28 @@ def minimised_word(values: Mapping[int, int], bits: int, width: int) -> Word:
     return Word(minimised({word: value >> bit & 1 for word, value in values.items()}, width) for bit in range(bits))
 
 
-def _table(words: Iterable[int], places: Sequence[int]) -> int:
-    """The truth table that is 1 for some words, of which only the bits at some places count."""
-    inputs = (sum((word >> place & 1) << number for number, place in enumerate(places)) for word in words)
-    return reduce(or_, (1 << value for value in inputs), 0)
+def _products(on: set[int], off: set[int], places: Sequence[int]) -> list[Cube]:
+    """Cubes that cover `on` and nothing of `off`: sets of words of which only the bits at some places may be set."""
+    if not on or not off:
+        return [(0, 0)] if on else []
+    *lower, top = places
+    bit = 1 << top
+    on_0, off_0 = ({word for word in words if not word & bit} for words in (on, off))
+    on_1, off_1 = ({word ^ bit for word in words if word & bit} for words in (on, off))
+    # First what a cube without this bit cannot cover, since the word with the other value of the bit is in `off`.
+    zero, one = _products(on_0 & off_1, off_0, lower), _products(on_1 & off_0, off_1, lower)
+    rest = {word for word in on_0 if not _covers(zero, word)} | {word for word in on_1 if not _covers(one, word)}
+    cubes = _products(rest, off_0 | off_1, lower)
+    cubes += [(care | bit, value) for care, value in zero]
+    return cubes + [(care | bit, value | bit) for care, value in one]
 
 
-def _isop(lower: int, upper: int, width: int) -> tuple[list[Cube], int]:
-    """Cubes whose sum is between `lower` and `upper` (truth tables, bit i for input i), and its truth table."""
-    full = (1 << (1 << width)) - 1
-    if not lower:
-        return [], 0
-    if upper == full:
-        return [(0, 0)], full
-    top = 1 << (width - 1)
-    half = (1 << top) - 1
-    lower0, lower1, upper0, upper1 = lower & half, lower >> top, upper & half, upper >> top
-    cubes0, table0 = _isop(lower0 & ~upper1, upper0, width - 1)
-    cubes1, table1 = _isop(lower1 & ~upper0, upper1, width - 1)
-    rest = (lower0 & ~table0) | (lower1 & ~table1)
-    cubes, table = _isop(rest, upper0 & upper1, width - 1)
-    table0, table1 = table0 | table, table1 | table
-    cubes += [(care | top, value) for care, value in cubes0]
-    cubes += [(care | top, value | top) for care, value in cubes1]
-    return cubes, table0 | table1 << top
+def _covers(cubes: Iterable[Cube], word: int) -> bool:
+    return any(word & care == value for care, value in cubes)
 
 
 def _factored(cubes: Sequence[Cube], bits: Value | Sequence[Value]) -> Value:
     """The sum of `cubes`, factored: the literal that most of them share first, then recursively."""
-    if not cubes:
-        return Const(0, len(bits[0]))
     shared = Counter((i, value >> i & 1) for care, value in cubes for i in range(len(bits)) if care >> i & 1)
     if not shared or any(not care for care, _ in cubes):
         return ~Const(0, len(bits[0]))
