@@ -31,7 +31,7 @@ class ItemQueue(wiring.Component):
     lanes = 1
 
     def __init__(self, transcoder: SerialTranscoder) -> None:
-        self.queue, self.source, self.target = transcoder.queue, transcoder.source, transcoder.target
+        self.queue, self.source, self.target = transcoder.encoder, transcoder.source, transcoder.target
         self.latency = self.queue.latency
         given, made = self.queue.signature.members["input"], transcoder.signature.members["output"]
         super().__init__({"input": given, "output": made})
@@ -59,7 +59,7 @@ class ItemQueue(wiring.Component):
 
 
 class QueueProof(Claims):
-    """A core with a `UnitQueue`, beside the rows of a table. One of the units, any, is watched.
+    """A core with a queue of code units, beside the rows of a table. One of the units, any, is watched.
 
     Args:
         core: a `SerialEncoder`, or an `ItemQueue`.
@@ -98,6 +98,7 @@ class QueueProof(Claims):
 
     def specify(self, m: Module) -> None:
         core, room = self.core, self._table.longest
+        path = "queue." if isinstance(core, ItemQueue) else ""
         accepted, out = Signal(), Signal()
         m.d.comb += [
             accepted.eq(is_effective(core.input) & core.input.ready),
@@ -108,7 +109,7 @@ class QueueProof(Claims):
         after = (pending - out)[: len(pending)]
         m.d.sync += pending.eq(after + Mux(accepted, number, 0))
         self.claim("there is room", pending <= room)
-        self.holds("valid", self.inside["queue.valid"], Cat(pending > place for place in range(room)))
+        self.holds("valid", self.inside[f"{path}valid"], Cat(pending > place for place in range(room)))
         # One beat is watched.
         watching, ahead, age = Signal(), Signal.like(pending, reset_less=True), Signal.like(pending, reset_less=True)
         watched: Any = Signal(self._beat, name="watched", reset_less=True)
@@ -119,7 +120,7 @@ class QueueProof(Claims):
             m.d.sync += [ahead.eq(ahead - 1), watching.eq(ahead != 0), age.eq(age + 1)]
         self.claim("a watched beat is in the queue", ~watching | ((ahead < pending) & (ahead + age < room)))
         for place in range(room):
-            entry = self.inside[f"queue.entry_{place}"]
+            entry = self.inside[f"{path}entry_{place}"]
             is_here = watching & (ahead == place)
             width = self._table.unit_width
             self.holds(f"unit {place}", entry[:width], watched.unit, is_here & watched.keep)

@@ -26,7 +26,7 @@ from utf8fpga.formal.validator_proof import ValidatorProof
 from utf8fpga.hdl import DecoderParameters, axi_rtlil, axi_verilog, entry_of, module_name
 from utf8fpga.hdl.decoder.parallel import PackedDecoder, ParallelDecoder
 from utf8fpga.hdl.decoder.serial import SerialDecoder
-from utf8fpga.hdl.encoder.encoder import SerialEncoder
+from utf8fpga.hdl.encoder.serial import SerialEncoder
 from utf8fpga.hdl.sanitizer import Sanitizer
 from utf8fpga.hdl.toolchain import ToolFailedError
 from utf8fpga.hdl.transcoder.transcoder import SerialTranscoder

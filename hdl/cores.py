@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from amaranth.lib import data
 
-from utf8fpga.hdl.core import Core, CoreEntry
+from utf8fpga.hdl.core import Core, CoreEntry, P
 from utf8fpga.hdl.decoder.parallel import PackedDecoder, ParallelDecoder
 from utf8fpga.hdl.decoder.serial import SERIAL
-from utf8fpga.hdl.encoder.encoder import Encoder, SerialEncoder
+from utf8fpga.hdl.encoder.encoder import Encoder
+from utf8fpga.hdl.encoder.serial import SerialEncoder
 from utf8fpga.hdl.parameters import (
     CoreParameters,
     DecoderParameters,
@@ -27,19 +28,10 @@ from utf8fpga.hdl.remover import Remover
 from utf8fpga.hdl.sanitizer import Sanitizer
 from utf8fpga.hdl.transcoder.transcoder import SerialTranscoder, Transcoder
 from utf8fpga.hdl.validator.tap import TappedStream
-from utf8fpga.model import (
-    TABLE_3_7,
-    UTF_32,
-    Decoder,
-    EncodingTable,
-    ErrorKind,
-    InvalidArgumentError,
-    ValidatorReport,
-    encode,
-    spell,
-)
+from utf8fpga.model import TABLE_3_7, UTF_32, Decoder, EncodingTable, ErrorKind, ValidatorReport, encode, spell
 from utf8fpga.model.encoder import GoldenEncoder, GoldenTranscoder
 from utf8fpga.model.encodings import Encoding, encoding_named
+from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.golden import Golden
 from utf8fpga.model.remover import GoldenRemover
 from utf8fpga.model.render import counted
@@ -48,8 +40,6 @@ from utf8fpga.model.validator import COUNTER_WIDTH, GoldenValidator
 
 OutputSymbol: TypeAlias = Word | OutputUnit | ValidatorReport | int
 """An output symbol in a simulation: of a decoder, an encoder, transcoder or sanitizer, a validator, a remover."""
-
-P = TypeVar("P", bound=CoreParameters)
 
 
 class DecoderEntry(CoreEntry[DecoderParameters]):
@@ -204,10 +194,10 @@ class ValidatorEntry(CoreEntry[ValidatorParameters]):
         return GoldenValidator(self.parameters.table)
 
     def observed(self, fields: Mapping[str, int]) -> ValidatorReport:
-        well_formed, offset, kind = bool(fields["well_formed"]), fields["offset"], fields["kind"]
+        well_formed, kind = bool(fields["well_formed"]), fields["kind"]
+        offset = None if well_formed and not fields["offset"] else fields["offset"]
         counts = fields["errors"], fields["units"], fields["code_points"]
-        is_plain = well_formed and not offset
-        return ValidatorReport(well_formed, None if is_plain else offset, ErrorKind(kind) if kind else None, *counts)
+        return ValidatorReport(well_formed, offset, ErrorKind(kind) if kind else None, *counts)
 
     def as_bytes(self, symbols: Iterable[Any]) -> bytes:
         return b"".join(json.dumps(symbol.value.as_dict()).encode() + b"\n" for symbol in symbols)

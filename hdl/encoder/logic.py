@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 from itertools import groupby
 from operator import and_, or_
 
-from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from utf8fpga.hdl.commented import named
 from utf8fpga.hdl.minimise import Function, minimised
@@ -57,25 +57,24 @@ class EncoderLogic:
             after = row.code_points.last + 1
         return [*found, (after, REPLACED)] if self.words else found
 
-    def classes(self, m: Module, code_point: Value, error: Value | None = None, suffix: str = "") -> dict[int, Value]:
+    def classes(self, m: Module, code_point: Value, error: Value | None = None) -> dict[int, Value]:
         """Per class whether a code point belongs to it; exactly one is set for code points that occur.
 
         Args:
             error: it belongs to `REPLACED` in any case.
-            suffix: of the names of the bounds, where a module has several code points.
         """
-        terms: dict[int, list[Value]] = {}
-        at_least = _at_least(m, code_point, [first for first, _ in self._regions[1:]], suffix)
+        at_least = _at_least(m, code_point, [first for first, _ in self._regions[1:]])
         bounds = [at_least[first] for first, _ in self._regions[1:]]
+        terms: dict[int, list[Value]] = {}
         for number, (_, each) in enumerate(self._regions):
             # It is in the region before the next bound, and not in an earlier one.
             within = [*bounds[max(number - 1, 0) : number], *(~bound for bound in bounds[number : number + 1])]
             terms.setdefault(each, []).append(reduce(and_, within))
         found = {each: _any(regions) for each, regions in terms.items()}
         if error is not None:
-            replaced = error | found.pop(REPLACED, Const(0, 1))
+            replaced = error | found.pop(REPLACED) if self.words else error
             found = {each: value & ~error for each, value in found.items()} | {REPLACED: replaced}
-        return found
+        return {each: _named_class(m, each, value) for each, value in found.items()}
 
     def units(self, code_point: Value, classes: Mapping[int, Value]) -> list[tuple[Value, list[Value]]]:
         """The code units of a code point, the last one first: whether it is there, and its bits, bit 0 first.
@@ -104,19 +103,19 @@ class EncoderLogic:
             sources.setdefault(self._source(each, place, bit), []).append(value)
         # The most frequent source is the one without a condition.
         *others, (default, _) = sorted(sources.items(), key=lambda entry: len(entry[1]))
-        result = _value(default, code_point)
+        result = default(code_point)
         for source, members in others:
-            result = chosen(_any(members), _value(source, code_point), result)
+            result = chosen(_any(members), source(code_point), result)
         return result
 
     def _source(self, each: int, place: int, bit: int) -> Function:
         """A bit of the unit at a place, counted from the last one, as a function of the code point."""
         if each == REPLACED:
-            return _constant(self._replacement[-1 - place] >> bit & 1)
+            return Function((), inverted=bool(self._replacement[-1 - place] >> bit & 1))
         pattern, at = self.table.patterns[each], each - 1 - place
         sizes = pattern.payload_bits
         if bit >= sizes[at]:
-            return _constant(pattern.blocks[at].first >> bit & 1)
+            return Function((), inverted=bool(pattern.blocks[at].first >> bit & 1))
         number = sum(sizes[at + 1 :]) + bit
         step = pattern.base & -pattern.base
         if 1 << number < step or not step:
@@ -127,20 +126,10 @@ class EncoderLogic:
         return minimised(values, last.bit_length())
 
 
-def symbol_classes(m: Module, logic: EncoderLogic, code_point: Value, error: Value) -> tuple[Value, dict[int, Value]]:
-    """Whether a code point stands for something ill-formed, and its classes, with names."""
-    classes = {}
-    for units, value in logic.classes(m, code_point).items():
-        comment = f"The code point has {counted(units, 'unit')}."
-        if units == REPLACED:
-            comment = "U+FFFD is in the place of the code point."
-        classes[units] = named(m, class_name(units), value, comment)
-    return error | classes[REPLACED] if REPLACED in classes else error, classes
-
-
-def class_name(units: int) -> str:
-    """The name of the signal of a class."""
-    return "is_replaced" if units == REPLACED else f"has_{units}_units"
+def _named_class(m: Module, units: int, value: Value) -> Signal:
+    if units == REPLACED:
+        return named(m, "is_replaced", value, "U+FFFD is in the place of the code point.")
+    return named(m, f"has_{units}_units", value, f"The code point has {counted(units, 'unit')}.")
 
 
 def in_byte_order(unit: Value, encoding: Encoding) -> Value:
@@ -164,32 +153,23 @@ def chosen(which: Value, one: Value, other: Value) -> Value:
     return Mux(which, one, other)
 
 
-def _constant(bit: int) -> Function:
-    return Function((), inverted=bool(bit))
-
-
-def _value(function: Function, code_point: Value) -> Value:
-    return function(code_point) if function.cubes else Const(function.inverted, 1)
-
-
 def _any(values: Iterable[Value]) -> Value:
     return reduce(or_, values)
 
 
-def _at_least(m: Module, number: Value, bounds: Iterable[int], suffix: str) -> dict[int, Value]:
+def _at_least(m: Module, number: Value, bounds: Iterable[int]) -> dict[int, Value]:
     """Whether a number is at least each of several bounds, without carry chains, so that bounds share their parts."""
-    next_powers = {bound: 1 << (bound - 1).bit_length() for bound in bounds}
     found: dict[int, Value] = {}
-    top, above = len(number), None
-    for power in sorted(set(next_powers.values()), reverse=True):
-        place = power.bit_length() - 1
-        some = number[place:top].any()
-        top, above = place, named(m, f"is_at_least_{power:x}{suffix}", some if above is None else above | some)
-        found[power] = above
-    for bound, power in next_powers.items():
-        if bound != power:
-            value = found[power] | _at_least_below(number, bound)
-            found[bound] = named(m, f"is_at_least_{bound:x}{suffix}", value)
+    top, above = len(number), Const(0, 1)
+    for bound in sorted(bounds, reverse=True):
+        place = (bound - 1).bit_length()
+        if place < top:
+            upper = number[place:top].any()
+            top, above = place, above | upper if found else upper
+        is_power = bound == 1 << place
+        value = above if is_power else above | _at_least_below(number, bound)
+        found[bound] = named(m, f"is_at_least_{bound:x}", value)
+        above = found[bound] if is_power else above
     return found
 
 

@@ -8,7 +8,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.commented import named
-from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic, chosen, class_name, symbol_classes
+from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic, chosen
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import Sparse
 from utf8fpga.hdl.registers import delayed
@@ -21,15 +21,36 @@ def encoded(m: Module, logic: EncoderLogic, points: Sparse, errors: Value) -> Sp
     """The code units of a beat of code points, in as many lanes for each as the longest sequence has units.
 
     Args:
-        errors: the code points that stand for something ill-formed.
+        errors: the lanes with something ill-formed, in which the code point is undefined.
     """
     words: list[Value] = []
-    keep, last, valid = [], points.last, points.valid
+    keep = []
     for lane, point in enumerate(points.words):
         m.submodules[f"units_{lane}"] = units = UnitsOfOne(logic, len(point))
         m.d.comb += [units.code_point.eq(point), units.keep.eq(points.keep[lane]), units.error.eq(errors[lane])]
         words.extend(units.out_words)
         keep.append(units.out_keep)
+    return _made(m, words, keep, points.last, points.valid)
+
+
+def paired(m: Module, logic: EncoderLogic, items: Items) -> Sparse:
+    """The code units of items, at most two each, in the lanes of the last units of their sequences.
+
+    An item with two units comes from a sequence of four. The high surrogate is known with the third of them, whose lane
+    has no other item (D91). So the text does not grow, and has one unit in each lane.
+    """
+    words, keep = [], []
+    for lane in range(items.lanes):
+        m.submodules[f"unit_{lane}"] = unit = UnitOfPair(logic, items.bits, items.window.control.trail_bits)
+        m.d.comb += [unit.payload.eq(items.payloads[lane]), unit.head.eq(items.heads[lane])]
+        m.d.comb += [unit.keep.eq(items.items[lane]), unit.error.eq(items.errors[lane])]
+        words.append(unit.out_word)
+        keep.append(unit.out_keep)
+    return _made(m, words, keep, items.ends, items.leaves)
+
+
+def _made(m: Module, words: list[Value], keep: list[Value], last: Value, valid: Value) -> Sparse:
+    """A beat of code units, with what is known of the beat `LATENCY` cycles before."""
     for cycle in ("classified", "coded"):
         last, valid = delayed(m, last, f"{cycle}_last"), delayed(m, valid, f"{cycle}_valid", reset_less=False)
     return Sparse(words, Cat(keep), last, valid)
@@ -39,7 +60,7 @@ class UnitsOfOne(wiring.Component):
     """The code units of one code point. The last one is in the last lane, so that fewer multiplexers are needed.
 
     Ports:
-        code_point, keep, error: whether there is one, and whether it stands for something ill-formed.
+        code_point, keep, error: whether there is one, and whether it is ill-formed, so that it is undefined.
         out_words, out_keep: units and flags of `unit_layout`.
     """
 
@@ -51,11 +72,11 @@ class UnitsOfOne(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        error, found = symbol_classes(m, self.logic, self.code_point, self.error)
-        classes = {units: delayed(m, value, f"{class_name(units)}_classified") for units, value in found.items()}
+        found = self.logic.classes(m, self.code_point, self.error)
+        classes = {units: delayed(m, value, f"class_{units}") for units, value in found.items()}
         code_point = delayed(m, self.code_point, "code_point_classified")
         keep = delayed(m, self.keep, "keep_classified")
-        error = delayed(m, error, "is_error")
+        error = classes[REPLACED]
         for place, (is_there, bits) in enumerate(self.logic.units(code_point, classes)):
             at = self.slots - 1 - place
             has_unit = named(m, f"has_unit_{at}", keep & is_there)
@@ -72,47 +93,33 @@ class UnitsOfOne(wiring.Component):
         return Cat(bit if isinstance(bit, Const) else next(registers) for bit in bits)
 
 
-class UnitPairs(wiring.Component):
-    """The code units of items, at most two each, in the lanes of the last units of their sequences.
-
-    An item with two units comes from a sequence of four. The high surrogate is known with the third of them, whose lane
-    has no other item (D91). So the text does not grow, and has one unit in each lane.
+class UnitOfPair(wiring.Component):
+    """The only or the second code unit of an item, or the first one of the item that the next input unit completes.
 
     Ports:
-        payloads, heads, keep, errors, last, valid: a beat, as `Items` has it.
-        out_words, out_keep, out_last, out_valid: a beat of `unit_layout`.
+        payload: that of the sequence up to this unit of it.
+        head: the next unit of the input completes a sequence of four.
+        keep, error: there is an item, and it is ill-formed.
+        out_word, out_keep: a unit of `unit_layout`, and whether there is one.
     """
 
-    def __init__(self, logic: EncoderLogic, items: Items) -> None:
-        self.logic, self.lanes = logic, items.lanes
-        self._trail_bits = items.window.control.trail_bits
-        payloads = data.ArrayLayout(items.bits, self.lanes)
-        words = data.ArrayLayout(logic.table.unit_width + 1, self.lanes)
-        given = {"payloads": In(payloads), **dict.fromkeys(("heads", "keep", "errors"), In(self.lanes))}
-        made = {"out_words": Out(words), "out_keep": Out(self.lanes), "out_last": Out(1), "out_valid": Out(1)}
-        super().__init__(given | {"last": In(1), "valid": In(1)} | made)
+    def __init__(self, logic: EncoderLogic, bits: int, trail_bits: int) -> None:
+        self.logic, self._trail_bits = logic, trail_bits
+        flags = dict.fromkeys(("head", "keep", "error"), In(1))
+        made = {"out_word": Out(logic.table.unit_width + 1), "out_keep": Out(1)}
+        super().__init__({"payload": In(bits)} | flags | made)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        last, valid, keep = self.last, self.valid, self.keep | self.heads
-        heads, payloads = delayed(m, self.heads, "heads_classified"), delayed(m, self.payloads, "payloads_classified")
-        for cycle in ("classified", "coded"):
-            keep, last = delayed(m, keep, f"{cycle}_keep"), delayed(m, last, f"{cycle}_last")
-            valid = delayed(m, valid, f"{cycle}_valid", reset_less=False)
-        m.d.comb += [self.out_keep.eq(keep), self.out_last.eq(last), self.out_valid.eq(valid)]
-        for lane in range(self.lanes):
-            classes = self.logic.classes(m, self.payloads[lane], self.errors[lane], f"_in_lane_{lane}")
-            error = self.errors[lane] | classes[REPLACED]
-            found = {units: delayed(m, value, f"class_{units}_{lane}") for units, value in classes.items()}
-            last_unit = self.logic.units(payloads[lane], found)[0][1]
-            first_unit = self._first_unit(payloads[lane])
-            bits = [chosen(heads[lane], first, last) for first, last in zip(first_unit, last_unit, strict=True)]
-            is_error = delayed(m, error & self.keep[lane], f"error_classified_{lane}")
-            unit = delayed(m, Cat(bits), f"unit_{lane}")
-            m.d.comb += self.out_words[lane].eq(Cat(unit, delayed(m, is_error, f"error_{lane}")))
+        found = self.logic.classes(m, self.payload, self.error)
+        classes = {units: delayed(m, value, f"class_{units}") for units, value in found.items()}
+        payload, head = delayed(m, self.payload, "payload_classified"), delayed(m, self.head, "head_classified")
+        keep = delayed(m, self.keep | self.head, "keep_classified")
+        error = delayed(m, found[REPLACED] & self.keep, "is_error")
+        # The payload of the head, without that of the last unit.
+        whole = Cat(Const(0, self._trail_bits), payload)[: len(payload)]
+        first, last = self.logic.units(whole, {2: Const(1, 1)})[1][1], self.logic.units(payload, classes)[0][1]
+        unit = Cat(chosen(head, *bits) for bits in zip(first, last, strict=True))
+        m.d.comb += self.out_word.eq(Cat(delayed(m, unit, "unit"), delayed(m, error, "error")))
+        m.d.comb += self.out_keep.eq(delayed(m, keep, "keep"))
         return m
-
-    def _first_unit(self, payload: Value) -> list[Value]:
-        """The first of two units, from the payload of a sequence without its last unit."""
-        code_point = Cat(Const(0, self._trail_bits), payload)[: len(payload)]
-        return self.logic.units(code_point, {2: Const(1, 1)})[1][1]

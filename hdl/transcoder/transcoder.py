@@ -6,14 +6,14 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 
-from utf8fpga.hdl.beats import connected, fed, stage_ports
+from utf8fpga.hdl.beats import fed, stage_ports
 from utf8fpga.hdl.decoder.serial import SERIAL
 from utf8fpga.hdl.encoder.logic import EncoderLogic, in_byte_order
-from utf8fpga.hdl.encoder.unit_queue import UnitQueue
-from utf8fpga.hdl.encoder.units import LATENCY, UnitPairs, encoded
+from utf8fpga.hdl.encoder.serial import SerialEncoder
+from utf8fpga.hdl.encoder.units import LATENCY, encoded, paired
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import PackedCore, Sparse
-from utf8fpga.hdl.payloads import code_point_bits, unit_layout
+from utf8fpga.hdl.payloads import item_layout, unit_layout
 from utf8fpga.hdl.window import window_cuts
 from utf8fpga.model import REPLACEMENT_CHARACTER
 from utf8fpga.model.encodings import Encoding
@@ -25,7 +25,7 @@ class SerialTranscoder(wiring.Component):
 
     Throughput: a unit per cycle, which is a unit of the input per cycle as long as the text does not grow.
 
-    Structure: a `SerialDecoder`, and a `UnitQueue`.
+    Structure: a `SerialDecoder`, and a `SerialEncoder`.
 
     Args:
         source, target: the encodings.
@@ -45,18 +45,17 @@ class SerialTranscoder(wiring.Component):
     def __init__(self, source: Encoding, target: Encoding, optimize: str = "speed") -> None:
         self.source, self.target = source, target
         self.decoder = SERIAL[optimize](source.table)
-        self.queue = UnitQueue(EncoderLogic(target), code_point_bits(source.table))
-        decoder, queue = self.decoder, self.queue
+        self.encoder = SerialEncoder(target, item_layout(source.table))
         # An ill-formed unit becomes U+FFFD, and no sequence of UTF-8 or UTF-16 grows more than that.
         self.growth = len(target.table.encode(REPLACEMENT_CHARACTER))
         # Items in the decoder wait while the units of others are output.
-        self.latency = self.drain_cycles = decoder.drain_cycles * self.growth + queue.latency
-        self.stall_cycles = queue.stall_cycles
+        self.latency = self.drain_cycles = self.decoder.drain_cycles * self.growth + self.encoder.latency
+        self.stall_cycles = self.encoder.stall_cycles
         super().__init__(stage_ports(source.table.unit_width, unit_layout(target.table.unit_width), 1))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.queue, m.submodules.decoder = queue, decoder = self.queue, self.decoder
+        m.submodules.encoder, m.submodules.decoder = encoder, decoder = self.encoder, self.decoder
         beat, given = decoder.input.payload, self.input.payload
         m.d.comb += [
             beat.eq(given),
@@ -64,8 +63,8 @@ class SerialTranscoder(wiring.Component):
             decoder.input.valid.eq(self.input.valid),
             self.input.ready.eq(decoder.input.ready),
         ]
-        wiring.connect(m, decoder.output, queue.input)
-        wiring.connect(m, queue.output, wiring.flipped(self.output))
+        wiring.connect(m, decoder.output, encoder.input)
+        wiring.connect(m, encoder.output, wiring.flipped(self.output))
         return m
 
 
@@ -76,7 +75,7 @@ class Transcoder(PackedCore):
     From UTF-8 to UTF-16 the text does not grow, and the output has as many lanes as the input. Otherwise it has lanes
     for the longest sequence of each lane of the input.
 
-    Structure: `Items`, the units of each item or `UnitPairs`, and a `Packer`.
+    Structure: `Items`, the units of each item (`encoded` or `paired`), and a `Packer`.
 
     Args:
         source, target: the encodings.
@@ -102,10 +101,6 @@ class Transcoder(PackedCore):
         beat, logic = self.input.payload, EncoderLogic(self.target)
         symbols = [in_byte_order(Value.cast(symbol), self.source) for symbol in beat.symbols]
         m.d.comb += fed(items, Cat(symbols), beat, accepted)
-        if self.grows:
-            points = Sparse(list(items.words), items.items, items.ends, items.leaves)
-            return encoded(m, logic, points, items.errors)
-        m.submodules.beat_units = units = UnitPairs(logic, items)
-        m.d.comb += connected(units, items, "errors", "payloads", "heads")
-        m.d.comb += [units.keep.eq(items.items), units.last.eq(items.ends), units.valid.eq(items.leaves)]
-        return Sparse(list(units.out_words), units.out_keep, units.out_last, units.out_valid)
+        if not self.grows:
+            return paired(m, logic, items)
+        return encoded(m, logic, Sparse(list(items.payloads), items.items, items.ends, items.leaves), items.errors)

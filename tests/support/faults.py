@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Module
+from amaranth.hdl import Module
 
 from utf8fpga.hdl import ValidatorTap
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.window_logic import WindowControl
-from utf8fpga.hdl.encoder import logic, unit_queue, units
+from utf8fpga.hdl.encoder import logic, serial, units
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.sanitizer import Sanitizer
 from utf8fpga.hdl.window import Window
@@ -45,17 +45,16 @@ def delay_bounds(monkeypatch: pytest.MonkeyPatch, bounds: Collection[int] = (0x1
     """Let encoders give the first code point of these classes the class of the one before."""
     at_least = logic._at_least
 
-    def later(m, number, given, suffix):
-        return at_least(m, number, given, suffix) | {bound: number > bound for bound in bounds}
+    def later(m, number, given):
+        return at_least(m, number, given) | {bound: number > bound for bound in bounds}
 
     monkeypatch.setattr(logic, "_at_least", later)
 
 
 def lose_flags(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let encoders output U+FFFD in place of what is ill-formed without the flag."""
-    classes = unit_queue.symbol_classes
-    for module in (unit_queue, units):
-        monkeypatch.setattr(module, "symbol_classes", lambda *given, **how: (Const(0, 1), classes(*given, **how)[1]))
+    inject(monkeypatch, serial.SerialEncoder, lambda encoder: encoder.output.payload.symbols[0].error.eq(0))
+    inject(monkeypatch, units.UnitsOfOne, lambda encoder: [word[-1].eq(0) for word in encoder.out_words])
 
 
 # Faults of components, which simulations find and proofs refute.
@@ -88,7 +87,7 @@ def the_end_of_a_packet_is_lost(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_queue_accepts_without_room(patch: pytest.MonkeyPatch) -> None:
-    inject(patch, unit_queue.UnitQueue, lambda queue: queue.input.ready.eq(1))
+    inject(patch, serial.SerialEncoder, lambda queue: queue.input.ready.eq(1))
 
 
 def a_report_counts_each_unit_as_a_code_point(patch: pytest.MonkeyPatch) -> None:

@@ -10,17 +10,19 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 
-from utf8fpga.hdl.beats import stage_ports
+from utf8fpga.hdl.beats import is_effective, stage_ports
 from utf8fpga.hdl.commented import named
-from utf8fpga.hdl.encoder.logic import EncoderLogic, symbol_classes
+from utf8fpga.hdl.encoder.logic import REPLACED, WORD_BITS, EncoderLogic
 from utf8fpga.hdl.payloads import unit_layout
+from utf8fpga.model.encodings import Encoding
 
 
-class UnitQueue(wiring.Component):
-    """A queue of code units into which all units of a code point are entered at once, and from which one is output.
+class SerialEncoder(wiring.Component):
+    """Words or the items of a decoder in, code units out (D79); U+FFFD with a flag for what is no code point.
 
-    It has room for the longest sequence. So a source with at least as many cycles for a code point as it has units
-    never waits, such as a decoder of well-formed text of the same form.
+    All units of a code point are entered into a queue at once, and one is output per cycle. The queue has room for the
+    longest sequence. So a source with at least as many cycles for a code point as it has units never waits, such as a
+    decoder of well-formed text of the same form.
 
     Throughput: a unit per cycle. `input.ready` is deasserted while there is no room for all units of the code point.
 
@@ -28,33 +30,39 @@ class UnitQueue(wiring.Component):
     combinational paths from `output.ready` and from the payload of the input to `input.ready`.
 
     Args:
-        logic: the functions of the encoding of the units.
-        bits: bits of a code point.
+        target: the encoding of the units.
+        item: the layout of the items of a decoder; default: words of 32 bits.
+
+    Attributes:
+        growth: the cycles that a word takes at most.
 
     Ports:
-        input: stream of `beat_layout`, one lane, with a symbol of a code point and whether it stands for something
-            ill-formed. Null beats must not be `valid`.
+        input: stream of `beat_layout`, one lane, words or items.
         output: stream of `beat_layout`, one lane, with symbols of `unit_layout`.
     """
 
-    def __init__(self, logic: EncoderLogic, bits: int) -> None:
-        self.logic = logic
-        self.latency = self.drain_cycles = logic.table.longest
+    packed = True
+    lanes = 1
+
+    def __init__(self, target: Encoding, item: data.StructLayout | None = None) -> None:
+        self.target, self.logic = target, EncoderLogic(target, words=item is None)
+        self.growth = self.latency = self.drain_cycles = target.table.longest
         # An entry is free in the cycle in which a unit is transferred.
-        self.stall_cycles = logic.table.longest - 1
-        symbol = data.StructLayout({"code_point": bits, "error": 1})
-        super().__init__(stage_ports(symbol, unit_layout(logic.table.unit_width), 1))
+        self.stall_cycles = target.table.longest - 1
+        super().__init__(stage_ports(item or WORD_BITS, unit_layout(target.table.unit_width), 1))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        room, source, output = self.logic.table.longest, self.input.payload, self.output
+        room, source, output = self.target.table.longest, self.input.payload, self.output
         beat = output.payload.shape()
         entries: list[Any] = [Signal(beat, name=f"entry_{n}", reset_less=True) for n in range(room)]
         valid = Signal(room)
         # After the unit at the output has been transferred.
         left = Signal(room)
-        code_point = Value.cast(source.symbols[0].code_point)
-        error, classes = symbol_classes(m, self.logic, code_point, source.symbols[0].error)
+        symbol, words = source.symbols[0], self.logic.words
+        code_point = symbol if words else symbol.code_point
+        classes = self.logic.classes(m, code_point)
+        error = classes[REPLACED] if words else symbol.error
         error = named(m, "is_error", error & source.keep, "The unit is one of a U+FFFD for something ill-formed.")
         slots: list[Value] = []
         # By number n: more than n entries are needed. One is needed always.
@@ -76,7 +84,7 @@ class UnitQueue(wiring.Component):
             terms = [left[n - 1], needed[n], *(needed[k] & left[n - 1 - k] for k in range(1, n))]
             comment = f"With the new entries more than {n} are in use."
             sums.append(named(m, f"sum_exceeds_{n}", reduce(or_, terms), comment))
-        accepts = self.input.valid & self.input.ready
+        accepts = is_effective(self.input) & self.input.ready
         m.d.sync += valid.eq(Mux(accepts, Cat(sums), left))
         for n, entry in enumerate(entries):
             # The unit that ends `place` entries before the last one in use.
