@@ -53,7 +53,7 @@ class Items(wiring.Component):
         backs: the units of the ill-formed item in front of its last one; defined only where `errors` is 1.
 
     Raises:
-        TableError: see `WindowControl.of`; or the cause of an error depends on the trailing unit behind a lead.
+        TableError: see `WindowControl.of`.
     """
 
     def __init__(self, table: EncodingTable, lanes: int, cuts: Collection[str]) -> None:
@@ -61,13 +61,13 @@ class Items(wiring.Component):
         loads = range(0, lanes, GROUP) if set(cuts) == set(STEPS) else ()
         self.table, self.lanes, self.window = table, lanes, Window(table, lanes, cuts, loads)
         self.bits = self.window.control.code_point_bits
-        self.kind_of_unit = self.window.control.kind_of_unit
         self.latency = self.window.latency + 2
         beat = {"units": In(table.unit_width * lanes), "keep": In(lanes), "last": In(1), "valid": In(1)}
         flags = dict.fromkeys(("present", "items", "errors", "heads"), Out(lanes))
         shapes = {"words": self.bits, "payloads": self.bits, "kinds": Kind, "backs": (table.longest - 2).bit_length()}
         of_items = {name: Out(data.ArrayLayout(shape, lanes)) for name, shape in shapes.items()}
-        super().__init__(beat | {"leaves": Out(1), "ends": Out(1)} | flags | of_items)
+        self._made = {"ends": Out(1)} | flags | of_items
+        super().__init__(beat | {"leaves": Out(1)} | self._made)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -82,19 +82,15 @@ class Items(wiring.Component):
         goes_on = Cat(Const(0, self.lanes - 1), w.continued[0] & w.valid)
         items = held["items"] & ~goes_on
         outputs = {
-            "ends": held["last"],
-            "present": held["keep"],
+            **held,
             "items": items,
             "errors": held["errors"] & ~goes_on,
-            "heads": held["third_of_4"] & ~items,
-            "words": held["words"],
-            "payloads": held["payloads"],
+            "heads": held["heads"] & ~items,
             "kinds": self._kinds(held),
-            "backs": held["backs"],
         }
-        for name, value in outputs.items():
-            register = Signal(len(value), name=f"out_{name}", reset_less=True)
-            m.d.sync += register.eq(value)
+        for name in self._made:
+            register = Signal(len(outputs[name]), name=f"out_{name}", reset_less=True)
+            m.d.sync += register.eq(outputs[name])
             m.d.comb += Value.cast(getattr(self, name)).eq(register)
         m.d.comb += self.leaves.eq(leaves)
         return m
@@ -105,18 +101,18 @@ class Items(wiring.Component):
         unit = [w.units.word_select(lane, self.table.unit_width) for lane in lanes]
         items = w.keep & ~Cat(w.continued[1:], Const(0, 1))
         found = {
-            "last": w.last,
+            "ends": w.last,
             "settled": w.last | ~w.is_open[-1],
-            "keep": w.keep,
+            "present": w.keep,
             "items": items,
             "errors": items & ~w.completed,
             "words": Cat(self._word(lane) for lane in lanes),
-            "third_of_4": self._third_of_4(),
+            "heads": w.head,
             "payloads": Cat(self._payload(lane) for lane in lanes),
             "backs": Cat(self._back(lane) for lane in lanes),
             "is_open": w.is_open,
             "trail": w.keep & Cat(w.control.is_trail(each) for each in unit),
-            "kind": Cat(self.kind_of_unit(each) for each in unit),
+            "kind": Cat(w.control.kind_of_unit(each) for each in unit),
         }
         held = {name: Signal(len(value), name=f"held_{name}", reset_less=True) for name, value in found.items()}
         for number, load in enumerate(w.loads or [w.valid]):
@@ -143,7 +139,7 @@ class Items(wiring.Component):
         """
         w = self.window
         # After the last lane comes the first unit of the next beat, if it is of the same packet.
-        keep = Cat(held["keep"], w.valid & w.keep[0] & ~held["last"])
+        keep = Cat(held["present"], w.valid & w.keep[0] & ~held["ends"])
         trail = Cat(held["trail"], w.control.is_trail(w.units[: self.table.unit_width]))
         kinds = []
         for lane in range(self.lanes):
@@ -158,13 +154,6 @@ class Items(wiring.Component):
         places = {number - 1: getattr(self.window, f"number_{number}")[lane] for number in range(2, self.table.longest)}
         bits = range(self.backs.shape().elem_shape)
         return Cat(any_of(place for back, place in places.items() if back >> bit & 1) for bit in bits)
-
-    def _third_of_4(self) -> Value:
-        """The third units of sequences of four."""
-        w = self.window
-        if self.table.longest < 4:
-            return Const(0, self.lanes)
-        return w.number_3 & w.needed_0 & ~w.needed_1
 
     def _word(self, lane: int) -> Value:
         """The code point of a complete sequence, or U+FFFD.
@@ -197,9 +186,6 @@ class Items(wiring.Component):
         part = unit[source.place : source.place + count] if source.sum is None else source.sum(unit)
         for bound, more in ((source.above, True), (source.up_to, False)):
             if 0 < bound < self.table.longest:
-                if bound == 1:
-                    longer = w.control.is_longer(w.units.word_select(lane, width))
-                else:
-                    longer = getattr(w, f"longer_{bound}")[lane]
+                longer = getattr(w, f"longer_{bound}")[lane]
                 part &= (longer if more else ~longer).replicate(count)
         return part

@@ -53,10 +53,8 @@ class Sanitizer(FifoCore):
     def _ends(self) -> list[Value]:
         """By number, the units that complete a sequence of more than so many units."""
         window = self.window
-        units = [window.units.word_select(lane, self.width) for lane in range(self.lanes)]
-        several = Cat(window.control.is_longer(unit) for unit in units)
         longer = [getattr(window, f"longer_{bound}") for bound in window.bounds]
-        return [window.completed, *(window.completed & more for more in (several, *longer))]
+        return [window.completed, *(window.completed & more for more in longer)]
 
     def _wait(self, m: Module) -> tuple[dict[str, Value], Value]:
         """The beats whose units may be part of a sequence that later units complete.

@@ -46,45 +46,35 @@ def any_of(values: Iterable[Value]) -> Value:
     return reduce(or_, several) if several else Const(0, 1)
 
 
-class _Lanes:
-    """The values of a beat in the stage that the window has reached, each a vector over the lanes.
+class _Lanes(dict[str, Value]):
+    """The values of a beat in the stage that the window has reached, by name, each a vector over the lanes.
 
     Args:
         beat: `units`, `keep`, `last` and `valid` of the beat at the input.
-
-    Attributes:
-        values: the values that later steps need, by name.
     """
 
     def __init__(self, m: Module, cuts: Collection[str], beat: dict[str, Value]) -> None:
-        self.m, self.cuts, self.values = m, cuts, beat
+        super().__init__(beat)
+        self.m, self.cuts = m, cuts
         self._comments: dict[str, str] = {}
+        self._step, self._unit_bits = "in", dict[int, Value]()
         self._has_names = False
-        self._step = "in"
-        self._unit_bits: dict[int, Value] = {}
-
-    def __getitem__(self, name: str) -> Value:
-        return self.values[name]
 
     def run(self, step: str, find: Callable[[_Lanes], None]) -> None:
-        """A step. The values of one without registers are signals, whose names and comments the Verilog has."""
+        """A step, with registers for all its values, of which only `valid` has a reset; or with named signals."""
         self._has_names = step not in self.cuts
         find(self)
-        self.cut(step)
-
-    def add(self, name: str, value: Value, comment: str = "", *, signal: str = "") -> None:
-        """A new value, the comment for its registers, and the name of its signal, if that is another one."""
-        self.values[name] = named(self.m, signal or name, value, comment) if self._has_names else value
-        self._comments[name] = comment
-
-    def cut(self, step: str) -> None:
-        """The end of a step: registers for all values, if there is a stage behind it. Only `valid` has a reset."""
         if step in self.cuts:
             self._step, self._unit_bits = step, {}
-            for name, value in self.values.items():
+            for name, value in self.items():
                 register = Signal(len(value), name=f"{step}_{name}", reset_less=name != "valid")
                 self.m.d.sync += register.eq(value)
-                self.values[name] = commented(register, self._comments.get(name, ""))
+                self[name] = commented(register, self._comments.get(name, ""))
+
+    def add(self, name: str, value: Value, comment: str = "", *, signal: str = "") -> None:
+        """A new value, the comment for its register or signal, and the name of its signal, if that is another one."""
+        self[name] = named(self.m, signal or name, value, comment) if self._has_names else value
+        self._comments[name] = comment
 
     def unit_bit(self, bit: int) -> Value:
         """A bit of the unit in each lane."""
@@ -118,7 +108,7 @@ class Window(wiring.Component):
 
     Attributes:
         reach: the units of the longest sequence in front of its last one.
-        bounds: the numbers `N` of the ports `longer_N`: from 2 up to `reach`.
+        bounds: the numbers `N` of the ports `longer_N`: from 1 up to `reach`.
         loads: the ports ``load_N``.
 
     Ports:
@@ -128,10 +118,10 @@ class Window(wiring.Component):
         continued: the unit continues the sequence of the unit before it; 0 where `keep` is 0.
         completed: it ends a well-formed sequence.
         is_open: the sequence that the unit is in needs more units.
-        longer_2: a sequence that the unit completes has more than two units; also defined where the unit is the third
-            one or a later one of its sequence.
+        head: it is the third unit of a sequence of four.
+        longer_1, longer_2: a sequence that the unit completes has more units than that; also defined where the unit is
+            the third one or a later one of its sequence.
         longer_N: the unit completes a sequence of more than N units, N at least 3.
-        needed_N: the sequence that the unit is in needs more than N further units.
         number_N: it is unit number N of its sequence, from 2 on.
         load_N: a duplicate of the register `valid` for a group of lanes, of which N is the first.
         units_before: the `reach` units before this beat, the last one in the high bits; undefined at the start of a
@@ -145,11 +135,10 @@ class Window(wiring.Component):
         self.table, self.lanes, self.cuts = table, lanes, frozenset(cuts)
         self.control = WindowControl.of(table)
         self.latency, self.reach = len(self.cuts), table.longest - 1
-        self.bounds = range(2, table.longest)
+        self.bounds = range(1, table.longest)
         beat = {"units": table.unit_width * lanes, "keep": lanes, "last": 1, "valid": 1}
-        roles = ["continued", "completed", "is_open"]
+        roles = ["continued", "completed", "is_open", "head"]
         roles += [f"longer_{bound}" for bound in self.bounds]
-        roles += [f"needed_{count}" for count in range(self.reach)]
         roles += [f"number_{count}" for count in range(2, table.longest + 1)]
         self._outputs = beat | dict.fromkeys(roles, lanes)
         super().__init__(
@@ -166,13 +155,9 @@ class Window(wiring.Component):
         m = Module()
         beat = {name: getattr(self, f"in_{name}") for name in ("units", "keep", "last", "valid")}
         lanes = _Lanes(m, self.cuts, beat)
-        steps = (self._classify, self._find_pairs, self._find_thirds)
-        for step, find in zip(STEPS, steps, strict=False):
+        steps = (self._classify, self._find_pairs, self._find_thirds, self._find_ends)
+        for step, find in zip(STEPS, steps, strict=True):
             lanes.run(step, find)
-        self._find_ends(lanes)
-        for load in self.loads:
-            follow(m, load, lanes["valid"])
-        lanes.cut("ends")
         m.d.comb += [getattr(self, name).eq(lanes[name]) for name in self._outputs]
         kept = Signal(len(self.units_before), name="units_before_beat", reset_less=True)
         with m.If(self.valid):
@@ -186,12 +171,11 @@ class Window(wiring.Component):
         return function([lanes.unit_bit(bit) if function.support >> bit & 1 else Const(0, self.lanes) for bit in bits])
 
     def _classify(self, lanes: _Lanes) -> None:
-        """The classes of a unit by itself: how leads begin, which units each of them allows, and trailing units."""
+        """The classes of a unit by itself: leads by the units that they allow, and trailing units."""
         control = self.control
         functions = {"trail": control.is_trail}
         for n in control.lengths:
-            functions[f"prefix_{n}"] = control.lead_prefix(n)
-            functions |= {f"allows_{n}_{which}": each for which, each in enumerate(control.lead_allows(n))}
+            functions |= {f"lead_{n}_{which}": each for which, each in enumerate(control.lead_allows(n))}
             functions |= {f"class_{n}_{which}": each for which, each in enumerate(control.trail_classes(n))}
         for name, function in functions.items():
             lanes.add(name, self._each(lanes, function), control.comments[name])
@@ -199,10 +183,9 @@ class Window(wiring.Component):
 
     def _find_pairs(self, lanes: _Lanes) -> None:
         """Leads, and the second units of sequences."""
-        take = lanes.values.pop
+        take = lanes.pop
         for n in self.control.lengths:
-            prefix = take(f"prefix_{n}")
-            leads = [prefix & take(f"allows_{n}_{which}") for which in range(len(self.control.lead_allows(n)))]
+            leads = [take(f"lead_{n}_{which}") for which in range(len(self.control.lead_allows(n)))]
             classes = [take(f"class_{n}_{which}") for which in range(len(self.control.trail_classes(n)))]
             if len(classes) < len(leads):
                 # The last class has all other trailing units.
@@ -232,8 +215,9 @@ class Window(wiring.Component):
             for count in range(4, n + 1):
                 before = lanes.before(_place(count - 1, n), lanes[_place(count - 1, n)])
                 _add_place(lanes, count, n, before & lanes["trail"])
-        # By number of units and place, the units from the third one on.
-        later = {(n, count): lanes[_place(count, n)] for n in lengths if n > 3 for count in range(3, n + 1)}
+        places = {(n, count): lanes[_place(count, n)] for n in lengths for count in range(1, n + 1)}
+        # What is known of the first three units of all sequences is not found again.
+        later = {(n, count): place for (n, count), place in places.items() if n > 3 and count >= 3}
         further = [place for (_, count), place in later.items() if count > 3]
         second, done = lanes["is_second"], lanes["done"]
         lanes.add("continued", any_of([second, lanes["is_third"], *further]))
@@ -241,21 +225,22 @@ class Window(wiring.Component):
         # A second unit is `done` if its sequence needs no more.
         open_ = [place for (n, count), place in later.items() if count < n]
         lanes.add("is_open", any_of([lanes["opens"], second & ~done, *open_]))
+        lanes.add("head", later.get((4, 3), Const(0, self.lanes)))
         for bound in self.bounds:
             lanes.add(f"longer_{bound}", self._longer(lanes, bound))
-        places = {(n, count): lanes[_place(count, n)] for n in lengths for count in range(1, n + 1)}
-        for needed in range(self.reach):
-            more = any_of(place for (n, count), place in places.items() if n - count > needed)
-            lanes.add(f"needed_{needed}", more, f"The sequence needs more than {needed} further units.")
         for number in range(2, self.table.longest + 1):
             here = any_of(place for (_, count), place in places.items() if count == number)
             lanes.add(f"number_{number}", here, f"Unit number {number} of its sequence.")
-        lanes.values = {name: lanes[name] for name in self._outputs}
+        for name in lanes.keys() - self._outputs.keys():
+            del lanes[name]
+        for load in self.loads:
+            follow(lanes.m, load, lanes["valid"])
 
     def _longer(self, lanes: _Lanes, bound: int) -> Value:
         """Of a unit that completes a sequence: it has more than `bound` units."""
-        if bound == 2:
-            return self._each(lanes, self.control.is_longer) & ~lanes["is_second"]
+        if bound <= 2:
+            several = self._each(lanes, self.control.is_longer)
+            return several if bound == 1 else several & ~lanes["is_second"]
         return any_of(lanes[_place(n, n)] for n in self.control.lengths if n > bound)
 
 
