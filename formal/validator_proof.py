@@ -145,7 +145,7 @@ class ValidatorProof(BeatClaims):
         beats, valid = self.beats, self.valid
         self.holds("starts", self._totals("starts"), self._first(0))
         self.holds("valids", self._totals("valids"), Cat(valid[1:5]))
-        for cycle in range(1, 6):
+        for cycle in range(1, 5):
             is_first, known = valid[cycle] & self._first(cycle), self._is_since_reset(cycle)
             self.holds("firsts", self._totals("firsts")[cycle - 1], is_first, known)
         ends = [there & beat.last for there, beat in zip(valid, beats, strict=True)]
@@ -187,24 +187,22 @@ class ValidatorProof(BeatClaims):
             carry = (before[:_HALF] + beat[amount])[_HALF]
             adds = self.valid[cycle + 3] & ~is_first
             self.holds(f"{name} carry", self._totals(f"{name}_low")[_HALF], carry, adds)
-            later = self.totals[cycle + 1]
-            was_first = self.valid[cycle + 4] & self._first(cycle + 4)
-            over = self._totals(f"{name}_high")[-1] | (self._totals(f"{name}_was_over") & ~was_first)
-            self.claim(f"{name} over", ~self.begun[cycle + 1] | (over == later[f"many_{name}"]))
+            over = self._totals(f"{name}_high")[-1]
+            self.holds(f"{name} over", over, self.totals[cycle + 1][f"many_{name}"], self.begun[cycle + 1])
         self._claim_half("offset", "offset", 1)
         distance = self.beats[4].back + self.beats[4].unit
         loads = self.valid[4] & self.beats[4].error & (self._first(4) | ~two.ill_formed)
         clears = self.valid[4] & self._first(4) & ~self.beats[4].error
         borrow = one.units[:_HALF] < distance
         self.holds("offset borrow", self._totals("offset_low")[_HALF], borrow & loads, loads | clears)
-        self.holds("far", self._totals("offset_over"), two.far, self.begun[2])
+        self.holds("far", self._totals("offset_high")[-2:].any(), two.far | two.offset[-1], self.begun[2])
         self.holds("ill_formed", self._totals("ill_formed"), now.ill_formed, self.begun[0])
         self.holds("well_formed", self._totals("well_formed_after_1"), ~one.ill_formed, self.begun[1])
         self.holds("well_formed", self._totals("well_formed_after_2"), ~two.ill_formed, self.begun[2])
         self.holds("kind", self._totals("kind"), one.kind, self.begun[1])
         self.holds("kind", self._totals("first_kind_after_1"), two.kind, self.begun[2])
-        self.holds("units high", self._totals("high_after_1"), two.units[_HALF:], self.begun[2])
-        self.holds("units over", self._totals("over_after_1"), two.many_units | two.units[-1], self.begun[2])
+        units_high = Cat(two.units[_HALF:], two.many_units)
+        self.holds("units high", self._totals("high_after_1"), units_high, self.begun[2])
         self.holds("units low", self._totals("low_after_1"), one.units[:_HALF], self.begun[1])
         for name in ("errors", "code_points", "offset", "units"):
             self.holds(f"{name} low", self._totals(f"low_{name}_after_1"), two[name][:_HALF], self.begun[2])

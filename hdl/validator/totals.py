@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -35,13 +35,11 @@ class Number(NamedTuple):
 
     Attributes:
         low: the lower half.
-        high: the upper half, a cycle later.
-        over: with `high`: the number needs more bits than both halves have.
+        high: a cycle later, the upper half, and above it bits of which one is set if the number has more bits.
     """
 
     low: Value
     high: Value
-    over: Value
 
 
 class PacketTotals(wiring.Component):
@@ -76,9 +74,7 @@ class PacketTotals(wiring.Component):
         with m.If(self.valid):
             m.d.sync += starts.eq(self.last)
         # Bit k is of k cycles ago: a beat, the first one of a packet, the last one of a packet.
-        valids = Signal(4)
-        firsts = Signal(5, reset_less=True)
-        ends = Signal(self.latency)
+        valids, firsts, ends = Signal(4), Signal(4, reset_less=True), Signal(self.latency)
         valid, first = Cat(self.valid, valids), Cat(self.valid & starts, firsts)
         m.d.sync += [valids.eq(valid), firsts.eq(first), ends.eq(Cat(self.valid & self.last, ends))]
         m.d.comb += self.report_valid.eq(ends[-1])
@@ -111,10 +107,8 @@ class PacketTotals(wiring.Component):
         with m.Elif(loads):
             m.d.sync += kind.eq(beat_kind)
 
-        # The units were there a cycle earlier, and have a bit more.
-        high = self._delayed("high", units.high, 1)
-        over = self._delayed("over", units.over | units.high[-1], 1)
-        totals["units"] = Number(self._delayed("low", units.low, 1), high[:-1], over)
+        # The units were there a cycle earlier.
+        totals["units"] = Number(self._delayed("low", units.low, 1), self._delayed("high", units.high, 1))
         # The initial value is that of the set: an ECP5's flip-flop has one value for both.
         all_ones = (1 << COUNTER_WIDTH) - 1
         report = Signal(report_layout(), name="packet_report", init=dict.fromkeys(totals, all_ones), reset_less=True)
@@ -124,7 +118,7 @@ class PacketTotals(wiring.Component):
         ]
         for name, total in totals.items():
             number = Cat(self._delayed(f"low_{name}", total.low, 1), total.high)
-            m.d.sync += report[name].eq(Mux(total.over, all_ones, number))
+            m.d.sync += report[name].eq(Mux(number[COUNTER_WIDTH:].any(), all_ones, number[:COUNTER_WIDTH]))
         m.d.comb += self.report.eq(report)
         return m
 
@@ -145,11 +139,9 @@ class PacketTotals(wiring.Component):
         with m.If(first[1]):
             m.d.sync += high.eq(0)
         with m.Elif(valid[1]):
-            m.d.sync += high.eq(high[:-1] + low[-1])
-        was_over, over = register(f"{name}_was_over"), Signal(name=f"{name}_over")
-        m.d.comb += over.eq(high[-1] | (was_over & ~first[2]))
-        m.d.sync += was_over.eq(over)
-        return Number(low[:-1], high[:-1], over)
+            # The highest bit remains set.
+            m.d.sync += high.eq((high[:-1] + low[-1]) | Cat(Const(0, len(high) - 1), high[-1]))
+        return Number(low[:-1], high)
 
     def _offset(self, units: Number, distance: Value, loads: Value, clears: Value) -> Number:
         """The offset of the first error of a packet: the units up to the end of its beat, less a distance.
@@ -158,18 +150,18 @@ class PacketTotals(wiring.Component):
             distance, loads, clears: with `units.low`.
         """
         m = self._m
-        low, over = register("offset_low", bits=self._half + 1), register("offset_over")
-        high = register("offset_high", bits=COUNTER_WIDTH - self._half + 1)
+        low = register("offset_low", bits=self._half + 1)
+        high = register("offset_high", bits=len(units.high))
         with m.If(clears):
             m.d.sync += low.eq(0)
         with m.Elif(loads):
             m.d.sync += low.eq(units.low - distance)
         clears_high, loads_high = self._delayed("clears", clears, 1), self._delayed("loads", loads, 1)
         with m.If(clears_high):
-            m.d.sync += [high.eq(0), over.eq(0)]
+            m.d.sync += high.eq(0)
         with m.Elif(loads_high):
-            m.d.sync += [high.eq(units.high - low[-1]), over.eq(units.over)]
-        return Number(low[:-1], high[:-1], over | high[-1])
+            m.d.sync += high.eq(units.high - low[-1])
+        return Number(low[:-1], high)
 
     def _delayed(self, name: str, value: Value, cycles: int) -> Value:
         """A value some cycles later."""
