@@ -12,16 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
-from utf8fpga.model import (
-    CATALOGUE,
-    GENERALISED_UTF_8,
-    RFC_2279,
-    TABLE_3_7,
-    UTF_16,
-    EncodingTable,
-    InvalidArgumentError,
-    forms,
-)
+from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, InvalidArgumentError, forms
 from utf8fpga.model.named import checked_table, encoding_word
 
 MAX_LANES = 256
@@ -63,8 +54,8 @@ def option(default: object, text: str, **details: Any) -> Any:
     return field(default=default, metadata={"option": Option(text, **details)})
 
 
-_BYTE_TABLES = (TABLE_3_7.name, RFC_2279.name, GENERALISED_UTF_8.name)
-_TABLE = {"option": Option("The encoding form.", choices=(*_BYTE_TABLES, UTF_16.name))}
+_BYTE_TABLES = (TABLE_3_7.name, forms.RFC_2279.name, forms.GENERALISED_UTF_8.name)
+_TABLE = {"option": Option("The encoding form.", choices=(*_BYTE_TABLES, forms.UTF_16.name))}
 _BYTE_TABLE = {"option": Option("The encoding form.", choices=_BYTE_TABLES)}
 
 

@@ -154,8 +154,6 @@ def _start_first(tool: str, program: str) -> None:
     cache = platformdirs.user_cache_path("utf8fpga") / "started"
     state = f"{program} {Path(program).stat().st_mtime_ns} {os.environ.get('YOWASP_CACHE_DIR')}"
     started = cache / hashlib.sha256(state.encode()).hexdigest()
-    if started.exists():
-        return
     with suppress(OSError):  # Where the cache cannot be written, nothing is locked.
         cache.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{started}.lock"):

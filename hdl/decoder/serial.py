@@ -53,7 +53,7 @@ class SerialDecoder(wiring.Component):
     def _kind(self, m: Module, unit: Value, loads: Value, completes: Value, is_unfinished: Value) -> Signal:
         """The cause of the error of the item that a unit is by itself, which is loaded into the slot."""
         kind = Signal(Kind, reset_less=True)
-        stray = Mux(is_unfinished, Kind.INCOMPLETE, self.control.stray_kind(unit))
+        stray = Mux(is_unfinished, Kind.INCOMPLETE, self.control.kind_word(self.control.stray_kinds)(unit))
         with m.If(loads):
             m.d.sync += kind.eq(Mux(completes, Kind.NONE, stray))
         return kind

@@ -55,11 +55,6 @@ class SerialControl(UnitLogic):
             bits.append(opens & self.of_unit(longer, needs.keys() - longer)(unit))
         return bits
 
-    @cached_property
-    def stray_kind(self) -> Word:
-        """The error kind of a unit that neither starts nor continues a sequence."""
-        return self.kind_word(self.stray_kinds)
-
     # Functions of the open sequence and the unit after it.
 
     def context(self, unit: Value, remaining: Value, restricts: Value, payload: Value) -> Value:
@@ -72,10 +67,13 @@ class SerialControl(UnitLogic):
         is_constrained = state in self.constrained
         payloads: Iterable[int] = range(mask + 1)
         if is_constrained:
-            payloads = {lead & mask for lead, to in self.leads.items() if to == state}
+            payloads = {lead & mask for lead in self._leads_to(state)}
         low = (1 << self.needs(state)) - 1 | is_constrained << self.longest - 1
         for payload in payloads:
             yield unit | (low | payload << self.longest) << width
+
+    def _leads_to(self, state: int) -> list[int]:
+        return [lead for lead, to in self.leads.items() if to == state]
 
     def _of_context(self, values: Mapping[tuple[int, int], int], bits: int = 1) -> Word:
         """A function for each bit of the values by open state and unit; for all others it is not specified."""
@@ -118,12 +116,9 @@ class SerialControl(UnitLogic):
             k: spelled(lead for lead, state in self.leads.items() if self.needs(state) > k)
             for k in range(self.longest - 1)
         }
-        groups: dict[int, list[int]] = {}
-        for lead, state in self.leads.items():
-            if state in self.constrained:
-                groups.setdefault(state, []).append(lead)
-        limits = [f"after {spelled(leads)} it is {spelled(self.allowed[state])}" for state, leads in groups.items()]
-        restricting = spelled(lead for leads in groups.values() for lead in leads)
+        restricting = spelled(lead for lead, state in self.leads.items() if state in self.constrained)
+        after = {state: spelled(self._leads_to(state)) for state in self.leads.values() if state in self.constrained}
+        limits = [f"after {leads} it is {spelled(self.allowed[state])}" for state, leads in after.items()]
         return {
             "opens": f"The unit starts a sequence of several units: {longer[0]}.",
             "restricts": f"The lead is one of those that allow only some trailing units next: {restricting}.",
