@@ -152,14 +152,26 @@ class CoreParameters:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecoderParameters(CoreParameters):
-    """The parameters of a decoder.
+class WindowParameters(CoreParameters):
+    """What decoders, sanitizers and validators have in common.
 
     Attributes:
         table: the encoding form; default: UTF-8.
         lanes: code units per beat, 1 to 256; default: 1.
         optimize: ``speed`` (default), as many register stages as let the clock network of an ECP5 of speed grade 6 be
             the limit, or ``area``, as few as possible.
+    """
+
+    table: EncodingTable = field(default=TABLE_3_7, metadata=_TABLE)
+    lanes: int = option(1, "Code units per beat.", range=(1, MAX_LANES))
+    optimize: str = option("speed", "Small or fast.", choices=OPTIMIZE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderParameters(WindowParameters):
+    """The parameters of a decoder.
+
+    Attributes:
         packed: the words of an output beat are contiguous from word 0 (default); otherwise they are in order and may
             have gaps between them (sparse). With one lane there is nothing to pack, and the value is False.
         kind: items have the cause of their error.
@@ -172,9 +184,6 @@ class DecoderParameters(CoreParameters):
 
     core: ClassVar[str] = "decoder"
 
-    table: EncodingTable = field(default=TABLE_3_7, metadata=_TABLE)
-    lanes: int = option(1, "Code units per beat.", range=(1, MAX_LANES))
-    optimize: str = option("speed", "Small or fast.", choices=OPTIMIZE)
     packed: bool = option(
         True,
         "Words without gaps (default), or with. Sparse is smaller and has less latency.",
@@ -215,7 +224,7 @@ class TranscoderParameters(CoreParameters):
             ill-formed text becomes well-formed text, and well-formed text remains as it is.
         from_: the name of the encoding of the input, one of `GATE_ENCODINGS`; default: UTF-8.
         lanes: input units per beat, 1 to 256; default: 1.
-        optimize: see `DecoderParameters`.
+        optimize: see `WindowParameters`.
 
     >>> TranscoderParameters(from_="utf-16-le").name
     'transcoder-from-utf-16-le'
@@ -230,13 +239,10 @@ class TranscoderParameters(CoreParameters):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SanitizerParameters(CoreParameters):
+class SanitizerParameters(WindowParameters):
     """The parameters of a sanitizer.
 
     Attributes:
-        table: the encoding form; default: UTF-8.
-        lanes: code units per beat, 1 to 256; default: 1.
-        optimize: ``speed`` (default), or ``area``, a window without registers.
         replace_with: what each unit of an ill-formed subsequence becomes: ``question-mark`` (default), U+003F, or
             ``none``: it remains as it is. The error flag is set in both cases.
 
@@ -246,27 +252,16 @@ class SanitizerParameters(CoreParameters):
 
     core: ClassVar[str] = "sanitizer"
 
-    table: EncodingTable = field(default=TABLE_3_7, metadata=_TABLE)
-    lanes: int = option(1, "Code units per beat.", range=(1, MAX_LANES))
-    optimize: str = option("speed", "Small or fast.", choices=OPTIMIZE)
     replace_with: str = option("question-mark", "For ill-formed units.", choices=("question-mark", "none"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidatorParameters(CoreParameters):
-    """The parameters of a validator.
-
-    Attributes:
-        table: the encoding form; default: UTF-8.
-        lanes: code units per beat, 1 to 256; default: 1.
-        optimize: ``speed`` (default), or ``area``, a window without registers.
-    """
+class ValidatorParameters(WindowParameters):
+    """The parameters of a validator, whose table is one of bytes."""
 
     core: ClassVar[str] = "validator"
 
     table: EncodingTable = field(default=TABLE_3_7, metadata=_BYTE_TABLE)
-    lanes: int = option(1, "Bytes per beat.", range=(1, MAX_LANES))
-    optimize: str = option("speed", "Small or fast.", choices=OPTIMIZE)
 
 
 @dataclass(frozen=True, kw_only=True)
