@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Shape, ShapeLike, Signal, Value
+from amaranth.hdl import Cat, Module, Shape, ShapeLike, Signal, Value
 from amaranth.lib import wiring
 
 from utf8fpga.hdl.beats import is_effective, stage_ports
@@ -46,23 +46,18 @@ class FifoCore(wiring.Component):
         """The beats from the input, `cycles` cycles after they were accepted."""
         raise NotImplementedError
 
-    def credited(self, accepted: Value) -> Value:
-        """The accepted beats that the pipeline outputs or drops."""
-        return accepted
-
     def elaborate(self, platform: object) -> Module:
         m, fifo, accepted = Module(), self.fifo, Signal()
         m.d.comb += [self.input.ready.eq(fifo.ready), accepted.eq(is_effective(self.input) & fifo.ready)]
         beat = self.pipeline(m, accepted)
         m.submodules.fifo = fifo
-        m.d.comb += fifo.accepted.eq(self.credited(accepted))
-        stored, dropped = beat.valid, Const(0, 1)
+        stored, output = beat.valid, self.output
         if self.drops:
             is_empty = named(m, "is_empty", ~beat.keep.any() & ~beat.last)
-            stored, dropped = beat.valid & ~is_empty, beat.valid & is_empty
+            stored = beat.valid & ~is_empty
+            m.d.comb += fifo.dropped.eq(beat.valid & is_empty)
         slots = [Cat(word, keep) for word, keep in zip(beat.words, beat.keep, strict=True)]
-        m.d.comb += [fifo.entry.eq(Cat(*slots, beat.last)), fifo.stored.eq(stored), fifo.dropped.eq(dropped)]
-        output = self.output
+        m.d.comb += [fifo.accepted.eq(accepted), fifo.entry.eq(Cat(*slots, beat.last)), fifo.stored.eq(stored)]
         m.d.comb += [output.valid.eq(fifo.output_valid), fifo.output_ready.eq(output.ready)]
         m.d.comb += output.payload.last.eq(fifo.output[-1])
         for lane, symbol in enumerate(output.payload.symbols):

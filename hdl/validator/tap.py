@@ -90,11 +90,9 @@ class TappedStream(FifoCore):
         depth = 1 << (tap.latency + _MOST - 1).bit_length()
         super().__init__(table.unit_width, report_layout(), lanes, 1, tap.latency, depth)
 
-    def credited(self, accepted: Value) -> Value:
-        # Only the last beat of a packet becomes a report.
-        return accepted & self.input.payload.last
-
     def pipeline(self, m: Module, accepted: Value) -> Sparse:
         m.submodules.tap = tap = self.tap
         m.d.comb += [tap.payload.eq(self.input.payload), tap.valid.eq(accepted), tap.ready.eq(1)]
+        # Only the last beat of a packet becomes a report.
+        m.d.comb += self.fifo.dropped.eq(accepted & ~self.input.payload.last)
         return Sparse([Value.cast(tap.report)], Const(1, 1), Const(1, 1), tap.report_valid)
