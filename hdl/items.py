@@ -124,11 +124,7 @@ class Items(wiring.Component):
 
     def _part_of_group(self, bits: int, number: int) -> slice:
         """The bits for a group of lanes in a vector of all lanes; the first group has what is not of lanes, too."""
-        if not self.window.loads:
-            return slice(None)
-        if bits < self.lanes:
-            return slice(None) if number == 0 else slice(0)
-        size = GROUP * bits // self.lanes
+        size = max(1, GROUP * bits // self.lanes) if self.window.loads else bits
         return slice(number * size, min((number + 1) * size, bits))
 
     def _kinds(self, held: dict[str, Signal]) -> Value:

@@ -70,12 +70,10 @@ class Sanitizer(FifoCore):
         for beats in range(self.waiting_beats):
             suffix = "_before" * (beats + 1)
             old = {name: Signal(len(value), name=name + suffix, reset_less=True) for name, value in beat.items()}
-            with m.If(moves):
-                m.d.sync += [old[name].eq(value) for name, value in beat.items()]
             old_valid = Signal(name="valid" + suffix)
             old_moves = window.valid | ~self._is_open(m, beats, suffix)
             with m.If(moves):
-                m.d.sync += old_valid.eq(valid)
+                m.d.sync += [old_valid.eq(valid), *(old[name].eq(value) for name, value in beat.items())]
             with m.Elif(old_moves):
                 m.d.sync += old_valid.eq(0)
             # The newest beat completes sequences whose units are at these distances from it.

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import groupby
-from operator import and_, or_
+from operator import and_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from utf8fpga.hdl.commented import named
 from utf8fpga.hdl.minimise import Function, minimised
+from utf8fpga.hdl.window import any_of
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 from utf8fpga.model.encodings import Encoding
 from utf8fpga.model.render import counted
@@ -70,7 +71,7 @@ class EncoderLogic:
             # It is in the region before the next bound, and not in an earlier one.
             within = [*bounds[max(number - 1, 0) : number], *(~bound for bound in bounds[number : number + 1])]
             terms.setdefault(each, []).append(reduce(and_, within))
-        found = {each: _any(regions) for each, regions in terms.items()}
+        found = {each: any_of(regions) for each, regions in terms.items()}
         if error is not None:
             replaced = error | found.pop(REPLACED) if self.words else error
             found = {each: value & ~error for each, value in found.items()} | {REPLACED: replaced}
@@ -89,7 +90,7 @@ class EncoderLogic:
         for place in range(self.table.longest):
             having = {each: value for each, value in classes.items() if (each or len(self._replacement)) > place}
             bits = [self._bit(code_point, having, place, bit) for bit in range(self.table.unit_width)]
-            found.append((_any(having.values()), bits[8:] + bits[:8] if self.encoding.is_swapped else bits))
+            found.append((any_of(having.values()), bits[8:] + bits[:8] if self.encoding.is_swapped else bits))
         return found
 
     @property
@@ -105,7 +106,7 @@ class EncoderLogic:
         *others, (default, _) = sorted(sources.items(), key=lambda entry: len(entry[1]))
         result = default(code_point)
         for source, members in others:
-            result = chosen(_any(members), source(code_point), result)
+            result = chosen(any_of(members), source(code_point), result)
         return result
 
     def _source(self, each: int, place: int, bit: int) -> Function:
@@ -151,10 +152,6 @@ def chosen(which: Value, one: Value, other: Value) -> Value:
     if isinstance(other, Const):
         return one | ~which if other.value else one & which
     return Mux(which, one, other)
-
-
-def _any(values: Iterable[Value]) -> Value:
-    return reduce(or_, values)
 
 
 def _at_least(m: Module, number: Value, bounds: Iterable[int]) -> dict[int, Value]:

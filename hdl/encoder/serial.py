@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -14,6 +12,7 @@ from utf8fpga.hdl.beats import is_effective, stage_ports
 from utf8fpga.hdl.commented import named
 from utf8fpga.hdl.encoder.logic import REPLACED, WORD_BITS, EncoderLogic
 from utf8fpga.hdl.payloads import unit_layout
+from utf8fpga.hdl.window import any_of
 from utf8fpga.model.encodings import Encoding
 
 
@@ -77,13 +76,13 @@ class SerialEncoder(wiring.Component):
         moves = output.ready | ~valid[0]
         m.d.comb += left.eq(Mux(moves, valid >> 1, valid))
         overflows = [left[room - 1], *(needed[n] & left[room - 1 - n] for n in range(1, room))]
-        m.d.comb += self.input.ready.eq(~reduce(or_, overflows))
+        m.d.comb += self.input.ready.eq(~any_of(overflows))
         # By number n: with the new ones more than n entries are in use.
         sums: list[Value] = [Const(1, 1)]
         for n in range(1, room):
             terms = [left[n - 1], needed[n], *(needed[k] & left[n - 1 - k] for k in range(1, n))]
             comment = f"With the new entries more than {n} are in use."
-            sums.append(named(m, f"sum_exceeds_{n}", reduce(or_, terms), comment))
+            sums.append(named(m, f"sum_exceeds_{n}", any_of(terms), comment))
         accepts = is_effective(self.input) & self.input.ready
         m.d.sync += valid.eq(Mux(accepts, Cat(sums), left))
         for n, entry in enumerate(entries):
