@@ -21,7 +21,7 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.decoder.parallel import PackedDecoder, ParallelDecoder
 from utf8fpga.hdl.decoder.serial import SerialAreaDecoder, SerialSpeedDecoder
-from utf8fpga.model import EncodingTable, InvalidArgumentError, TableError
+from utf8fpga.model import EncodingTable, TableError
 
 
 def test_decoder_picks_the_architecture() -> None:
@@ -73,10 +73,7 @@ HEADERS = [
     (SanitizerParameters(replace_with="none"), "Each unit of an ill-formed subsequence remains as it is, and has an"),
     (ValidatorParameters(), "All ones in a number means this number or more."),
     (ValidatorParameters(), "Combinational paths from input ports to output ports: none."),
-    (
-        RemoverParameters(lanes=3, width=12, user=2),
-        "Null-word remover, 3 symbols per cycle.",
-    ),
+    (RemoverParameters(lanes=3, width=12, user=2), "Null-word remover, 3 symbols per cycle."),
     (RemoverParameters(lanes=3, width=12, user=2), "16 bits each, of which those above the low 12 are ignored"),
     (RemoverParameters(), "for each symbol that is present, in any lanes of any beat;"),
     (RemoverParameters(), "A beat is output when it is full or its packet ends."),
@@ -86,12 +83,6 @@ HEADERS = [
 @pytest.mark.parametrize(("parameters", "sentence"), HEADERS)
 def test_what_the_header_says(parameters: Any, sentence: str) -> None:
     assert sentence in header_of(axi_verilog(build(parameters)))
-
-
-def test_message_about_the_replacement() -> None:
-    message = "replace_with 'U+FFFD' is not one of question-mark, none"
-    with pytest.raises(InvalidArgumentError, match=re.escape(message)):
-        SanitizerParameters(replace_with="U+FFFD")
 
 
 TABLES = {

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import signal
@@ -186,12 +185,3 @@ def test_a_process_that_was_killed_in_the_middle_of_a_first_start(tool: Path, tm
 def test_a_cache_that_cannot_be_written(tool: Path, tmp_path: Path) -> None:
     (tmp_path / "users").write_text("no folder, which not even the superuser can write into")
     assert run_tool("icepack", [], directory=tmp_path) == "packed\n"
-
-
-@pytest.mark.smoke
-def test_a_first_start_is_logged(tool: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    for expected in ([FIRST], []):
-        caplog.clear()
-        with caplog.at_level(logging.INFO):
-            assert run_tool("icepack", [], directory=tmp_path) == "packed\n"
-        assert caplog.messages == expected
