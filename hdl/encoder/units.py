@@ -30,7 +30,7 @@ def encoded(m: Module, logic: EncoderLogic, points: Sparse, errors: Value) -> Sp
         m.d.comb += [units.code_point.eq(point), units.keep.eq(points.keep[lane]), units.error.eq(errors[lane])]
         words.extend(units.out_words)
         keep.append(units.out_keep)
-    return _made(m, words, keep, points.last, points.valid)
+    return _with_control(m, words, keep, points.last, points.valid)
 
 
 def paired(m: Module, logic: EncoderLogic, items: Items) -> Sparse:
@@ -46,10 +46,10 @@ def paired(m: Module, logic: EncoderLogic, items: Items) -> Sparse:
         m.d.comb += [unit.keep.eq(items.items[lane]), unit.error.eq(items.errors[lane])]
         words.append(unit.out_word)
         keep.append(unit.out_keep)
-    return _made(m, words, keep, items.ends, items.leaves)
+    return _with_control(m, words, keep, items.ends, items.leaves)
 
 
-def _made(m: Module, words: list[Value], keep: list[Value], last: Value, valid: Value) -> Sparse:
+def _with_control(m: Module, words: list[Value], keep: list[Value], last: Value, valid: Value) -> Sparse:
     """A beat of code units, with what is known of the beat `LATENCY` cycles before."""
     for cycle in ("classified", "coded"):
         last, valid = delayed(m, last, f"{cycle}_last"), delayed(m, valid, f"{cycle}_valid", reset_less=False)
