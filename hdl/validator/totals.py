@@ -74,7 +74,9 @@ class PacketTotals(wiring.Component):
         with m.If(self.valid):
             m.d.sync += starts.eq(self.last)
         # Bit k is of k cycles ago: a beat, the first one of a packet, the last one of a packet.
-        valids, firsts, ends = Signal(4), Signal(4, reset_less=True), Signal(self.latency)
+        valids = Signal(4)
+        firsts = Signal(4, reset_less=True)
+        ends = Signal(self.latency)
         valid, first = Cat(self.valid, valids), Cat(self.valid & starts, firsts)
         m.d.sync += [valids.eq(valid), firsts.eq(first), ends.eq(Cat(self.valid & self.last, ends))]
         m.d.comb += self.report_valid.eq(ends[-1])
