@@ -195,7 +195,8 @@ class ValidatorProof(BeatClaims):
         clears = self.valid[4] & self._first(4) & ~self.beats[4].error
         borrow = one.units[:_HALF] < distance
         self.holds("offset borrow", self._totals("offset_low")[_HALF], borrow & loads, loads | clears)
-        self.holds("far", self._totals("offset_high")[-2:].any(), two.far | two.offset[-1], self.begun[2])
+        is_far = self._totals("offset_high")[-2:].any()
+        self.claim("far", ~self.begun[2] | (is_far == (two.far | two.offset[-1])))
         self.holds("ill_formed", self._totals("ill_formed"), now.ill_formed, self.begun[0])
         self.holds("well_formed", self._totals("well_formed_after_1"), ~one.ill_formed, self.begun[1])
         self.holds("well_formed", self._totals("well_formed_after_2"), ~two.ill_formed, self.begun[2])
