@@ -6,14 +6,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from utf8fpga.hdl import OutputSymbol, command_words
 from utf8fpga.model import spell
-from utf8fpga.sim.beats import Beat, StreamOptions, symbol_bytes, symbol_width
-from utf8fpga.sim.contract import ContractError
+from utf8fpga.sim.beats import Beat, StreamOptions, beats_of, symbol_bytes, symbol_width
 from utf8fpga.sim.simulation import Simulation
 
 _NEAR = 64
@@ -82,6 +82,8 @@ def compare(
 ) -> Mismatch | None:
     """Simulate a core on one text of any length and compare each symbol with its golden function.
 
+    A symbol that comes before it is determined is no difference: the harness notices it, in a soak or a proof.
+
     Args:
         simulation: the core.
         units: the input symbols of the text.
@@ -144,20 +146,18 @@ def first_difference(
     on_unit: Observer = lambda _: None,
 ) -> Mismatch | None:
     """The first difference for a text, which is not reduced, with the units near it; see `compare`."""
-    entry, found, reason = simulation.entry, list[Any](), ""
+    entry = simulation.entry
     expected = list(entry.golden().process(units, final=True))
 
     def presented() -> Iterator[Beat]:
         sent = 0
-        for slots, last in simulation.beats([units], options):
+        for slots, last in beats_of([units], simulation.core.lanes, options):
             sent += len(slots) - slots.count(None)
             on_unit(sent)
             yield slots, last
 
-    try:
-        simulation.stream(presented(), options, lambda symbols, *_: found.extend(symbols), vcd=vcd)
-    except ContractError as error:
-        reason = str(error)
+    run = simulation.run_beats(presented(), options, vcd=vcd)
+    found, reason = list(chain.from_iterable(run.texts)), run.error
     place = offset = 0
     while place < min(len(expected), len(found)) and found[place] == entry.comparable(expected[place]):
         on_item(expected[place])

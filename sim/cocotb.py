@@ -28,9 +28,7 @@ try:
     from cocotb.triggers import ClockCycles, SimTimeoutError, with_timeout
     from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"{error.name} is not installed: pip install -e '.[cocotb]'", name=error.name
-    ) from None
+    raise ModuleNotFoundError(f"{error.name} is not installed: pip install -e '.[cocotb]'", name=error.name) from None
 
 _WORD_BYTES = 4
 

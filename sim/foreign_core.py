@@ -114,7 +114,7 @@ class ForeignCore:
         for name, _, value in self.module.constants:
             for place, literal in enumerate(graph.inputs[name]):
                 set_input(runs.state.values, literal, runs.state.active if value >> place & 1 else np.uint64(0))
-        runs.reset(_RESET_CYCLES, 1)
+        runs.reset(_RESET_CYCLES)
         self._after_reset = runs.state
 
     def _known(self, side: str, role: str) -> dict[str, int]:
@@ -188,7 +188,7 @@ class ForeignCore:
                 continue
             for texts in zip_longest(*chosen):
                 self._send(options, [() if text is None else (text,) for text in texts], outcomes)
-                self._runs.reset(_RESET_CYCLES, 1)
+                self._runs.reset(_RESET_CYCLES)
         return found
 
     def _send(self, options: StreamOptions, runs: Sequence[Sequence[bytes]], found: Sequence[Outcome]) -> None:

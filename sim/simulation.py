@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
@@ -26,10 +26,6 @@ NETLISTS = ("ice40", "ecp5")
 HAS_GRAPH = find_spec("numba") is not None
 """Whether the extra ``fast`` is installed, without which there is no engine `graph`."""
 
-Taken = Callable[[list[Any], bool, int], None]
-"""Called with the symbols of each output beat; whether it is the last one of the text; and the first cycle in which
-`valid` was asserted for the beat."""
-
 
 @dataclass
 class Run:
@@ -40,19 +36,21 @@ class Run:
         accepted: for each input beat except null beats, the cycle in which it was transferred.
         valid_since: for each symbol, the first cycle in which `valid` was asserted for its beat.
         cycles: the length of the run in cycles.
+        error: the violation of the stream contract that ended the run; empty if there is none.
     """
 
     texts: list[list[OutputSymbol]] = field(default_factory=list)
     accepted: list[int] = field(default_factory=list)
     valid_since: list[int] = field(default_factory=list)
     cycles: int = 0
+    error: str = ""
 
 
 class Simulation:
     """A core in a simulation engine, elaborated once for any number of runs.
 
-    Both engines are equal in every cycle, and so are their errors. `python` is Amaranth's simulator. `graph` is a
-    hundred times faster and requires the extra ``fast``; a run with `vcd` uses `python`.
+    Both engines are equal in every cycle, and so are their errors. `python` is Amaranth's simulator. `graph` is
+    some thirty times faster and requires the extra ``fast``; a run with `vcd` uses `python`.
 
     Args:
         core: the core. The symbols of its output are those of `CoreEntry.observed`. Default: a serial decoder of
@@ -107,7 +105,8 @@ class Simulation:
         return ["--netlist", self.netlist] if self.netlist else []
 
     @cached_property
-    def _engine(self) -> Any:
+    def simulator(self) -> Any:
+        """The engine, see `AmaranthEngine`."""
         # Created in the first run, since that takes time.
         encode = BeatEncoder(self.core, self.entry)
         if self.engine == "python":
@@ -137,58 +136,42 @@ class Simulation:
                 waveform.
             ToolError: Yosys is missing.
         """
-        options, result = StreamOptions(**streams), Run([[]])
-
-        def taken(symbols: list[Any], is_last: bool, valid_since: int) -> None:
-            result.texts[-1] += symbols
-            result.valid_since += [valid_since] * len(symbols)
-            if is_last:
-                result.texts.append([])
-
-        beats = self.beats(texts, options)
-        result.cycles = self.stream(beats, options, taken, result.accepted.append, vcd=vcd)
-        result.texts.pop()
+        options = StreamOptions(**streams)
+        result = self.run_beats(beats_of(texts, self.core.lanes, options), options, vcd=vcd)
+        if result.error:
+            raise ContractError(result.error)
         return result
 
-    def beats(self, texts: Iterable[Iterable[int]], options: StreamOptions) -> Iterator[Beat]:
-        """The input beats of texts, in order, which are read on demand."""
-        return beats_of(texts, self.core.lanes, options)
-
-    def stream(
-        self,
-        beats: Iterator[Beat],
-        options: StreamOptions,
-        taken: Taken,
-        accepted: Callable[[int], None] = lambda _: None,
-        *,
-        vcd: Path | None = None,
-    ) -> int:
-        """Like `run`, but with beats that are read on demand, for input of any length.
+    def run_beats(self, beats: Iterator[Beat], options: StreamOptions, *, vcd: Path | None = None) -> Run:
+        """Like `run`, but with beats that are read on demand; a violation of the contract is in the result.
 
         Args:
             beats: the input beats. The engine `graph` reads some thousands ahead.
             options: the pauses; the other options have no effect on beats.
-            taken: called with the symbols of each output beat.
-            accepted: called with the cycle of each transfer at the input, except for null beats.
             vcd: a file for the waveform.
-
-        Returns:
-            The length of the run in cycles.
         """
         if vcd and self.netlist:
             raise InvalidArgumentError(f"graphs have no waveforms: leave out vcd {str(vcd)!r}")
+        result = Run([[]])
 
         def received(payload: int, cycle: int, valid_since: int) -> None:
             try:
                 symbols = self.read(payload)
             except ContractError as error:
                 raise ContractError(f"cycle {cycle}: {error}") from None
-            taken(symbols, self.read.ends(payload), valid_since)
+            result.texts[-1] += symbols
+            result.valid_since += [valid_since] * len(symbols)
+            if self.read.ends(payload):
+                result.texts.append([])
 
-        if vcd:
-            engine: AmaranthEngine = self.on("python")._engine
-            return engine.run(beats, options, received, accepted, vcd=vcd)
-        return int(self._engine.run(beats, options, received, accepted))
+        run = partial(self.on("python").simulator.run, vcd=vcd) if vcd else self.simulator.run
+        try:
+            result.cycles = run(beats, options, received, result.accepted.append)
+        except ContractError as error:
+            result.error = str(error)
+        if not result.texts[-1]:
+            result.texts.pop()
+        return result
 
 
 def simulate(

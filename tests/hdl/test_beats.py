@@ -38,7 +38,10 @@ def output_beats(parameters: CoreParameters, beats: list[Beat], options: StreamO
     simulation = simulation_of(parameters)
     found: list[tuple[list[int], bool]] = []
 
-    simulation.stream(iter(beats), options, lambda symbols, last, _: found.append((symbols, last)))
+    def received(payload: int, *_: int) -> None:
+        found.append((simulation.read(payload), simulation.read.ends(payload)))
+
+    simulation.simulator.run(iter(beats), options, received, lambda _: None)
     return found
 
 
