@@ -94,8 +94,8 @@ def _report(error: Exception) -> int:
         message, status = str(error), error.exit_status
     else:
         assert isinstance(error, OSError)
-        # That of writing to standard output names no file.
-        where, status = (repr(error.filename), 2) if error.filename is not None else ("cannot write standard output", 1)
+        # That of writing to standard output names no file, and that of a full disk need not.
+        where, status = (repr(error.filename), 2) if error.filename is not None else ("cannot write", 1)
         message = f"{where}: {error.strerror}"
     say(f"utf8fpga: {message}")
     return status

@@ -15,7 +15,7 @@ from support.processes import run, started, wait_until
 from support.tiers import tiered
 
 COMMAND = f"{sys.executable} -m utf8fpga"
-FULL = "utf8fpga: cannot write standard output: No space left on device\n"
+FULL = "utf8fpga: cannot write: No space left on device\n"
 
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 needs_descriptors = pytest.mark.skipif(not Path("/dev/fd").exists(), reason="there is no /dev/fd here")
