@@ -17,7 +17,7 @@ Place: TypeAlias = tuple[str, str]
 
 
 class Hierarchy:
-    """The modules of a design, of which the instances of one are not distinguished."""
+    """The modules of a design. A path through one instance of a module counts for all of them."""
 
     def __init__(self, circuits: Mapping[str, Circuit], top: str) -> None:
         self._circuits, self._top = circuits, circuits[top]
