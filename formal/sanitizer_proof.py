@@ -96,7 +96,7 @@ class SanitizerProof(BeatClaims):
         for older, newer, stays, blocked in zip(places[1:], places, opens[1:], opens, strict=False):
             self._move(m, newer.followed(newest), older, newest.valid | ~blocked, stays)
         for number, (place, stays) in enumerate(zip(places, opens, strict=True)):
-            suffix = "_before" * (number + 1)
+            suffix = f"_{number + 1}_before" if number else "_before"
             self._claim_place(suffix, place)
             # The last beat that has passed the window says which of those in front of it it may still complete.
             needs = ~first.last & is_open(table, first.units(), number * core.lanes)

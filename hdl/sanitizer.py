@@ -68,7 +68,7 @@ class Sanitizer(FifoCore):
         beat = {"units": window.units, "keep": window.keep, "last": window.last, "well_formed": well_formed}
         valid, moves = window.valid, window.valid
         for beats in range(self.waiting_beats):
-            suffix = "_before" * (beats + 1)
+            suffix = f"_{beats + 1}_before" if beats else "_before"
             old = {name: Signal(len(value), name=name + suffix, reset_less=True) for name, value in beat.items()}
             old_valid = Signal(name="valid" + suffix)
             old_moves = window.valid | ~self._is_open(m, beats, suffix)
