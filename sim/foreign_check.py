@@ -21,7 +21,7 @@ from utf8fpga.model import TABLE_3_7, ErrorKind, Practice, decode, is_well_forme
 from utf8fpga.model.vectors import vectors
 from utf8fpga.sim.foreign_core import NO_PAUSES, ForeignCore, Pauses
 from utf8fpga.sim.graph import RUNS
-from utf8fpga.sim.judgement import Judge, Text, parts_of, short_texts, shortest_first
+from utf8fpga.sim.judgement import Judge, cause_of, parts_of, short_texts, shortest_first
 from utf8fpga.sim.report import Cause, Defect, Report, Row, Run, well_formed
 
 _BLOCK = 1024
@@ -34,6 +34,8 @@ _MANY_TEXTS = 1000
 """Texts of each run of many."""
 
 _PAUSES: Sequence[Pauses] = (("10", "0"), ("0", "10"), ("0", "1110"), ("110", "1001"), ("01101001", "1101000"))
+
+_INCOMPLETE = ErrorKind.INCOMPLETE.name
 
 Cases = Sequence[tuple[bytes, ...]]
 """The texts of each run."""
@@ -50,8 +52,6 @@ class _Check:
         self._defects: dict[Defect, Row] = {}
         self._accepted: dict[str, Row] = {}
         """By cause."""
-        self._texts: dict[bytes, Text] = {}
-        """The texts that are run alone."""
         self._correct: set[bytes] = set()
 
     def report(self) -> Report:
@@ -71,8 +71,7 @@ class _Check:
     def _runs(self, cases: Cases, pauses: Pauses = NO_PAUSES) -> Iterator[Run]:
         """Run texts, each case from the state after a reset."""
         for case, outcome in zip(cases, self._core.run(cases, pauses), strict=True):
-            texts = [self._texts.get(text) or self._judge.text(text) for text in case]
-            yield self._judge.run(texts, outcome, pauses)
+            yield self._judge.run(case, outcome, pauses)
 
     def _count(self, cause: str, run: Run) -> None:
         """Count a run; if its words are correct, the ends of its texts count with their own cause."""
@@ -88,24 +87,25 @@ class _Check:
     def _run_alone(self) -> None:
         """Run the short texts one by one."""
         texts = [text for text in short_texts(self._core.lanes) if text or self._core.sends_empty_texts]
-        self._texts = {text: self._judge.text(text) for text in texts}
-        differing, accepted = dict[bytes, Text](), set[bytes]()
-        for each, run in zip(self._texts.values(), self._runs([(text,) for text in texts]), strict=True):
+        differing, accepted = dict[bytes, str](), set[bytes]()
+        for text, run in zip(texts, self._runs([(text,) for text in texts]), strict=True):
+            cause = cause_of(text)
             if run.is_correct:
-                self._correct.add(each.text)
-                self._count(each.cause, run)
+                self._correct.add(text)
+                self._count(cause, run)
                 continue
-            parts, defect = parts_of(each.text), self._judge.defect(run)
-            known = [differing[part] for part in parts if part in differing]
-            shortest = next((part for part in known if _explains(part, each)), each)
-            if shortest is each:
-                differing[each.text] = each
-            if shortest is each or defect is Defect.ACCEPTS:
+            parts, defect = parts_of(text), self._judge.defect(run)
+            # A part that is incomplete explains a difference only at the end of a text.
+            known = [part for part in parts if differing.get(part, _INCOMPLETE) != _INCOMPLETE]
+            known += [part for part in parts if part in differing and text.endswith(part)]
+            if not known:
+                differing[text] = cause
+            if not known or defect is Defect.ACCEPTS:
                 self._note(defect, run)
             if defect is Defect.ACCEPTS and accepted.isdisjoint(parts):
-                accepted.add(each.text)
-                self._accepted.setdefault(each.cause, Row(each.cause)).add(run)
-            self._count(shortest.cause, run)
+                accepted.add(text)
+                self._accepted.setdefault(cause, Row(cause)).add(run)
+            self._count(differing[min(known, key=len, default=text)], run)
 
     def _run_others(
         self, cause: str, cases: Cases, otherwise: Defect | None = None, pauses: Pauses = NO_PAUSES
@@ -178,11 +178,6 @@ class _Check:
         for pauses in _PAUSES:
             if self._core.has_back_pressure or "1" in pauses[0]:
                 self._run_others(Cause.PAUSES, cases, Defect.PAUSES, pauses)
-
-
-def _explains(part: Text, text: Text) -> bool:
-    """Whether a part of a text can explain a difference: if it is incomplete, only at the end of the text."""
-    return part.cause != ErrorKind.INCOMPLETE.name or text.text.endswith(part.text)
 
 
 def check_foreign_core(core: ForeignCore, practice: Practice = Practice.MAXIMAL_SUBPARTS) -> Report:

@@ -3,36 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable
+from functools import cache, lru_cache
 from itertools import accumulate, chain, product
-from typing import NamedTuple
 
 from utf8fpga.model import DFA, TABLE_3_7, Decoder, ErrorKind, Practice, decode, is_well_formed
 from utf8fpga.model.vectors import vectors
-from utf8fpga.sim.foreign_core import ILL_FORMED, NO_PAUSES, WELL_FORMED, ForeignCore, Outcome, Pauses, word
+from utf8fpga.sim.foreign_core import ILL_FORMED, WELL_FORMED, ForeignCore, Outcome, Pauses, word
 from utf8fpga.sim.report import CHANGED, WRONG_ENDS, Cause, Defect, Run, well_formed
 from utf8fpga.sim.stimulus import boundary_sequences
 
 Words = tuple[str, ...]
 
 
-class Text(NamedTuple):
-    """A text and what is expected.
-
-    Attributes:
-        cause: the cause of its first ill-formed item, or its name among well-formed texts.
-        words: the words, or the verdict of a validator.
-    """
-
-    cause: str
-    text: bytes
-    words: Words
-
-    @property
-    def is_ill_formed(self) -> bool:
-        """Whether it has an ill-formed item."""
-        return self.cause in ErrorKind.__members__
+def cause_of(text: bytes) -> str:
+    """The cause of the first ill-formed item of a text, or its name among well-formed texts."""
+    if is_well_formed(text):
+        return well_formed(len(max(text.decode()).encode())) if text else Cause.EMPTY
+    return next(item.error.name for item in decode(text) if item.error is not None)
 
 
 def parts_of(text: bytes) -> list[bytes]:
@@ -69,18 +57,10 @@ class Judge:
 
     def __init__(self, core: ForeignCore, practice: Practice) -> None:
         self._core, self._practice = core, practice
+        # Most texts are in several runs.
+        self.words = lru_cache(1 << 17)(self._words)
 
-    def text(self, text: bytes) -> Text:
-        """A text and what is expected."""
-        words = self.words(text, self._practice)
-        if is_well_formed(text):
-            points = text.decode()
-            return Text(well_formed(len(max(points).encode())) if points else Cause.EMPTY, text, words)
-        # Also without an end of the text, an incomplete sequence is a cause of its own.
-        error = next(item.error for item in decode(text, practice=self._practice) if item.error is not None)
-        return Text(error.name, text, words)
-
-    def words(self, text: bytes, practice: Practice) -> Words:
+    def _words(self, text: bytes) -> Words:
         """The words of one text, or its verdict."""
         if self._core.is_validator:
             return (WELL_FORMED if is_well_formed(text) else ILL_FORMED,)
@@ -88,22 +68,23 @@ class Judge:
             # Every code point is in such texts, for which one item each would take most of the time.
             return tuple(word(ord(point), False) for point in text.decode())
         has_end, has_error = self._core.has_end, self._core.has_error
+        practice = self._practice
         items = decode(text, practice=practice) if has_end else Decoder(practice=practice).decode(text)
         return tuple(word(item.code_point, has_error and item.error is not None) for item in items)
 
-    def run(self, texts: Sequence[Text], outcome: Outcome, pauses: Pauses = NO_PAUSES) -> Run:
+    def run(self, texts: tuple[bytes, ...], outcome: Outcome, pauses: Pauses) -> Run:
         """What a core did for texts, and whether that is correct."""
-        parts, given, reason = [text.words for text in texts], tuple(outcome.words), outcome.reason
+        parts, given, reason = [self.words(text) for text in texts], tuple(outcome.words), outcome.reason
         expected = tuple(chain.from_iterable(parts))
         is_correct = expected == given and not reason
         if is_correct and self._core.has_last and list(accumulate(map(len, parts))) != outcome.ends:
             reason = WRONG_ENDS
         marks = self._marks(expected), self._marks(given)
-        return Run(tuple(text.text for text in texts), pauses, expected, given, marks, reason, is_correct)
+        return Run(texts, pauses, expected, given, marks, reason, is_correct)
 
     def defect(self, run: Run, otherwise: Defect | None = None) -> Defect:
         """The kind of defect in a run that differs; `otherwise` if only the words differ; default: as for one text."""
-        text, expected, given, (marks, given_marks) = self.text(run.texts[0]), run.expected, run.given, run.marks
+        text, expected, given, (marks, given_marks) = run.texts[0], run.expected, run.given, run.marks
         if run.reason:
             return Defect.PROTOCOL if run.reason == CHANGED else Defect.HANGS
         if otherwise:
@@ -111,14 +92,15 @@ class Judge:
         if self._core.is_validator and len(expected) != len(given):
             return Defect.ITEMS
         # To drop all but the well-formed items is not to accept.
-        kept = [word(ord(point), False) for point in text.text.decode(errors="ignore")]
-        if text.is_ill_formed and marks and not given_marks and not _is_within(given, kept):
+        kept = [word(ord(point), False) for point in text.decode(errors="ignore")]
+        is_ill_formed = not is_well_formed(text)
+        if is_ill_formed and marks and not given_marks and not _is_within(given, kept):
             return Defect.ACCEPTS
-        if not text.is_ill_formed and marks != given_marks:
+        if not is_ill_formed and marks != given_marks:
             return Defect.CORRUPTS
         points, given_points = ([each for each in words if not self._is_mark(each)] for words in (expected, given))
         if points == given_points:
-            return Defect.END if text.cause == ErrorKind.INCOMPLETE.name else Defect.MARKS
+            return Defect.END if cause_of(text) == ErrorKind.INCOMPLETE.name else Defect.MARKS
         is_part = _is_within(points, given_points) or _is_within(given_points, points)
         return Defect.ITEMS if is_part else Defect.CORRUPTS
 
