@@ -19,8 +19,6 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl import SanitizerParameters, build
 
-PORT = 514
-"""The UDP port of syslog (RFC 5426)."""
 CHECKSUM, TEXT = 40, 42
 """The places of the UDP checksum and of the text in a frame."""
 COUNTERS = ("received", "sent", "repaired", "dropped", "lost")
@@ -80,7 +78,7 @@ class Guard(wiring.Component):
             (22, 0x00FF, 0x0011),  # UDP
             (30, 0xFFFF, self._address >> 16),
             (32, 0xFFFF, self._address & 0xFFFF),
-            (36, 0xFFFF, PORT),
+            (36, 0xFFFF, 514),  # the UDP port of syslog (RFC 5426)
         )
         beat = self.input.payload
         place, pair = Signal(16), Signal(16)
@@ -166,13 +164,16 @@ class Guard(wiring.Component):
             m.d.sync += [is_lost.eq(is_lost | ~has_room), write.eq(write + has_room)]
             m.d.sync += is_repaired.eq(is_repaired | is_ill_formed)
 
-        # The byte at the position is read in each cycle, so that it is there when its frame is.
+        # The byte at the position is read in each cycle, so that it is there when its frame is. It has two registers,
+        # since the output of a block RAM is late.
         moves, is_there = ~output.valid | output.ready, Signal()
+        fetched, is_fetched = Signal(BEAT), Signal()
         after = (read + (moves & is_there))[: len(read)]
         m.d.comb += reader.addr.eq(after)
         m.d.sync += [read.eq(after), is_there.eq(after != written)]
         with m.If(moves):
-            m.d.sync += [output.payload.eq(reader.data), output.valid.eq(is_there)]
+            m.d.sync += [fetched.eq(reader.data), is_fetched.eq(is_there)]
+            m.d.sync += [output.payload.eq(fetched), output.valid.eq(is_fetched)]
         return {
             "received": ends,
             "sent": output.valid & output.ready & output.payload.last,

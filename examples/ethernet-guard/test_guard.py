@@ -17,8 +17,6 @@ from amaranth.sim import Simulator
 from guard import COUNTERS, Guard, write_verilog
 
 COLLECTOR, OTHER = bytes([192, 168, 1, 100]), bytes([192, 168, 1, 101])
-QUIET = 100
-"""Cycles without a byte on either side after which there will be none."""
 
 
 def datagram(text: bytes, *, surplus: bytes = b"", total: int = 0, length: int = -1, checksum: int = 0) -> bytes:
@@ -78,7 +76,7 @@ def through(
 
     async def bench(context: Any) -> None:
         output, left, cycle, quiet = guard.output, iter(beats), 0, 0
-        while quiet < QUIET:
+        while quiet < 100:  # Cycles without a byte on either side; then there will be none.
             beat = None if chance.random() < pauses[0] else next(left, None)
             context.set(guard.input.valid, beat is not None)
             context.set(guard.input.payload, beat or {})

@@ -27,19 +27,6 @@ def test_classes_are_in_the_order_of_their_first_unit() -> None:
         assert unit in UTF_8.classes[UTF_8.classify(unit)]
 
 
-def test_states_are_named_by_what_they_await() -> None:
-    assert [(state.name, state.remaining) for state in UTF_8.states] == [
-        ("start", (0, 0)),
-        ("80..BF", (1, 1)),
-        ("80..9F 80..BF", (2, 2)),
-        ("80..BF 80..BF", (2, 2)),
-        ("A0..BF 80..BF", (2, 2)),
-        ("80..8F 80..BF 80..BF", (3, 3)),
-        ("80..BF 80..BF 80..BF", (3, 3)),
-        ("90..BF 80..BF 80..BF", (3, 3)),
-    ]
-
-
 FORMS = {
     "UTF-8": (TABLE_3_7, REPRESENTATIVES),
     "UTF-16": (UTF_16, (0x41, 0xD800, 0xDC00, 0xE000)),
