@@ -290,8 +290,8 @@ def test_the_pages_show_every_command() -> None:
     assert shown | {"demo"} >= set(COMMANDS)
 
 
-OF_OTHERS = {"--help", "--keep-going", "--nthreads"}
-"""The last two are options of sphinx-build and of Dask's workers."""
+OF_OTHERS = {"--help", "--keep-going", "--nthreads", "--placer-heap-timingweight"}
+"""The last three are options of sphinx-build, of Dask's workers and of nextpnr."""
 
 
 def options_of(name: str) -> set[str]:
