@@ -215,8 +215,7 @@ class RemoverEntry(CoreEntry[RemoverParameters]):
     accepts_gaps = True
     notes = (
         "A beat is output when it is full or its packet ends.",
-        "A packet without a symbol is one beat without a symbol. So is the end of a packet if its last symbol",
-        "had filled a beat before s_axis_tlast.",
+        "A packet without a symbol, or whose last one filled a beat before s_axis_tlast, ends with an empty beat.",
     )
 
     def circuit(self) -> Any:

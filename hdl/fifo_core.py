@@ -22,24 +22,23 @@ class FifoCore(wiring.Component):
         given, made: the shapes of the symbols at the input and at the output.
         lanes, out_lanes: their numbers.
         cycles: cycles from the input to the end of the pipeline.
-        depth: rows of the FIFO.
 
     Attributes:
+        depth: rows of the FIFO.
         drops: the pipeline may have beats without a symbol, which are dropped unless their packet ends.
     """
 
     packed = True
     stall_cycles = 3
+    depth = 16
     drops = False
 
-    def __init__(
-        self, given: ShapeLike, made: ShapeLike, lanes: int, out_lanes: int, cycles: int, depth: int = 16
-    ) -> None:
+    def __init__(self, given: ShapeLike, made: ShapeLike, lanes: int, out_lanes: int, cycles: int) -> None:
         self.lanes = lanes
         self._slot = Shape.cast(made).width + 1
-        self.fifo = CreditFifo(out_lanes * self._slot + 1, self._slot, depth)
+        self.fifo = CreditFifo(out_lanes * self._slot + 1, self._slot, self.depth)
         self.latency = cycles + self.fifo.latency
-        self.drain_cycles = self.fifo.depth - 1
+        self.drain_cycles = self.depth - 1
         super().__init__(stage_ports(given, made, lanes, out_lanes))
 
     def pipeline(self, m: Module, accepted: Value) -> Sparse:

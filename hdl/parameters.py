@@ -8,7 +8,6 @@ follows from them, such as the circuit, is in `utf8fpga.hdl.cores`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -120,7 +119,7 @@ class CoreParameters:
                 words += [option_word(name), encoding_word(_text(value)) if name == "table" else _text(value)]
         return words
 
-    def words(self, without: Collection[str] = ()) -> list[str]:
+    def words(self, without: tuple[str, ...] = ()) -> list[str]:
         """One or two words for each chosen field, for names and titles; several lanes are always among them."""
         values = self.chosen() | ({"lanes": self.lanes} if self.lanes > 1 else {})
         words = []

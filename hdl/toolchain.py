@@ -67,10 +67,9 @@ def find_tool(tool: str) -> str:
         if found := shutil.which(chosen):
             return os.path.abspath(found)  # The tool runs in another directory.
         raise ToolError(f"{variable} names {chosen!r}, which is not a program")
-    scripts = sysconfig.get_path("scripts")
-    for name, path in ((f"yowasp-{tool}", scripts), (f"yowasp-{tool}", None), (tool, scripts), (tool, None)):
-        if found := shutil.which(name, path=path):
-            return os.path.abspath(found)
+    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
+    if found := shutil.which(f"yowasp-{tool}", path=path) or shutil.which(tool, path=path):
+        return os.path.abspath(found)
     extra = next((f"[{extra}]" for extra, tools in _EXTRAS.items() if tool in tools), "")
     raise ToolError(f"{tool} is not installed: pip install -e '.{extra}'")
 
@@ -86,7 +85,7 @@ def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
         ToolError: it is not installed, cannot be started, or ended with another status than 0.
     """
     program = find_tool(tool)
-    if _is_yowasp(program):
+    if Path(program).name.startswith("yowasp-"):
         _start_first(tool, program)
     status, printed = _run(tool, [program, *arguments], directory)
     if status:
@@ -145,10 +144,6 @@ def _run(tool: str, command: Sequence[str], directory: Path) -> tuple[int, str]:
     return process.returncode, printed
 
 
-def _is_yowasp(program: str) -> bool:
-    return Path(program).name.startswith("yowasp-")
-
-
 def _start_first(tool: str, program: str) -> None:
     """Start a tool of YoWASP once, so that it is compiled. What it prints does not matter: some have no such option."""
     cache = platformdirs.user_cache_path("utf8fpga") / "started"
@@ -178,7 +173,7 @@ def present_version(tool: str) -> str:
         ToolError: it is not installed or does not run.
     """
     program = find_tool(tool)
-    if _is_yowasp(program):
+    if Path(program).name.startswith("yowasp-"):
         with suppress(PackageNotFoundError):  # Of a package with several tools, or of another Python.
             return version(Path(program).stem)
     printed = run_tool(tool, ["--version"], directory=Path.cwd())

@@ -58,7 +58,6 @@ class _Lanes(dict[str, Value]):
         self.m, self.cuts = m, cuts
         self._comments: dict[str, str] = {}
         self._step, self._unit_bits = "in", dict[int, Value]()
-        self._has_names = False
 
     def run(self, step: str, find: Callable[[_Lanes], None]) -> None:
         """A step, with registers for all its values, of which only `valid` has a reset; or with named signals."""

@@ -48,11 +48,10 @@ class SerialControl(UnitLogic):
 
     def needs_after(self, opens: Value, unit: Value) -> list[Value]:
         """The bits of `remaining` after a unit that opens a sequence if `opens` is 1."""
-        needs = {lead: self.needs(state) for lead, state in self.leads.items()}
         bits = [opens]
         for k in range(1, self.longest - 1):
-            longer = {lead for lead, number in needs.items() if number > k}
-            bits.append(opens & self.of_unit(longer, needs.keys() - longer)(unit))
+            longer = {lead for lead in self.leads if self.starts[lead] > k + 1}
+            bits.append(opens & self.of_unit(longer, self.leads.keys() - longer)(unit))
         return bits
 
     # Functions of the open sequence and the unit after it.
@@ -112,10 +111,7 @@ class SerialControl(UnitLogic):
     def comments(self) -> dict[str, str]:
         """What the functions mean in terms of the rows, by name, for comments."""
         spelled = partial(spelled_units, width=self.table.unit_width)
-        longer = {
-            k: spelled(lead for lead, state in self.leads.items() if self.needs(state) > k)
-            for k in range(self.longest - 1)
-        }
+        longer = [spelled(lead for lead in self.leads if self.starts[lead] > k + 1) for k in range(self.longest - 1)]
         restricting = spelled(lead for lead, state in self.leads.items() if state in self.constrained)
         after = {state: spelled(self._leads_to(state)) for state in self.leads.values() if state in self.constrained}
         limits = [f"after {leads} it is {spelled(self.allowed[state])}" for state, leads in after.items()]
@@ -123,7 +119,7 @@ class SerialControl(UnitLogic):
             "opens": f"The unit starts a sequence of several units: {longer[0]}.",
             "restricts": f"The lead is one of those that allow only some trailing units next: {restricting}.",
             "remaining": "Bit k: the open sequence needs more than k units; all 0 where none is open. The leads that"
-            f" set them: {'; '.join(f'bit {k}: {leads}' for k, leads in longer.items())}.",
+            f" set them: {'; '.join(f'bit {k}: {leads}' for k, leads in enumerate(longer))}.",
             "trail": f"The unit continues sequences: {spelled(self.trails)}.",
             "allowed": f"The open sequence allows this trailing unit: {'; '.join([*limits, 'else any'])}.",
         }

@@ -53,8 +53,7 @@ class SerialEncoder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         room, source, output = self.target.table.longest, self.input.payload, self.output
-        beat = output.payload.shape()
-        entries: list[Any] = [Signal(beat, name=f"entry_{n}", reset_less=True) for n in range(room)]
+        entries: list[Any] = [Signal(output.payload.shape(), name=f"entry_{n}", reset_less=True) for n in range(room)]
         valid = Signal(room)
         # After the unit at the output has been transferred.
         left = Signal(room)

@@ -87,8 +87,8 @@ class TappedStream(FifoCore):
 
     def __init__(self, table: EncodingTable, lanes: int, optimize: str = "speed") -> None:
         self.tap = tap = ValidatorTap(table, lanes, optimize)
-        depth = 1 << (tap.latency + _MOST - 1).bit_length()
-        super().__init__(table.unit_width, report_layout(), lanes, 1, tap.latency, depth)
+        self.depth = 1 << (tap.latency + _MOST - 1).bit_length()
+        super().__init__(table.unit_width, report_layout(), lanes, 1, tap.latency)
 
     def pipeline(self, m: Module, accepted: Value) -> Sparse:
         m.submodules.tap = tap = self.tap
