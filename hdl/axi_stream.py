@@ -95,8 +95,9 @@ class AxiStreamCore(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m, core, tap = Module(), self.core, getattr(self.core, "tap", None)
-        # A local domain cannot conflict with the domains of the surrounding design.
-        m.domains += ClockDomain("axi", local=True)
+        # A local domain cannot conflict with the domains of the surrounding design. In Amaranth 0.6 each one is local.
+        m.domains += (domain := ClockDomain("axi"))
+        domain.local = True
         m.submodules.core = DomainRenamer("axi")(tap or core)
         reset = ~self.rst_n if self.reset_low else self.rst
         m.d.comb += [ClockSignal("axi").eq(self.clk), ResetSignal("axi").eq(reset)]

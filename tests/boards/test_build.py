@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import json
 import pkgutil
 import re
 import shlex
@@ -36,7 +37,8 @@ from utf8fpga.boards.catalog import BOARDS, SIGNALS, Board
 from utf8fpga.boards.flows import FLOWS
 from utf8fpga.boards.top import BoardTop
 from utf8fpga.boards.uart_core import UartCore
-from utf8fpga.hdl.toolchain import ToolError
+from utf8fpga.hdl import axi_verilog, decoder_core
+from utf8fpga.hdl.toolchain import ToolError, run_yosys
 
 FakeTool = Callable[[str, str], None]
 PAGE = (Path(__file__).parents[2] / "docs" / "boards.md").read_text(encoding="utf-8")
@@ -174,6 +176,23 @@ def test_the_page_has_the_digests_of_the_bitstreams(board: str, shared_build: Ca
     figures = f"{report.logic_cells} | {report.fmax_mhz:.2f}"
     row = f"| {board} | {report.device} | {figures} | `{report.sha256[:16]}` |"
     assert row in PAGE.splitlines()
+
+
+@pytest.mark.build
+def test_no_block_ram_of_an_ecp5_has_an_output_reset_from_logic(shared_build: Callable[[str], Built]) -> None:
+    """On real chips such an output reads zero."""
+    core = axi_verilog(decoder_core(lanes=16))
+    script = "read_verilog core.v; synth_ecp5 -top utf8_decoder; write_json core.json"
+    netlists = [*run_yosys(script, {"core.v": core}, "core.json"), shared_build("ulx3s-85f").work_file("top.json")]
+    cells = [cell for text in netlists for module in json.loads(text)["modules"].values() for cell in _cells(module)]
+    memories = [cell["connections"] for cell in cells if cell["type"] == "DP16KD"]
+    assert memories
+    assert all(memory[port][0] in ("0", "x") for memory in memories for port in ("RSTA", "RSTB"))
+
+
+def _cells(module: Any) -> list[Any]:
+    """The cells of a module of a netlist, but not of a model of a cell."""
+    return [] if "blackbox" in module["attributes"] else list(module["cells"].values())
 
 
 # Clocks, LEDs and pins
