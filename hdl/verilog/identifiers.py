@@ -30,6 +30,9 @@ _RESERVED = """
 _KEYWORDS = frozenset(_RESERVED.split())
 """Reserved in IEEE Std 1800-2017, annex B, which has those of IEEE Std 1364-2005; they are case-sensitive."""
 
+MOST_CHARACTERS = 127
+"""Of a module name."""
+
 SEPARATOR = "__"
 """Between the name of the top module and that of another one, so that cores with different names do not conflict."""
 
@@ -44,6 +47,8 @@ def check_module_name(name: str) -> None:
         raise InvalidArgumentError(
             f"{name!r} is not a Verilog identifier: use letters, digits and _, not a digit first"
         )
+    if len(name) > MOST_CHARACTERS:
+        raise InvalidArgumentError(f"a name of {len(name)} characters: Verilator finds at most {MOST_CHARACTERS}")
     if SEPARATOR in name:
         raise InvalidArgumentError(f"{name!r} has {SEPARATOR}, which the names of inner modules have: use single _")
     if name in _KEYWORDS:

@@ -42,6 +42,7 @@ generate --to utf-16-le | there is no option --to; it belongs to encoder and tra
 generate encoder --table utf-8 | there is no option --table; utf8fpga generate encoder -h lists them
 generate --sparse | --packed/--sparse has no effect with one lane: leave it out
 generate --sva - | '-' is given for two outputs: give each a file of its own
+generate --name {LONG} | a name of 128 characters: Verilator finds at most 127
 generate --name a__b | 'a__b' has __, which the names of inner modules have: use single _
 generate --table cesu-8 | invalid value for '--table': 'cesu-8' is not one of utf-8, utf-8-of-rfc-2279, \
 generalised-utf-8, utf-16
@@ -92,7 +93,7 @@ talk virtual:icebreaker /nonexistent | '/nonexistent': No such file or directory
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")  # rejected before its circuit is used
 def test_wrong_use_is_one_line_and_status_2(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    words, message = line.split(" | ")
+    words, message = line.replace("{LONG}", "a" * 128).split(" | ")
     done = utf8fpga(*shlex.split(words))
     assert (done.stderr.decode(), done.stdout, done.returncode) == (f"utf8fpga: {message}\n", b"", 2)
     assert not list(tmp_path.iterdir())
