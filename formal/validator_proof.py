@@ -31,10 +31,10 @@ _TOTALS = data.StructLayout(
         "units": COUNTER_WIDTH + 1,
         "errors": COUNTER_WIDTH,
         "code_points": COUNTER_WIDTH,
-        "offset": COUNTER_WIDTH + 1,
+        "offset": COUNTER_WIDTH + 2,
         "kind": 3,
         "ill_formed": 1,
-        **dict.fromkeys(("many_units", "many_errors", "many_code_points", "far"), 1),
+        **dict.fromkeys(("many_units", "many_errors", "many_code_points"), 1),
     }
 )
 """What is known of a packet: its numbers modulo powers of two, and whether they ever were as high as these."""
@@ -89,9 +89,9 @@ class ValidatorProof(BeatClaims):
             known[name], known[f"many_{name}"] = _counted(before[name], before[f"many_{name}"], amount, is_first)
         is_new = beat.error & (is_first | ~before.ill_formed)
         known["ill_formed"] = beat.error | (before.ill_formed & ~is_first)
-        kept = {name: Mux(is_first, 0, before[name]) for name in ("offset", "far", "kind")}
-        known["offset"] = Mux(is_new, known["units"] - 1 - beat.back, kept["offset"])[: COUNTER_WIDTH + 1]
-        known["far"] = Mux(is_new, known["many_units"], kept["far"])
+        kept = {name: Mux(is_first, 0, before[name]) for name in ("offset", "kind")}
+        units = Cat(known["units"], known["many_units"])
+        known["offset"] = Mux(is_new, units - 1 - beat.back, kept["offset"])[: len(units)]
         known["kind"] = Mux(is_new, beat.kind, kept["kind"])
         return known
 
@@ -195,8 +195,6 @@ class ValidatorProof(BeatClaims):
         clears = self.valid[4] & self._first(4) & ~self.beats[4].error
         borrow = one.units[:_HALF] < distance
         self.holds("offset borrow", self._totals("offset_low")[_HALF], borrow & loads, loads | clears)
-        is_far = self._totals("offset_high")[-2:].any()
-        self.claim("far", ~self.begun[2] | (is_far == (two.far | two.offset[-1])))
         self.holds("ill_formed", self._totals("ill_formed"), now.ill_formed, self.begun[0])
         self.holds("well_formed", self._totals("well_formed_after_1"), ~one.ill_formed, self.begun[1])
         self.holds("well_formed", self._totals("well_formed_after_2"), ~two.ill_formed, self.begun[2])
@@ -220,11 +218,13 @@ class ValidatorProof(BeatClaims):
             ("units", known.many_units | known.units[-1]),
             ("errors", known.many_errors),
             ("code_points", known.many_code_points),
-            ("offset", known.far | known.offset[-1]),
+            ("offset", known.offset[COUNTER_WIDTH:].any()),
         ):
             m.d.sync += report[name].eq(Mux(many, highest, known[name]))
         self.holds("report", self._totals("packet_report"), Value.cast(report), is_reported)
         self.holds("is_reported", self._totals("ends")[5], is_reported)
         behind = [there & beat.last for there, beat in zip(self.valid[1:], self.beats[1:], strict=True)]
         self.in_flight = [*self.coming, *behind, is_reported]
-        self.claim_fifo(m, self.core.fifo, stored, is_reported, Const(0, 1))
+        # Only the last beat of a packet becomes a report.
+        returned = self.accepted & ~self.core.input.payload.last
+        self.claim_fifo(m, self.core.fifo, stored, is_reported, returned)
