@@ -230,7 +230,7 @@ class PackedProof(BeatClaims):
         self.claim_credits(m, "packer.credits", depth, total)
         self._holds("rows.open_row_0", self._row)
         self._holds("rows.next_row_0", self._row + 1)
-        self._holds("rows.announced_row_0", write)
+        self._holds("rows.announced_row", write)
         self._holds("rows.announces", announces)
         self._holds("rows.waits", waits)
         self._holds("rows.reader_0.read", read)

@@ -72,9 +72,10 @@ def read_description(path: Path) -> dict[str, Any]:
     Raises:
         CoreError: the file cannot be read, or a key or a value is invalid.
     """
+    text = _text_of(path)
     try:
-        description = tomllib.loads(_text_of(path))
-    except ValueError as error:
+        description = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise CoreError(f"{path} is not TOML: {error}") from None
     entries = dict(description)
     for table in ("constants", "input", "output"):

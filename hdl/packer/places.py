@@ -82,7 +82,8 @@ class Places(wiring.Component):
     def _ranks(self, m: Module) -> tuple[list[Value], Value]:
         """For each lane the words of the beat in front of it, and the words in all, by prefix sums."""
         # Without a beat all counts are 0. A reset of them by logic would be a slow net.
-        keep, blocks = self.keep & self.valid.replicate(self.lanes), groups_of(self.lanes)
+        keep = named(m, "present", self.keep & self.valid.replicate(self.lanes))
+        blocks = groups_of(self.lanes)
         ranks: list[Value] = [Const(0)] * self.lanes
         counts = Signal(data.ArrayLayout(range(GROUP + 1), len(blocks)), name=f"counts_of_{GROUP}")
         commented(Value.cast(counts), f"The words in each {GROUP} lanes.")

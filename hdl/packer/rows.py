@@ -65,15 +65,15 @@ class Rows(wiring.Component):
         full = [delayed_duplicate(m, self.full, f"full_{number}") for number in range(len(self.groups))]
         ends = [delayed_duplicate(m, self.ends, f"ends_{number}") for number in range(len(self.groups))]
         announces, marks = self._announce(m, full[-1], ends[-1])
+        announced_row = Signal(range(self.depth))
+        with m.If(announces):
+            m.d.sync += announced_row.eq(announced_row + 1)
         output = self.output.payload
         for number, lanes in enumerate(self.groups):
             open_row = duplicate(f"open_row_{number}", range(self.depth))
             next_row = duplicate(f"next_row_{number}", range(self.depth), init=1)
             closed = full[number] + ends[number]
             m.d.sync += [open_row.eq(open_row + closed), next_row.eq(next_row + closed)]
-            announced_row = duplicate(f"announced_row_{number}", range(self.depth))
-            with m.If(announces):
-                m.d.sync += announced_row.eq(announced_row + 1)
             group = self._read(m, number, announces)
             for lane in lanes:
                 keep, row = self.keep[lane], Mux(self.wrapped[lane], next_row, open_row)
