@@ -45,6 +45,13 @@ def delayed(m: Module, value: ValueLike, name: str, *, reset_less: bool = True) 
     return register
 
 
+def delayed_by(m: Module, cycles: int, value: ValueLike, name: str) -> Any:
+    """A value of some cycles before; its registers are `name`_after_1 and so on."""
+    for cycle in range(1, cycles + 1):
+        value = delayed(m, value, f"{name}_after_{cycle}")
+    return value
+
+
 def loaded(register: Value, value: Value, enable: Value) -> Any:
     """The assignment of `value` to a register in the cycles in which `enable` is asserted, by a multiplexer in logic.
 

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.commented import register
 from utf8fpga.hdl.payloads import Kind
-from utf8fpga.hdl.registers import delayed
+from utf8fpga.hdl.registers import delayed_by
 from utf8fpga.model.validator import COUNTER_WIDTH
 
 
@@ -69,7 +69,7 @@ class PacketTotals(wiring.Component):
         super().__init__({"group": In(group), "last": In(1), "valid": In(1), **report})
 
     def elaborate(self, platform: object) -> Module:
-        self._m = m = Module()
+        m = Module()
         starts = register("starts", "The next beat is the first one of its packet.", init=1)
         with m.If(self.valid):
             m.d.sync += starts.eq(self.last)
@@ -85,12 +85,12 @@ class PacketTotals(wiring.Component):
         group = self.group
         after = register("after", "The units after the place of the first error.", len(group.units))
         m.d.sync += after.eq(group.units - group.place)
-        error_2, units_2 = self._delayed("error", group.any_error, 2), self._delayed("units", group.units, 2)
-        errors_3, code_points_3 = (self._delayed(name, group[name], 3) for name in ("errors", "code_points"))
-        units = self._total("units", units_2, valid[2:], first[2:], COUNTER_WIDTH + 1)
+        error_2, units_2 = delayed_by(m, 2, group.any_error, "error"), delayed_by(m, 2, group.units, "units")
+        errors_3, code_points_3 = (delayed_by(m, 3, group[name], name) for name in ("errors", "code_points"))
+        units = self._total(m, "units", units_2, valid[2:], first[2:], COUNTER_WIDTH + 1)
         totals = {
-            "errors": self._total("errors", errors_3, valid[3:], first[3:], COUNTER_WIDTH),
-            "code_points": self._total("code_points", code_points_3, valid[3:], first[3:], COUNTER_WIDTH),
+            "errors": self._total(m, "errors", errors_3, valid[3:], first[3:], COUNTER_WIDTH),
+            "code_points": self._total(m, "code_points", code_points_3, valid[3:], first[3:], COUNTER_WIDTH),
         }
 
         ill_formed = register("ill_formed", "There was an error in this packet.")
@@ -100,9 +100,9 @@ class PacketTotals(wiring.Component):
         clears = register("clears", "It is the first beat of a packet and has no error.")
         m.d.sync += [loads.eq(valid[2] & error_2 & (first[2] | ~ill_formed)), clears.eq(first[2] & ~error_2)]
         distance = register("distance", bits=self._distance_bits)
-        m.d.sync += distance.eq(after + self._delayed("back", group.back, 1))
-        totals["offset"] = self._offset(units, self._delayed("distance", distance, 1), loads, clears)
-        beat_kind = self._delayed("beat_kind", group.kind, 3)
+        m.d.sync += distance.eq(after + delayed_by(m, 1, group.back, "back"))
+        totals["offset"] = self._offset(m, units, delayed_by(m, 1, distance, "distance"), loads, clears)
+        beat_kind = delayed_by(m, 3, group.kind, "beat_kind")
         kind = Signal(Kind, reset_less=True)
         with m.If(clears):
             m.d.sync += kind.eq(Kind.NONE)
@@ -110,28 +110,27 @@ class PacketTotals(wiring.Component):
             m.d.sync += kind.eq(beat_kind)
 
         # The units were there a cycle earlier.
-        totals["units"] = Number(self._delayed("low", units.low, 1), self._delayed("high", units.high, 1))
+        totals["units"] = Number(delayed_by(m, 1, units.low, "low"), delayed_by(m, 1, units.high, "high"))
         # The initial value is that of the set: an ECP5's flip-flop has one value for both.
         all_ones = (1 << COUNTER_WIDTH) - 1
         report = Signal(report_layout(), name="packet_report", init=dict.fromkeys(totals, all_ones), reset_less=True)
         m.d.sync += [
-            report.well_formed.eq(self._delayed("well_formed", ~ill_formed, 2)),
-            report.kind.eq(self._delayed("first_kind", kind, 1)),
+            report.well_formed.eq(delayed_by(m, 2, ~ill_formed, "well_formed")),
+            report.kind.eq(delayed_by(m, 1, kind, "first_kind")),
         ]
         for name, total in totals.items():
-            number = Cat(self._delayed(f"low_{name}", total.low, 1), total.high)
+            number = Cat(delayed_by(m, 1, total.low, f"low_{name}"), total.high)
             m.d.sync += report[name].eq(Mux(number[COUNTER_WIDTH:].any(), all_ones, number[:COUNTER_WIDTH]))
         m.d.comb += self.report.eq(report)
         return m
 
-    def _total(self, name: str, amount: Value, valid: Value, first: Value, width: int) -> Number:
+    def _total(self, m: Module, name: str, amount: Value, valid: Value, first: Value, width: int) -> Number:
         """The sum of an amount over the beats of a packet, with the current one.
 
         Args:
             valid, first: in bit 0 of the beat that has this amount, in bit k of that of k cycles before.
             width: the bits of the number.
         """
-        m = self._m
         low = register(f"{name}_low", bits=self._half + 1)
         high = register(f"{name}_high", bits=width - self._half + 1)
         with m.If(first[0]):
@@ -145,28 +144,21 @@ class PacketTotals(wiring.Component):
             m.d.sync += high.eq((high[:-1] + low[-1]) | Cat(Const(0, len(high) - 1), high[-1]))
         return Number(low[:-1], high)
 
-    def _offset(self, units: Number, distance: Value, loads: Value, clears: Value) -> Number:
+    def _offset(self, m: Module, units: Number, distance: Value, loads: Value, clears: Value) -> Number:
         """The offset of the first error of a packet: the units up to the end of its beat, less a distance.
 
         Args:
             distance, loads, clears: with `units.low`.
         """
-        m = self._m
         low = register("offset_low", bits=self._half + 1)
         high = register("offset_high", bits=len(units.high))
         with m.If(clears):
             m.d.sync += low.eq(0)
         with m.Elif(loads):
             m.d.sync += low.eq(units.low - distance)
-        clears_high, loads_high = self._delayed("clears", clears, 1), self._delayed("loads", loads, 1)
+        clears_high, loads_high = delayed_by(m, 1, clears, "clears"), delayed_by(m, 1, loads, "loads")
         with m.If(clears_high):
             m.d.sync += high.eq(0)
         with m.Elif(loads_high):
             m.d.sync += high.eq(units.high - low[-1])
         return Number(low[:-1], high)
-
-    def _delayed(self, name: str, value: Value, cycles: int) -> Value:
-        """A value some cycles later."""
-        for cycle in range(1, cycles + 1):
-            value = delayed(self._m, value, f"{name}_after_{cycle}")
-        return value
