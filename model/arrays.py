@@ -30,9 +30,7 @@ try:
 except ModuleNotFoundError as missing:
     if missing.name not in ("numba", "numpy"):
         raise
-    raise ModuleNotFoundError(
-        f"{missing.name} is not installed: pip install -e '.[fast]'", name=missing.name
-    ) from None
+    raise ModuleNotFoundError(f"{missing.name} is not installed: pip install -e '.[fast]'", name=missing.name) from None
 
 __all__ = ["ItemArrays", "decode_array"]
 

@@ -216,7 +216,9 @@ def code_units(data: Iterable[int], table: EncodingTable, offset: int) -> Iterab
     content = _bytes_of(data)
     if content is not None and table.unit_width > 8:
         code = "H" if table.unit_width == 16 else "I"
-        raise TypeError(f"{table.name} has code units of {table.unit_width} bits, not bytes: pass array({code!r}, data)")
+        raise TypeError(
+            f"{table.name} has code units of {table.unit_width} bits, not bytes: pass array({code!r}, data)"
+        )
     if content is not None and table.unit_width == 8:
         return content
     if hasattr(data, "read"):

@@ -21,9 +21,7 @@ try:
     from litex.soc.interconnect.axi import AXIStreamInterface
     from migen import ClockSignal, Instance, ResetSignal, Signal
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"{error.name} is not installed: pip install -e '.[litex]'", name=error.name
-    ) from None
+    raise ModuleNotFoundError(f"{error.name} is not installed: pip install -e '.[litex]'", name=error.name) from None
 
 __all__ = ["Utf8Core"]
 
