@@ -24,7 +24,7 @@ PAGE, RESULTS = FOLDER.parent / "checking.md", FOLDER / "hardware.json"
 CORES: dict[str, dict[str, Any]] = tomllib.loads((FOLDER / "cores.toml").read_text(encoding="utf-8"))
 DEVICES = ("hx8k", "ecp5-85k")
 
-HEADING = ("core", "licence", "verdict", "cycles per byte", "cells, HX8K", "MHz, HX8K", "MHz, ECP5")
+HEADING = ("core", "licence", "verdict", "cells, HX8K", "MHz, HX8K", "MHz, ECP5")
 
 
 def ports_file(name: str) -> Path:
@@ -88,8 +88,8 @@ def block(results: dict[str, Any]) -> str:
     rows = [row(core, results[name]) for name, core in CORES.items()]
     notes = [note(name, core, results[name]["check"]["defects"]) for name, core in CORES.items()]
     tools = {tool for found in results.values() for each in found["figures"] for tool in each["tools"].split(", ")}
-    remark = f"Cycles per byte on the best and the worst text. {', '.join(sorted(tools))}."
-    return "\n\n".join([markdown(HEADING, rows, left=(0, 1, 2, 3)), remark, "\n".join(notes)])
+    remark = f"Measured with {', '.join(sorted(tools))}."
+    return "\n\n".join([markdown(HEADING, rows, left=(0, 1, 2)), remark, "\n".join(notes)])
 
 
 def row(core: dict[str, Any], found: dict[str, Any]) -> list[str]:
@@ -101,7 +101,6 @@ def row(core: dict[str, Any], found: dict[str, Any]) -> list[str]:
         f"[{core['title']}]({address})",
         core["license"],
         defects[0]["name"] if defects else "conforms",
-        core["cycles_per_byte"],
         str(small["cells"]),
         *(str(round(each["usable_mhz"])) for each in (small, fast)),
     ]
