@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -10,12 +11,15 @@ import click
 from utf8fpga.cli.command import command
 from utf8fpga.cli.options import json_option, practice_option
 from utf8fpga.cli.output import CommandError, progress
-from utf8fpga.model import Practice
+from utf8fpga.model import Practice, spell
 from utf8fpga.model.render import columns
 from utf8fpga.sim.foreign_check import check_foreign_core
 from utf8fpga.sim.foreign_core import ForeignCore
 from utf8fpga.sim.foreign_module import OWN_PORTS, read_description
 from utf8fpga.sim.report import Report, Row, abridged
+
+SCHEMA_VERSION = 2
+"""The version of the JSON of a report, which `check.schema.json` describes."""
 
 
 @command("check utf8_decoder.v", "check theirs.sv --top theirs --ports ports.toml")
@@ -37,10 +41,19 @@ def check(files: tuple[str, ...], top: str | None, ports: str | None, practice: 
     with progress("checking"):
         core = ForeignCore([Path(file) for file in files], top, description)
         report = check_foreign_core(core, Practice(practice))
-    print(report.as_json() if as_json else "\n".join(_lines(report)))
+    print(_json(report) if as_json else "\n".join(_lines(report)))
     if report.defects:
         wrong = ", ".join(row.name for row in report.failed)
         raise CommandError(f"{report.module} differs from the model: {wrong}", status=1)
+
+
+def _json(report: Report) -> str:
+    """The report as JSON."""
+    return json.dumps(
+        {"version": SCHEMA_VERSION, **vars(report)},
+        indent=1,
+        default=lambda each: spell(each, 8) if isinstance(each, bytes) else vars(each),
+    )
 
 
 def _lines(report: Report) -> list[str]:

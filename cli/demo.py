@@ -16,6 +16,7 @@ from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.cli.command import command
 from utf8fpga.cli.options import directory_option
 from utf8fpga.cli.output import CommandError, progress
+from utf8fpga.cli.replay import with_replay
 from utf8fpga.cli.show import Tally
 from utf8fpga.hdl import decoder_core
 from utf8fpga.hdl.parameters import OPTIMIZE
@@ -60,7 +61,7 @@ def run_demo(directory: Path) -> None:
         simulation, text = Simulation(decoder_core(optimize=optimize, kind=True)), demo_text(name)
         with progress(f"simulating {name}, {optimize}", len(text)) as done:
             if mismatch := compare(simulation, text, on_unit=done):
-                raise CommandError(str(mismatch), status=1)
+                raise CommandError(with_replay(mismatch), status=1)
         items = len(list(decode(text)))
         print(f"{optimize}, {name}: {counted(len(text), 'byte')}, {counted(items, 'item')}, all equal")
 

@@ -13,6 +13,7 @@ import click
 from utf8fpga.cli.core_command import core_command
 from utf8fpga.cli.options import Number, from_hex, hex_option, json_option, one_of, reject, seed_option
 from utf8fpga.cli.output import CommandError, coloured, progress, read_chunks, replacing, writing
+from utf8fpga.cli.replay import with_replay
 from utf8fpga.cli.show import Tally, item_table, json_line
 from utf8fpga.cli.soak import soak_core
 from utf8fpga.hdl import CoreParameters, build
@@ -73,7 +74,7 @@ def simulate(
         with replacing(vcd) if vcd else nullcontext() as wave:
             mismatch = compare(simulation, units, vcd=wave, on_item=shown.take, on_unit=done, **pauses)
         if mismatch:
-            raise CommandError(str(mismatch), status=1)
+            raise CommandError(with_replay(mismatch), status=1)
     if not as_json:
         table = [] if digits is None else shown.table(units)
         click.echo("\n".join([*table, *shown.counts(len(units))]))

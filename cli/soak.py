@@ -11,6 +11,7 @@ from time import monotonic
 import click
 
 from utf8fpga.cli.output import CommandError, coloured, progress
+from utf8fpga.cli.replay import with_replay
 from utf8fpga.hdl import CoreParameters, build, command_words
 from utf8fpga.model.render import counted
 from utf8fpga.sim import Simulation
@@ -43,6 +44,6 @@ def soak_core(parameters: CoreParameters, seconds: int, seed: int, *, as_json: b
     if mismatch:
         last = str(seed + totals.rounds - 1)
         again = shlex.join(["utf8fpga", "simulate", *command_words(parameters), "--soak", "1", "--seed", last])
-        raise CommandError(f"{mismatch}\n  its round: {again}", status=1)
+        raise CommandError(f"{with_replay(mismatch)}\n  its round: {again}", status=1)
     if not as_json:
         click.echo(coloured(f"the simulated {parameters.core} gave exactly the model's {entry.output_noun}s", "green"))

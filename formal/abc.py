@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from utf8fpga.formal.gates import GateList, any_start
+from utf8fpga.formal.gates import GateList, aiger_file, any_start
 from utf8fpga.hdl.toolchain import ToolError, run_yosys
 from utf8fpga.sim.aiger import Aig, read_aig
 
@@ -66,12 +66,12 @@ def is_always_zero(aig: Aig, output: int) -> bool:
     That is an induction, which is fast for two similar circuits of any size. If it fails, the output may still be
     always 0.
     """
-    return _merged(aig.file(output), "&scorr").outputs == [0]
+    return _merged(aiger_file(aig, output), "&scorr").outputs == [0]
 
 
 def merged(aig: Aig) -> Aig:
     """A graph without latches with equal gates merged: an output that is always 0 becomes the constant."""
-    return _merged(aig.file(), "&fraig -x")
+    return _merged(aiger_file(aig), "&fraig -x")
 
 
 def _merged(file: bytes, command: str) -> Aig:
@@ -106,7 +106,7 @@ def _ask(aig: Aig, output: int, commands: Sequence[str], seconds: int) -> Verdic
     *merge, engine = commands
     left = ["write_aiger left.aig"] if merge else []
     script = ["read_aiger given.aig", "strash", *merge, *left, f"{engine} -T {seconds} -L log"]
-    log, remaining = _run_abc(script, aig.file(output), "log", "left.aig")
+    log, remaining = _run_abc(script, aiger_file(aig, output), "log", "left.aig")
     lines = log.decode().split("\n")
     found = re.match(r"snl_(UNSAT|SAT|UNK) +(-?\d+)", lines[0])
     if not found:

@@ -7,7 +7,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
-from utf8fpga.formal.gates import GateList
+from utf8fpga.formal.gates import GateList, graph_of
 from utf8fpga.formal.induction import unproved
 from utf8fpga.formal.insides import elaborated, registers_in
 from utf8fpga.sim.aiger import Aig
@@ -70,7 +70,7 @@ class Claims(Environment):
 
     def unproved(self) -> list[str]:
         """The claims that are not proved; none if all are."""
-        aig = self.aig  # Made first, with the claims.
+        aig = graph_of(self)  # Made first, with the claims.
         registers = [f"{name}[{bit}]" for name, register, _, _ in self._held for bit in range(len(register))]
         return unproved(aig, [name for name, _ in self._claimed], registers)
 
@@ -80,7 +80,7 @@ class Claims(Environment):
 
     def refutation(self, wanted: Property) -> Aig:
         """The graph with one output, which is 1 if a property does not hold."""
-        aig = self.aig
+        aig = graph_of(self)
         # What is output in a cycle with a reset is not transferred.
         gates, holds = GateList(aig), 1
         runs = 2 * (1 + aig.input_bits["reset"][0]) ^ 1

@@ -15,10 +15,10 @@ from utf8fpga.hdl import CORES, Word
 from utf8fpga.model import forms, spell
 from utf8fpga.model.render import counted
 from utf8fpga.sim.beats import StreamOptions, symbol_width
+from utf8fpga.sim.check import Trace
 from utf8fpga.sim.contract import ContractError
 from utf8fpga.sim.harness import Property
 from utf8fpga.sim.simulation import Simulation
-from utf8fpga.sim.trace import Trace
 
 
 @dataclass

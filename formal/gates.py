@@ -1,11 +1,48 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Gates that are added to an and-inverter graph."""
+"""Designs as and-inverter graphs, and gates that are added to them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
-from utf8fpga.sim.aiger import Aig
+from utf8fpga.hdl.toolchain import run_yosys
+from utf8fpga.sim.aiger import Aig, read_aig
+from utf8fpga.sim.harness import Top
+
+_MERGE = "opt_expr -keepdc; opt_merge -keepdc t:* t:$dff %d t:$_DFF_P_ %d; opt_clean; "
+"""Only gates are simplified, and equal cells merged; this leaves an eighth of the gates, in half the time. Registers
+are not merged: those with the same next value may have different contents before a reset."""
+
+_SCRIPT = (
+    "read_rtlil top.il; hierarchy -auto-top; proc -noopt; flatten; opt_clean; "
+    f"{_MERGE}memory_collect; memory_map; {_MERGE}techmap; dffunmap; {_MERGE}flatten; "
+    "opt_clean; dffunmap; aigmap; opt_clean; write_aiger -zinit -symbols -map top.map top.aig"
+)
+
+
+def aig_of(rtlil: str) -> Aig:
+    """A design, whose clock is a port, as an and-inverter graph."""
+    graph, numbers = run_yosys(_SCRIPT, {"top.il": rtlil}, "top.aig", "top.map")
+    aig = read_aig(graph)
+    inner = re.findall(r"^(?:inv)?latch (\d+) \d+ \\?dut\.", numbers.decode(), re.MULTILINE)
+    aig.core = {int(number) for number in inner}
+    return aig
+
+
+@lru_cache(maxsize=8)
+def graph_of(top: Top) -> Aig:
+    """A top module as an and-inverter graph."""
+    return aig_of(top.rtlil())
+
+
+def aiger_file(aig: Aig, where: int | None = None) -> bytes:
+    """The AIGER file of a graph, with all its outputs or with one of them alone."""
+    latches, gates = len(aig.latches), len(aig.gates)
+    outputs = aig.outputs if where is None else [aig.outputs[where]]
+    header = f"aig {aig.inputs + latches + gates} {aig.inputs} {latches} {len(outputs)} {gates}\n"
+    return (header + "".join(f"{number}\n" for number in [*aig.latches, *outputs])).encode() + aig.packed
 
 
 class GateList:

@@ -7,8 +7,9 @@ import re
 from functools import lru_cache
 
 from utf8fpga.formal.abc import Verdict, decide, is_always_zero
+from utf8fpga.formal.gates import aig_of
 from utf8fpga.hdl.toolchain import run_yosys
-from utf8fpga.sim.aiger import CELLS, aig_of
+from utf8fpga.sim.aiger import CELLS
 
 TOP = "utf8_decoder"
 """The name of the top module in a design that is compared."""

@@ -14,7 +14,7 @@ from utf8fpga.formal.abc import Verdict, decide, hunt, resets_to_power_up
 from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.claims import Claims
 from utf8fpga.formal.counterexample import Counterexample
-from utf8fpga.formal.gates import any_start, depends, values
+from utf8fpga.formal.gates import any_start, depends, graph_of, values
 from utf8fpga.formal.netlist import TOP, equal_netlist, equal_verilog
 from utf8fpga.formal.packed_proof import LANES as PACKED_LANES
 from utf8fpga.formal.packed_proof import PackedProof
@@ -80,7 +80,7 @@ def prove(configuration: Configuration, *wanted: str, seconds: int = 600) -> lis
 
 def is_independent(environment: Environment) -> bool:
     """Whether `Property.INDEPENDENCE` holds, by the structure of the circuit."""
-    return not depends(environment.aig, ["see_out_valid", "see_out_payload"], ["ready"])
+    return not depends(graph_of(environment), ["see_out_valid", "see_out_payload"], ["ready"])
 
 
 @dataclass
@@ -137,7 +137,7 @@ class _Proof:
             return self.result(wanted, "induction", None, note=note)
         # As for a monitor with a register, a cycle follows the one with the violation.
         frames = [*verdict.frames, verdict.frames[-1]]
-        return self._refuted(wanted, verdict, claims.aig, frames)
+        return self._refuted(wanted, verdict, graph_of(claims), frames)
 
     def _refuted(self, wanted: Property, verdict: Verdict, aig: Aig, frames: list[list[int]]) -> Result:
         result = self.result(wanted, "trace", False, depth=verdict.depth)
@@ -150,11 +150,11 @@ class _Proof:
         harness = Harness(core, wanted, entry=entry)
         if wanted is Property.INDEPENDENCE:
             return self.result(wanted, "structure", is_independent(harness))
-        aig = any_start(harness.aig)
+        aig = any_start(graph_of(harness))
         verdict = decide(aig, aig.output_bits["bad"][0], seconds=self.seconds)
         if verdict.proved is False:
             return self._refuted(wanted, verdict, aig, verdict.frames)
-        if verdict.proved and not resets_to_power_up(harness.aig):
+        if verdict.proved and not resets_to_power_up(graph_of(harness)):
             return self.result(wanted, "reachability", None, note="power-up is no state after a reset")
         return self.result(wanted, "reachability", verdict.proved, depth=verdict.depth)
 

@@ -5,23 +5,24 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import product
-from typing import Any
 
-from utf8fpga.hdl import CoreEntry
-from utf8fpga.model import TABLE_3_7, EncodingTable
+from utf8fpga.model.forms import TABLE_3_7
+from utf8fpga.model.table import EncodingTable
+
+__all__ = ["boundary_sequences", "boundary_units", "near"]
 
 
 def boundary_units(table: EncodingTable = TABLE_3_7) -> list[int]:
     """Every bound of the table's ranges, the units next to it, the lowest and the highest unit, ascending."""
     bounds = [bound for row in table.rows for allowed in row.units for bound in (allowed.first, allowed.last)]
     top = (1 << table.unit_width) - 1
-    return sorted({0, *_near(bounds, table), top})
+    return sorted({0, *near(bounds, table), top})
 
 
-def _near(bounds: list[int], table: EncodingTable) -> list[int]:
+def near(bounds: list[int], table: EncodingTable) -> list[int]:
     """The bounds and the units next to them, ascending."""
-    near = {unit for bound in bounds for unit in (bound - 1, bound, bound + 1)}
-    return sorted(unit for unit in near if 0 <= unit < 1 << table.unit_width)
+    found = {unit for bound in bounds for unit in (bound - 1, bound, bound + 1)}
+    return sorted(unit for unit in found if 0 <= unit < 1 << table.unit_width)
 
 
 @cache
@@ -29,15 +30,7 @@ def boundary_sequences(table: EncodingTable = TABLE_3_7) -> list[tuple[int, ...]
     """For each row the combinations of the bounds of its ranges and the units next to them, and their prefixes."""
     found: dict[tuple[int, ...], None] = {}
     for row in table.rows:
-        near = [_near([each.first, each.last], table) for each in row.units]
-        for length in range(1, len(near) + 1):
-            found.update(dict.fromkeys(product(*near[:length])))
+        units = [near([each.first, each.last], table) for each in row.units]
+        for length in range(1, len(units) + 1):
+            found.update(dict.fromkeys(product(*units[:length])))
     return list(found)
-
-
-def stimulus_bounds(entry: CoreEntry[Any]) -> list[int]:
-    """The symbols near the bounds of a core's input, and of the rows of its output; or none."""
-    if (table := entry.input_table) is None:
-        return []
-    points = [row.code_points.last for form in entry.tables for row in form.rows]
-    return sorted({*boundary_units(table), *_near(points, table)})

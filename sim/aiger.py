@@ -5,21 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 from io import BytesIO
-
-from utf8fpga.hdl.toolchain import run_yosys
-
-_MERGE = "opt_expr -keepdc; opt_merge -keepdc t:* t:$dff %d t:$_DFF_P_ %d; opt_clean; "
-"""Only gates are simplified, and equal cells merged; this leaves an eighth of the gates, in half the time. Registers
-are not merged: those with the same next value may have different contents before a reset."""
-
-_SCRIPT = (
-    "read_rtlil top.il; hierarchy -auto-top; proc -noopt; flatten; opt_clean; "
-    f"{_MERGE}memory_collect; memory_map; {_MERGE}techmap; dffunmap; {_MERGE}flatten; "
-    "opt_clean; dffunmap; aigmap; opt_clean; write_aiger -zinit -symbols -map top.map top.aig"
-)
-
 
 CELLS = {
     # Reading its single-port RAM, unless it is used, would take a minute.
@@ -56,13 +42,6 @@ class Aig:
     packed: bytes = field(repr=False)
     core: set[int] = field(default_factory=set, repr=False)
 
-    def file(self, where: int | None = None) -> bytes:
-        """The AIGER file of the graph, with all its outputs or with one of them alone."""
-        latches, gates = len(self.latches), len(self.gates)
-        outputs = self.outputs if where is None else [self.outputs[where]]
-        header = f"aig {self.inputs + latches + gates} {self.inputs} {latches} {len(outputs)} {gates}\n"
-        return (header + "".join(f"{number}\n" for number in [*self.latches, *outputs])).encode() + self.packed
-
 
 def read_aig(data: bytes) -> Aig:
     """The graph in a binary AIGER file, with the names of its ports."""
@@ -92,13 +71,3 @@ def _delta(file: BytesIO) -> int:
         value |= (byte & 0x7F) << shift
         shift += 7
     return value | byte << shift
-
-
-@lru_cache(maxsize=8)
-def aig_of(rtlil: str) -> Aig:
-    """A design, whose clock is a port, as an and-inverter graph."""
-    graph, numbers = run_yosys(_SCRIPT, {"top.il": rtlil}, "top.aig", "top.map")
-    aig = read_aig(graph)
-    inner = re.findall(r"^(?:inv)?latch (\d+) \d+ \\?dut\.", numbers.decode(), re.MULTILINE)
-    aig.core = {int(number) for number in inner}
-    return aig

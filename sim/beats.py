@@ -10,7 +10,7 @@ from itertools import cycle
 from operator import index
 from typing import Any
 
-from amaranth.hdl import Shape
+from amaranth.hdl import Shape, Value
 from amaranth.lib import data
 
 from utf8fpga.hdl import Core, CoreEntry
@@ -60,22 +60,6 @@ class StreamOptions:
             pattern = getattr(self, each.name)
             if not pattern or (all(pattern) and each.name != "separate_ends"):
                 raise InvalidArgumentError(f"{each.name} {list(pattern)!r} has no False: include one")
-
-    @property
-    def arguments(self) -> list[str]:
-        """The words of the command `simulate` for the pauses."""
-        words = []
-        for name in ("input_pauses", "output_pauses"):
-            if any(pattern := getattr(self, name)):
-                words += [f"--{name.replace('_', '-')}", "".join(str(int(is_set)) for is_set in pattern)]
-        return words
-
-    @property
-    def obstacle(self) -> str:
-        """The reason why no command line has these options; empty if one has."""
-        others = ("separate_ends", "null_beats", "gaps")
-        used = [name.replace("_", " ") for name in others if any(getattr(self, name))]
-        return f"no command line sends {' or '.join(used)}" if used else ""
 
     @property
     def simpler(self) -> Iterator[StreamOptions]:
@@ -135,6 +119,18 @@ def beats_of(texts: Iterable[Iterable[int]], lanes: int, options: StreamOptions 
             while next(null_beats):
                 yield NULL_BEAT
             yield tuple(slots[start : start + lanes]), start + lanes >= end
+
+
+def stream_ports(core: Core) -> dict[str, Value]:
+    """The signals of the streams of a core, by the names of their ports."""
+    return {
+        "in_valid": core.input.valid,
+        "in_ready": core.input.ready,
+        "in_payload": Value.cast(core.input.payload),
+        "out_valid": core.output.valid,
+        "out_ready": core.output.ready,
+        "out_payload": Value.cast(core.output.payload),
+    }
 
 
 class Fields:

@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
-from utf8fpga.hdl import OutputSymbol, command_words
+from utf8fpga.hdl import OutputSymbol
 from utf8fpga.model import spell
-from utf8fpga.sim.beats import Beat, StreamOptions, beats_of, symbol_bytes, symbol_width
+from utf8fpga.sim.beats import PLAIN, Beat, StreamOptions, beat_of, beats_of, is_null, symbol_width
 from utf8fpga.sim.simulation import Simulation
 
 _NEAR = 64
@@ -25,10 +24,6 @@ _SEARCH_SECONDS = 60.0
 _FEW = (1, 2, 3, 4, 8, 16)
 """Numbers of units that are removed at once, in addition to halves. Whole beats keep the alignment of those behind."""
 
-DEPENDS_ON_EARLIER = "since these units alone are decoded correctly: the difference depends on earlier units"
-"""The reason why a difference has no replay command."""
-
-
 Observer = Callable[[Any], None]
 
 
@@ -37,37 +32,32 @@ class Mismatch:
     """Where a simulated core first differs from its golden function.
 
     Attributes:
+        simulation: the core.
         units: the shortest input found that reproduces a difference.
+        options: the simplest stream options found that do.
         offset: the offset of the differing symbol, in input symbols from the start of `units`.
         expected: the golden function's symbol; None where it has no further one.
         simulated: the core's symbol; None where it gave no further one.
         reason: the violation of the stream contract; empty where there is none.
-        unit_width: bits in an input symbol.
-        replay: the words of a command that reproduces the difference; empty where there is no such command.
-        no_replay: the reason why there is no such command.
-        core: the name of the kind of core.
+        is_alone: whether these units alone reproduce it.
     """
 
+    simulation: Simulation
     units: tuple[int, ...]
+    options: StreamOptions
     offset: int
     expected: OutputSymbol | None
     simulated: OutputSymbol | None
     reason: str
-    unit_width: int
-    replay: tuple[str, ...]
-    no_replay: str
-    core: str
+    is_alone: bool = True
 
     def __str__(self) -> str:
-        shown = spell(self.units, self.unit_width) or "an empty text"
+        shown = spell(self.units, symbol_width(self.simulation.core)) or "an empty text"
         model, simulated = ("no item" if each is None else each for each in (self.expected, self.simulated))
-        # Netlists have no waveforms.
-        waveform = [] if "--netlist" in self.replay else ["--vcd", "mismatch.vcd"]
-        command = shlex.join([*self.replay, *waveform]) if self.replay else f"none, {self.no_replay}"
         contract = f"\n  contract:  {self.reason}" if self.reason else ""
         return (
-            f"the {self.core} differs from the model at offset {self.offset} of {shown}\n"
-            f"  model:     {model}\n  simulated: {simulated}{contract}\n  replay:    {command}"
+            f"the {self.simulation.entry.parameters.core} differs from the model at offset {self.offset} of {shown}\n"
+            f"  model:     {model}\n  simulated: {simulated}{contract}"
         )
 
 
@@ -101,25 +91,24 @@ def compare(
         ToolError: see `Simulation.run`.
     """
     options = StreamOptions(**streams)
-    found = first_difference(simulation, tuple(units), options, vcd=vcd, on_item=on_item, on_unit=on_unit)
+    found = _first_difference(simulation, tuple(units), options, vcd=vcd, on_item=on_item, on_unit=on_unit)
     if found is None:
         return None
     # Netlists are simulated as graphs only.
     simulation = simulation if simulation.netlist else simulation.on("python")
-    if less := first_difference(simulation, found.units, options):
-        return shortest(simulation, less, options)
-    return replace(found, replay=(), no_replay=DEPENDS_ON_EARLIER)
+    if less := _first_difference(simulation, found.units, options):
+        return _shortest(less)
+    return replace(found, is_alone=False)
 
 
-def shortest(simulation: Simulation, found: Mismatch, options: StreamOptions) -> Mismatch:
+def _shortest(found: Mismatch) -> Mismatch:
     """A difference with the shortest input and the simplest stream options found, given one that these reproduce."""
     deadline = monotonic() + _SEARCH_SECONDS
     less: Mismatch | None = found
     while less:
         found, less = less, None
-        for units, simpler in _simpler(found.units, options):
-            if monotonic() < deadline and (less := first_difference(simulation, units, simpler)):
-                options = simpler
+        for units, simpler in _simpler(found.units, found.options):
+            if monotonic() < deadline and (less := _first_difference(found.simulation, units, simpler)):
                 break
     return found
 
@@ -136,7 +125,7 @@ def _simpler(units: tuple[int, ...], options: StreamOptions) -> Iterator[tuple[t
             yield units[:at] + units[at + size :], options
 
 
-def first_difference(
+def _first_difference(
     simulation: Simulation,
     units: Sequence[int],
     options: StreamOptions,
@@ -170,25 +159,65 @@ def first_difference(
     near = _NEAR + 4 * simulation.core.lanes
     start = max(0, offset - near)
     part = tuple(units[start : offset + near])
-    return described(simulation, part, options, offset - start, wanted, simulated, reason)
+    return Mismatch(simulation, part, options, offset - start, wanted, simulated, reason)
 
 
-def described(
-    simulation: Simulation,
-    units: tuple[int, ...],
-    options: StreamOptions,
-    offset: int,
-    expected: OutputSymbol | None,
-    simulated: OutputSymbol | None,
-    reason: str,
-) -> Mismatch:
-    """A `Mismatch` with its replay command, if there is one."""
-    parameters, width = simulation.entry.parameters, symbol_width(simulation.core)
-    words = command_words(parameters)
-    core, arguments = (words[:1], words[1:]) if words[:1] == [parameters.core] else ([], words)
-    # The units as the bytes of a file.
-    data = b"".join(unit.to_bytes(symbol_bytes(width), "little") for unit in units).hex(" ").upper()
-    replay = "utf8fpga", "simulate", *core, "--hex", data, *arguments, *options.arguments, *simulation.arguments
-    obstacle = parameters.obstacle or options.obstacle
-    how = ((), f"since {obstacle}") if obstacle else (replay, "")
-    return Mismatch(units, offset, expected, simulated, reason, width, *how, core=parameters.core)
+class Trace(NamedTuple):
+    """The texts and the pauses of a trace since its last reset.
+
+    Attributes:
+        texts: the symbols of each text; the last one may be incomplete.
+        options: the pauses, null beats and ends.
+        payloads: the output beats that were transferred.
+    """
+
+    texts: list[tuple[int, ...]]
+    options: StreamOptions
+    payloads: list[int]
+
+    @staticmethod
+    def of(core: Any, cycles: Sequence[dict[str, int]]) -> Trace:
+        """Read the ports ``see_…`` of an `Environment`; a beat that waits at the end is taken as transferred."""
+        start = max((number + 1 for number, cycle in enumerate(cycles) if cycle["see_reset"]), default=0)
+        since = cycles[start:]
+        accepted = [cycle for cycle in since[:-1] if cycle["see_in_valid"] and cycle["see_in_ready"]]
+        accepted += [cycle for cycle in since[-1:] if cycle["see_in_valid"]]
+        beats = [beat_of(core, cycle["see_in_payload"]) for cycle in accepted]
+        texts: list[tuple[int, ...]] = [()]
+        ends: list[bool] = []
+        for slots, last in (beat for beat in beats if not is_null(beat)):
+            units = tuple(slot for slot in slots if slot is not None)
+            texts[-1] += units
+            if last:
+                texts.append(())
+                ends.append(not units)
+        if not texts[-1]:
+            texts.pop()
+        # The end of the last text follows the trace if it is not in it.
+        ends.append(True)
+        # The patterns repeat, so each has a cycle without a pause.
+        options = StreamOptions(
+            input_pauses=[*(not cycle["see_in_valid"] for cycle in since), False],
+            output_pauses=[*(not cycle["see_out_ready"] for cycle in since), False],
+            null_beats=[*map(is_null, beats), False],
+            separate_ends=ends,
+        )
+        payloads = [cycle["see_out_payload"] for cycle in since if cycle["see_out_valid"] and cycle["see_out_ready"]]
+        return Trace(texts, options, payloads)
+
+
+def mismatch_of(simulation: Simulation, cycles: Sequence[dict[str, int]], reason: str) -> Mismatch:
+    """The difference in a trace, of the text alone that shows it in Amaranth's simulator, shortened there.
+
+    Args:
+        cycles: the trace up to the cycle of the difference.
+        reason: the property that does not hold, if no text alone shows it.
+    """
+    trace, python = Trace.of(simulation.core, cycles), simulation.on("python")
+    pauses = replace(trace.options, null_beats=(False,), separate_ends=(False,))
+    for text in reversed(trace.texts):
+        for options in (PLAIN, pauses):
+            if found := _first_difference(python, text, options):
+                return _shortest(found)
+    last_text = trace.texts[-1] if trace.texts else ()
+    return Mismatch(simulation, last_text, PLAIN, 0, None, None, reason, is_alone=False)

@@ -23,9 +23,6 @@ from utf8fpga.sim.report import CHANGED
 WORD_BITS = 32
 """Bits of each of several code points, and upper bound on those of one."""
 
-WELL_FORMED, ILL_FORMED = "well-formed", "ill-formed"
-"""The words of a validator."""
-
 Pauses = tuple[str, str]
 """For each cycle, repeated, 1 where the next input is delayed, and 1 where the output is not ready; not always 1."""
 
@@ -58,8 +55,8 @@ class Outcome:
     """What a core did in a run.
 
     Attributes:
-        words: its output words, see `word`, without those of which a part is missing; of a validator one for each
-            asserted `last`.
+        words: its output words, see `word`, without those of which a part is missing; those of a validator have the
+            code point 0.
         ends: for each asserted `last` the number of words up to it.
         reason: why the run was cut off, or what was wrong apart from the words; empty if nothing was.
     """
@@ -209,12 +206,7 @@ class ForeignCore:
             kept = keep[of_run].all(axis=2)
             sums = np.cumsum(kept.sum(axis=1)) + len(outcome.words)
             outcome.ends += sums[last[of_run, 0] != 0].tolist()
-            if self.is_validator:
-                outputs = np.split(errors[of_run][kept], outcome.ends)[:-1]
-                outcome.words = [ILL_FORMED if output.any() else WELL_FORMED for output in outputs]
-                outcome.ends = list(range(1, len(outputs) + 1))
-            else:
-                outcome.words += map(word, values[of_run][kept].tolist(), errors[of_run][kept].tolist())
+            outcome.words += map(word, values[of_run][kept].tolist(), errors[of_run][kept].tolist())
             outcome.reason = outcome.reason or _REASONS.get(int(self._runs.runs["fault"][number]), "")
 
     def _beats(self, texts: Sequence[bytes]) -> tuple[Bits, Numbers]:

@@ -8,14 +8,14 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+from amaranth.back import rtlil
 from numpy.typing import NDArray
 
 from utf8fpga.hdl import Core
-from utf8fpga.sim.beats import NULL_BEAT, PLAIN, Beat, BeatEncoder, StreamOptions, is_null
+from utf8fpga.sim.beats import NULL_BEAT, PLAIN, Beat, BeatEncoder, StreamOptions, is_null, stream_ports
 from utf8fpga.sim.contract import FIELDS, LAST, NULL, ContractError, fault_text, patience_of
 from utf8fpga.sim.graph import Graph, Numbers, State, Words, numbers_of
 from utf8fpga.sim.kernel import PAYLOAD, play
-from utf8fpga.sim.top import core_rtlil
 
 _BEATS_AT_ONCE = 4096
 """Input beats that a run reads ahead."""
@@ -131,6 +131,12 @@ class CoreRuns:
             cycles, *found = play(self.graph.circuit, self.state, self._ports, sent, runs, limits, self._cycle)
             self._cycle += cycles
             yield Transfers(*found)
+
+
+def core_rtlil(core: Core) -> str:
+    """A core in RTLIL: the module ``top`` with the ports of both streams, ``clk`` and ``rst``."""
+    ports = {name: (value, None) for name, value in stream_ports(core).items()}
+    return str(rtlil.convert(core, name="top", ports=ports, emit_src=False))
 
 
 class GraphEngine:

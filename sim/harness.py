@@ -11,14 +11,15 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Shape, Signal, Value
+from amaranth.back import rtlil
+from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, ResetSignal, Shape, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.hdl import CoreEntry, entry_of
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.decoder.serial import SerialDecoder
-from utf8fpga.sim.expected import Accepted, Expected
-from utf8fpga.sim.top import Top, stream_ports
+from utf8fpga.sim.beats import stream_ports
+from utf8fpga.sim.reference import Accepted, Expected
 
 
 class Property(StrEnum):
@@ -37,6 +38,40 @@ class Property(StrEnum):
     """`valid` and the payload do not depend on `ready`."""
 
 
+class Top(Elaboratable):
+    """A top module; its ports are its public attributes that are signals, or lists of signals.
+
+    Attributes:
+        clk: the clock of the domain `sync`.
+    """
+
+    _MustUse__silence = True
+
+    def __init__(self) -> None:
+        self.clk = Signal(name="clk")
+
+    @property
+    def ports(self) -> list[Signal]:
+        """The ports."""
+        found: list[Signal] = []
+        for name, value in vars(self).items():
+            each = value if isinstance(value, list) else [value]
+            found += [signal for signal in each if isinstance(signal, Signal) and not name.startswith("_")]
+        return found
+
+    def clocked(self, m: Module, reset: Value | None = None) -> None:
+        """Add the domain `sync`; its registers are not reset if `reset` is None."""
+        m.domains.sync = domain = ClockDomain("sync", reset_less=reset is None)
+        m.d.comb += domain.clk.eq(self.clk)
+        if reset is not None:
+            m.d.comb += domain.rst.eq(reset)
+
+    def rtlil(self) -> str:
+        """The module ``top`` in RTLIL."""
+        module = self.elaborate(None)  # It may add ports.
+        return str(rtlil.convert(module, name="top", ports=self.ports, emit_src=False))
+
+
 class Environment(Top):
     """A core and its environment: any beats with any pauses, and any consumer.
 
@@ -44,7 +79,7 @@ class Environment(Top):
         has_gaps: any lanes of a beat may be without a symbol.
         offer, ready, reset, fresh: the inputs, which are arbitrary in a proof: whether a beat is offered, whether the
             consumer is ready, a reset, and the beat.
-        seen: the signals of a trace, which are outputs.
+        see_reset, see_in_valid, …: the signals of a trace, which are outputs.
     """
 
     has_gaps = False
@@ -54,7 +89,6 @@ class Environment(Top):
         self.core = core
         self.offer, self.ready, self.reset = (Signal(name=n) for n in ("offer", "ready", "reset"))
         self.fresh = Signal(len(Value.cast(core.input.payload)))
-        self.seen = dict[str, Signal]()
 
     def surround(self, m: Module, circuit: Any, resets: Value) -> None:
         """Add the core with its environment; a valid beat does not change until it is accepted.
@@ -78,8 +112,9 @@ class Environment(Top):
         ]
         m.d.sync += [offered.eq(source.valid & ~source.ready), held.eq(payload)]
         for name, value in {"reset": ResetSignal("sync"), **stream_ports(self.core)}.items():
-            self.seen[name] = Signal(len(value), name=f"see_{name}")
-            m.d.comb += self.seen[name].eq(value)
+            port = Signal(len(value), name=f"see_{name}")
+            setattr(self, port.name, port)
+            m.d.comb += port.eq(value)
 
     def waits(self) -> Value:
         """An output beat waits."""
@@ -166,9 +201,11 @@ class Harness(Environment):
         """Count the symbols that are expected and not yet output."""
         source, payload = self.core.input, self.core.output.payload
         symbols = Accepted(m, self.core, self._entry, self._accepted).symbols()
+        # A word has a bit more than a symbol, which is 1 in the end of a text.
+        end = Const(1 << Shape.cast(symbol_shape(self.core.output)).width)
+        self._expected = [*symbols, Expected(source.payload.last, end)]
         found = [Expected(payload.keep[lane], Value.cast(symbol)) for lane, symbol in enumerate(payload.symbols)]
-        self._expected = self._events(m, symbols, source.payload.last)
-        self._found = self._events(m, found, payload.last)
+        self._found = [*found, Expected(payload.last, end)]
         self.pick = Signal(range(len(self._expected) + 1))
         self._expected_before = _sums(m, [event.valid for event in self._expected])
         self._found_before = _sums(m, [event.valid for event in self._found])
@@ -181,22 +218,13 @@ class Harness(Environment):
         self._going = Mux(self._delivered, self._found_before[-1], 0)
         m.d.sync += self._pending.eq(self._pending + self._coming - self._going)
 
-    def _events(self, m: Module, symbols: Sequence[Expected], last: Value) -> list[Expected]:
-        """The symbols, and the end of a text, as words."""
-        size, events = Shape.cast(symbol_shape(self.core.output)).width, list[Expected]()
-        for valid, symbol in [*symbols, Expected(last, Const(1 << size))]:
-            event = Expected(Signal(), Signal(size + 1))
-            m.d.comb += [event.valid.eq(valid), event.symbol.eq(symbol)]
-            events.append(event)
-        return events
-
     def _is_wrong(self, m: Module) -> Value:
         """The watched symbol is not the one that is output in its place, or symbols are lost or invented."""
         pending, going, payload = self._pending, self._going, self.core.output.payload
         after = pending + self._coming
         invented = going > after
         overfull = ~invented & (after - going > self._capacity)
-        watching, word = Signal(), Signal.like(self._expected[0].symbol, reset_less=True)
+        watching, word = Signal(), Signal(len(self._expected[-1].symbol), reset_less=True)
         ahead = Signal.like(pending, reset_less=True)
         now_watching, now_word, now_ahead = Signal(), Signal.like(word), Signal(len(pending) + 1)
         m.d.comb += [now_watching.eq(watching), now_word.eq(word), now_ahead.eq(ahead)]

@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report of the check of a foreign core, and its verdict. Attributes have the names of the keys of its JSON."""
+"""The report of the check of a foreign core, and its verdict. Attributes are the keys of its JSON."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from utf8fpga.model import Practice, spell
 from utf8fpga.model.render import counted
-
-SCHEMA_VERSION = 2
-"""The version of the JSON of a report, which `cli/check.schema.json` describes."""
 
 CHANGED = "the output changed or was withdrawn before its transfer"
 WRONG_ENDS = "output.last is not at the ends of the texts"
@@ -162,11 +158,3 @@ class Report:
     def failed(self) -> tuple[Row, ...]:
         """The rows with a difference."""
         return tuple(row for row in self.causes if row.differ)
-
-    def as_json(self) -> str:
-        """The report as JSON."""
-        return json.dumps(
-            {"version": SCHEMA_VERSION, **vars(self)},
-            indent=1,
-            default=lambda each: spell(each, 8) if isinstance(each, bytes) else vars(each),
-        )

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from utf8fpga.hdl import CoreEntry
+from utf8fpga.model.bounds import boundary_units, near
 from utf8fpga.sim.beats import Fields
-from utf8fpga.sim.check import Mismatch
+from utf8fpga.sim.check import Mismatch, mismatch_of
 from utf8fpga.sim.graph import RUNS, Graph, Words, numbers_of, words_of
 from utf8fpga.sim.harness import Harness, Property
 from utf8fpga.sim.simulation import Simulation
-from utf8fpga.sim.stimulus import stimulus_bounds
-from utf8fpga.sim.trace import mismatch_of
 
 PROPERTIES = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
 """The properties that are watched."""
@@ -99,11 +99,19 @@ def _drawn(simulation: Simulation, graph: Graph, seed: int) -> dict[str, Words]:
     for lane in range(fields.lanes):
         fresh[:, fields.keep + lane] = _chances(draw, _SHARES["keep"])
     fresh[:, fields.last] = _chances(draw, _SHARES["last"])
-    if bounds := stimulus_bounds(simulation.entry):
+    if bounds := _bounds(simulation.entry):
         pool = _symbols(draw, bounds, fields.width)
         chosen = pool[draw.integers(_POOL, size=(_CYCLES, fields.lanes))].reshape(_CYCLES, -1)
         fresh[:, fields.symbols : fields.symbols + chosen.shape[1]] = chosen
     return found
+
+
+def _bounds(entry: CoreEntry[Any]) -> list[int]:
+    """The symbols near the bounds of a core's input, and of the rows of its output; or none."""
+    if (table := entry.input_table) is None:
+        return []
+    points = [row.code_points.last for form in entry.tables for row in form.rows]
+    return sorted({*boundary_units(table), *near(points, table)})
 
 
 def _symbols(draw: np.random.Generator, bounds: list[int], width: int) -> Words:

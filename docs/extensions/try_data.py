@@ -14,10 +14,10 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+from utf8fpga.formal.gates import aig_of
 from utf8fpga.hdl import DecoderParameters, axi_rtlil, build, command_words
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable
 from utf8fpga.model.render import render
-from utf8fpga.sim.aiger import aig_of
 
 SCRIPTS = ("data.js", "decoder.js", "text.js", "circuit.js", "stream.js", "waveform.js", "page.js")
 """The scripts in the order in which they are loaded; each uses those before it."""

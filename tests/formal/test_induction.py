@@ -8,9 +8,9 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import memory
 
 from utf8fpga.formal.abc import hunt, resets_to_power_up
-from utf8fpga.formal.gates import any_start
+from utf8fpga.formal.gates import any_start, graph_of
 from utf8fpga.formal.induction import unproved
-from utf8fpga.sim.top import Top
+from utf8fpga.sim.harness import Top
 
 
 class Counter(Top):
@@ -51,7 +51,7 @@ BITS = [f"count[{bit}]" for bit in range(4)]
 
 
 def test_what_holds_is_proved() -> None:
-    assert unproved(Counter().aig, ["most"], BITS) == []
+    assert unproved(graph_of(Counter()), ["most"], BITS) == []
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_what_holds_is_proved() -> None:
     ],
 )
 def test_what_does_not_follow_is_named(counter: Counter, failed: list[str]) -> None:
-    assert unproved(counter.aig, ["most"], BITS) == failed
+    assert unproved(graph_of(counter), ["most"], BITS) == failed
 
 
 def test_a_claim_about_a_register_must_not_depend_on_it() -> None:
     with pytest.raises(ValueError, match="a claim about a register depends on count"):
-        unproved(Counter(value=Const(1)).aig, ["most"], BITS)
+        unproved(graph_of(Counter(value=Const(1))), ["most"], BITS)
 
 
 class Registers(Top):
@@ -101,7 +101,7 @@ class Registers(Top):
 
 
 def test_registers_and_memories_have_any_contents_before_a_reset() -> None:
-    aig = Registers().aig
+    aig = graph_of(Registers())
     free = any_start(aig)
     assert [hunt(free, bit, 1).proved for bit in aig.output_bits["wrong"]] == [False, False, False]
     assert [hunt(aig, bit, 1).proved for bit in aig.output_bits["wrong"]] == [None, None, None]
@@ -110,4 +110,4 @@ def test_registers_and_memories_have_any_contents_before_a_reset() -> None:
 @pytest.mark.parametrize(("kept", "possible"), [(5, False), (6, True)])
 def test_whether_a_reset_leads_to_power_up(kept: int, possible: bool) -> None:
     """In each cycle bit 1 of the register that is not cleared is set, so 6 is a value that it takes and 5 is not."""
-    assert resets_to_power_up(Registers(kept).aig) == possible
+    assert resets_to_power_up(graph_of(Registers(kept))) == possible

@@ -13,8 +13,8 @@ from support.oracle import BOUNDARY, PIECES, Expected, plain, refusal
 from support.practices_oracle import EXPECTED
 
 from utf8fpga.model import CESU_8, RFC_2279, UTF_16, Decoder, EncodingTable, decode
+from utf8fpga.model.bounds import boundary_units
 from utf8fpga.model.practices import Practice
-from utf8fpga.sim.stimulus import boundary_units
 
 # Chunks
 

@@ -16,6 +16,7 @@ from support.oracle import refusal
 from support.tiers import tiered
 from support.variants import variants
 
+from utf8fpga.cli.replay import replay
 from utf8fpga.hdl import CoreParameters, DecoderParameters, TranscoderParameters, build
 from utf8fpga.hdl.cores import CORES
 from utf8fpga.model import TABLE_3_7
@@ -91,7 +92,7 @@ def test_a_difference_of_a_netlist_has_the_command_that_reproduces_it() -> None:
 
     found = compare(Simulation(faulty_core(SERIAL, bit_is_lost), engine="graph", netlist="ice40"), b"ABCH")
     assert bytes(found.units) == b"H"
-    assert found.replay == ("utf8fpga", "simulate", "--hex", "48", "--kind", "--netlist", "ice40")
+    assert replay(found) == ["utf8fpga", "simulate", "--hex", "48", "--kind", "--netlist", "ice40"]
 
 
 # Long simulations with random texts.
@@ -136,7 +137,7 @@ def test_a_soak_finds_faults(fault: PortFault, parameters: DecoderParameters) ->
     if fault is last_is_lost:
         # A packet alone shows it: the shortest is found.
         assert len(found.units) == 1
-        assert found.replay
+        assert found.is_alone
 
 
 @pytest.mark.parametrize("fault", tiered({name: fault for name, (fault, _) in VIOLATIONS.items()}, 2))

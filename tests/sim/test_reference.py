@@ -13,9 +13,9 @@ from amaranth.lib import wiring
 from support.benches import run_benches
 
 from utf8fpga.model import DFA, START, TABLE_3_7, UTF_16, EncodingTable, decode
+from utf8fpga.model.bounds import boundary_sequences
 from utf8fpga.model.forms import GENERALISED_UTF_8, RFC_2279
 from utf8fpga.sim.reference import Reference
-from utf8fpga.sim.stimulus import boundary_sequences
 
 
 class _Referee(wiring.Component):

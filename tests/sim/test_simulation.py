@@ -18,9 +18,9 @@ from support.oracle import refusal
 from utf8fpga.hdl import DecoderParameters, Word, build, decoder_core
 from utf8fpga.hdl.window import Window
 from utf8fpga.model import InvalidArgumentError, Item, decode
+from utf8fpga.model.bounds import boundary_units
 from utf8fpga.sim import HAS_GRAPH, ContractError, Simulation, compare, simulate
 from utf8fpga.sim.simulation import ENGINES
-from utf8fpga.sim.stimulus import boundary_units
 
 TEXT = b"A\xc3\xa9\xe0\x80Z"
 

@@ -14,11 +14,12 @@ from support.engines import requires_graph
 from support.foreign_cores import core_of, row_of, spelt, use_few_texts, variant_of
 from support.tiers import tiered
 
+from utf8fpga.cli.check import SCHEMA_VERSION
 from utf8fpga.hdl import axi_verilog, decoder_core
 from utf8fpga.model import ErrorKind, Practice
 from utf8fpga.sim.foreign_check import check_foreign_core
 from utf8fpga.sim.foreign_core import ForeignCore
-from utf8fpga.sim.report import SCHEMA_VERSION, Defect
+from utf8fpga.sim.report import Defect
 
 SCHEMA = json.loads(files("utf8fpga.cli").joinpath("check.schema.json").read_text(encoding="utf-8"))
 
@@ -100,7 +101,7 @@ FAULTS = {
         ('"code_point"', '"code_point", last = "end_of_text"'),
     ),
     "no last": Fault(
-        *("validator", {"input m_ready": "input m_ready, output m_last"}, {Defect.ITEMS: "00"}, None),
+        *("validator", {"input m_ready": "input m_ready, output m_last"}, {Defect.END: "00"}, ["ends of texts"]),
         ('last = "m_valid"', 'last = "m_last"'),
     ),
     "hangs": Fault("surrogates", MENDED | HANGING, {Defect.HANGS: "FF"}),

@@ -8,7 +8,7 @@ from itertools import chain
 from hypothesis import strategies as st
 
 from utf8fpga.model import TABLE_3_7, EncodingTable
-from utf8fpga.sim.stimulus import boundary_units
+from utf8fpga.model.bounds import boundary_units
 
 
 def well_formed(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int, ...]]:
