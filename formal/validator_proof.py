@@ -41,9 +41,10 @@ _TOTALS = data.StructLayout(
 
 
 def _counted(number: Value, many: Value, amount: Value, is_first: Value) -> tuple[Value, Value]:
-    """A number after a beat, and whether it ever was too high."""
-    total = Mux(is_first, 0, number) + amount
-    return total[: len(number)], (many & ~is_first) | total[len(number)]
+    """A number after a beat, and whether it ever was too high: its upper half remains from then on."""
+    total, remains = Mux(is_first, 0, number) + amount, many & ~is_first
+    upper = Mux(remains, number[_HALF:], total[_HALF : len(number)])
+    return Cat(total[:_HALF], upper), remains | total[len(number)]
 
 
 class ValidatorProof(BeatClaims):

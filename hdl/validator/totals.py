@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -35,7 +35,8 @@ class Number(NamedTuple):
 
     Attributes:
         low: the lower half.
-        high: a cycle later, the upper half, and above it bits of which one is set if the number has more bits.
+        high: a cycle later, the upper half, and above it bits of which one is set if the number has more bits. From
+            then on the upper half is not counted.
     """
 
     low: Value
@@ -139,9 +140,8 @@ class PacketTotals(wiring.Component):
             m.d.sync += low.eq(low[:-1] + amount)
         with m.If(first[1]):
             m.d.sync += high.eq(0)
-        with m.Elif(valid[1]):
-            # The highest bit remains set.
-            m.d.sync += high.eq((high[:-1] + low[-1]) | Cat(Const(0, len(high) - 1), high[-1]))
+        with m.Elif(valid[1] & ~high[-1]):
+            m.d.sync += high.eq(high + low[-1])
         return Number(low[:-1], high)
 
     def _offset(self, m: Module, units: Number, distance: Value, loads: Value, clears: Value) -> Number:
