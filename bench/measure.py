@@ -29,7 +29,7 @@ TARGET_MHZ = 400
 """The clock constraint of nextpnr, which stops optimising when it is met."""
 
 TIMING_WEIGHT = 30
-"""What timing counts in nextpnr's placement. With its default, 10, wide cores are up to 15 % slower."""
+"""What timing counts in nextpnr's placement. With its default, 10, wide cores are about a tenth slower."""
 
 
 @dataclass(frozen=True)
