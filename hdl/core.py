@@ -34,6 +34,8 @@ class Core(Protocol):
     latency: int
     """Upper bound on the cycles from the beat that determines an output symbol to the symbol, while no beat waits.
 
+    Of a core with a `Packer` they count from the beat, or pause, that closes the output beat, if that is later.
+
     An output beat waits in a cycle in which `output.valid` is asserted and `output.ready` is not. After that, until no
     symbol is in flight, the bound is `drain_cycles`; so it is in as many cycles after a reset.
     """

@@ -14,8 +14,8 @@ from utf8fpga.hdl.beats import connected
 from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.registers import delayed, delayed_duplicate, duplicate, loaded
 
-SLICE = 8
-"""Lanes whose entries share pointers."""
+LANES_PER_POINTER = 8
+"""Lanes whose entries share pointers: a slice."""
 
 FEW_SLICES = 2
 """Slices that a signal reaches within a cycle, with logic."""
@@ -28,8 +28,8 @@ class Credits(wiring.Component):
     """The count of the beats that may still be accepted, so that the FIFO behind a pipeline is never full.
 
     Each accepted beat needs a credit until it leaves the FIFO, or the pipeline drops it. One row of the FIFO is always
-    free: that which is written next, so that a memory needs no enable. A credit is counted two cycles after its beat,
-    so `ready` is deasserted while there are credits for `UNCOUNTED` beats more.
+    free: that which is written next, so that a memory needs no enable. A credit is counted two cycles after its beat:
+    `ready` is low once `depth` - 2 beats are counted; `UNCOUNTED` more may then be on its way, so `depth` - 1 at most.
 
     Throughput: a beat per cycle, while a beat returns its credit within `depth` - 3 cycles.
 
@@ -101,7 +101,7 @@ class CreditFifo(wiring.Component):
     """Entries behind a pipeline that never pauses, and the handshake of the beats in front of it.
 
     The FIFO is never full: `Credits` count the beats in the pipeline and the FIFO. It has the rate of any consumer if
-    the beats take at most `depth` - 4 - `latency` cycles from `accepted` to `stored`.
+    the beats take at most `depth` - 3 - `latency` cycles from `accepted` to `stored`.
 
     Throughput: an entry per cycle. Latency: the output is valid `latency` cycles after `stored`: one, or two with more
     than `FEW_SLICES` slices, which are far from one another.
@@ -110,7 +110,7 @@ class CreditFifo(wiring.Component):
 
     Args:
         width: bits of an entry.
-        lane_bits: bits of an entry for each lane; `SLICE` lanes share pointers.
+        lane_bits: bits of an entry for each lane; `LANES_PER_POINTER` lanes share pointers.
         depth: rows, a power of two.
 
     Ports:
@@ -124,7 +124,7 @@ class CreditFifo(wiring.Component):
     def __init__(self, width: int, lane_bits: int, depth: int = 16) -> None:
         self.width, self.lane_bits, self.depth = width, lane_bits, depth
         # Bits beside the lanes belong to the last slice.
-        starts = range(0, width - width % lane_bits, SLICE * lane_bits)
+        starts = range(0, width - width % lane_bits, LANES_PER_POINTER * lane_bits)
         self.slices = [slice(start, width if start == starts[-1] else start + starts.step) for start in starts]
         self.latency = 1 + (len(self.slices) > FEW_SLICES)
         credit = {"ready": Out(1), "accepted": In(1), "dropped": In(1)}

@@ -42,7 +42,7 @@ class FifoCore(wiring.Component):
         super().__init__(stage_ports(given, made, lanes, out_lanes))
 
     def pipeline(self, m: Module, accepted: Value) -> Sparse:
-        """The beats from the input, `cycles` cycles after they were accepted."""
+        """The beats from the input; see `PackedCore.pipeline`."""
         raise NotImplementedError
 
     def elaborate(self, platform: object) -> Module:

@@ -15,7 +15,7 @@ from utf8fpga.hdl.payloads import Kind
 from utf8fpga.hdl.window import STEPS, Window, any_of
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 
-GROUP = 8
+LANES_PER_ENABLE = 8
 """Lanes whose registers share a duplicate of their enable."""
 
 
@@ -40,10 +40,10 @@ class Items(wiring.Component):
     Ports:
         units, keep, last, valid: a beat, the unit of lane 0 in the low bits. Null beats, with neither a unit nor
             `last`, must not be valid; only a beat with `last` may have fewer units than lanes, in the first lanes.
-        leaves: there is a beat at the output; all other outputs are undefined without it.
-        ends: its packet ends.
-        present: the lane has a unit.
-        items: the lane has an item.
+        leaves: `valid` of the output: there is a beat; all other outputs are undefined without it.
+        ends: `last` of the output: its packet ends.
+        present: the lane has a unit; `keep` of the beat of units.
+        items: the lane has an item; `keep` of the beat of items.
         errors: the item is ill-formed.
         words: the code point of the item, or U+FFFD.
         heads: the lane has the third unit of a sequence of four, which the next unit completes.
@@ -58,7 +58,7 @@ class Items(wiring.Component):
 
     def __init__(self, table: EncodingTable, lanes: int, cuts: Collection[str]) -> None:
         # With many lanes a net to all registers that hold a beat is too long.
-        loads = range(0, lanes, GROUP) if set(cuts) == set(STEPS) else ()
+        loads = range(0, lanes, LANES_PER_ENABLE) if set(cuts) == set(STEPS) else ()
         self.table, self.lanes, self.window = table, lanes, Window(table, lanes, cuts, loads)
         self.bits = self.window.control.code_point_bits
         self.latency = self.window.latency + 2
@@ -75,7 +75,8 @@ class Items(wiring.Component):
         m.d.comb += [getattr(w, f"in_{name}").eq(getattr(self, name)) for name in ("units", "keep", "last", "valid")]
         held = self._hold(m)
         waiting, leaves = Signal(name="waiting"), Signal(name="is_leaving")
-        # A beat departs into the registers of the outputs while the window shows the next beat, if that matters.
+        # If the beat is not settled, it leaves in the cycle in which its successor is at the window's output: `valid`
+        # of that is the only thing that releases it.
         m.d.sync += waiting.eq(w.valid | (waiting & ~held["settled"]))
         m.d.sync += leaves.eq(waiting & (w.valid | held["settled"]))
         # The last lane learns from the next beat whether that continues its sequence; none does behind a packet.
@@ -124,7 +125,7 @@ class Items(wiring.Component):
 
     def _part_of_group(self, bits: int, number: int) -> slice:
         """The bits for a group of lanes in a vector of all lanes; the first group has what is not of lanes, too."""
-        size = max(1, GROUP * bits // self.lanes) if self.window.loads else bits
+        size = max(1, LANES_PER_ENABLE * bits // self.lanes) if self.window.loads else bits
         return slice(number * size, min((number + 1) * size, bits))
 
     def _kinds(self, held: dict[str, Signal]) -> Value:

@@ -86,17 +86,17 @@ def minimised(values: Mapping[int, int], width: int) -> Function:
     return minimise(ones, values.keys() - ones, width)
 
 
-class Word(tuple[Function, ...]):
-    """The functions of the bits of a word, bit 0 first."""
+class BitFunctions(tuple[Function, ...]):
+    """The functions of the bits of a number, bit 0 first."""
 
     def __call__(self, bits: Value) -> Value:
-        """The value of the word."""
+        """The number for an input."""
         return Cat(*(function(bits) for function in self))
 
 
-def minimised_word(values: Mapping[int, int], bits: int, width: int) -> Word:
-    """`minimise` for each bit of a word, bit 0 first, for inputs with their words."""
-    return Word(minimised({word: value >> bit & 1 for word, value in values.items()}, width) for bit in range(bits))
+def minimised_bits(values: Mapping[int, int], bits: int, width: int) -> BitFunctions:
+    """`minimise` for each bit of a number, bit 0 first, for inputs with their numbers."""
+    return BitFunctions(minimised({at: value >> bit & 1 for at, value in values.items()}, width) for bit in range(bits))
 
 
 def _products(on: set[int], off: set[int], places: Sequence[int]) -> list[Cube]:

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The window: what each unit of a beat is in its sequence, from the units before it.
-
-A self-synchronising table needs no state: whether a unit continues a sequence follows from the units before it, at
-most as many as the longest sequence has. So the window never pauses, and has the same logic in each lane.
-"""
+"""The window: a pipeline that finds what each unit of a beat is in its sequence; its logic is in `window_logic`."""
 
 from __future__ import annotations
 
@@ -57,7 +53,7 @@ class _Lanes(dict[str, Value]):
         super().__init__(beat)
         self.m, self.cuts = m, cuts
         self._comments: dict[str, str] = {}
-        self._step, self._unit_bits = "in", dict[int, Value]()
+        self._has_names, self._step, self._unit_bits = False, "in", dict[int, Value]()
 
     def run(self, step: str, find: Callable[[_Lanes], None]) -> None:
         """A step, with registers for all its values, of which only `valid` has a reset; or with named signals."""
@@ -103,7 +99,7 @@ class Window(wiring.Component):
         table: the encoding form.
         lanes: units per beat.
         cuts: the steps of `STEPS` with registers behind them.
-        loads: the lanes with a port ``load_N``.
+        load_lanes: the lanes with a port ``load_N``.
 
     Attributes:
         reach: the units of the longest sequence in front of its last one.
@@ -130,7 +126,7 @@ class Window(wiring.Component):
         TableError: see `WindowControl.of`.
     """
 
-    def __init__(self, table: EncodingTable, lanes: int, cuts: Collection[str], loads: Iterable[int] = ()) -> None:
+    def __init__(self, table: EncodingTable, lanes: int, cuts: Collection[str], load_lanes: Iterable[int] = ()) -> None:
         self.table, self.lanes, self.cuts = table, lanes, frozenset(cuts)
         self.control = WindowControl.of(table)
         self.latency, self.reach = len(self.cuts), table.longest - 1
@@ -144,9 +140,9 @@ class Window(wiring.Component):
             {f"in_{name}": In(width) for name, width in beat.items()}
             | {name: Out(width) for name, width in self._outputs.items()}
             | {"units_before": Out(table.unit_width * self.reach)}
-            | {f"load_{lane}": Out(1) for lane in loads}
+            | {f"load_{lane}": Out(1) for lane in load_lanes}
         )
-        self.loads = [getattr(self, f"load_{lane}") for lane in loads]
+        self.loads = [getattr(self, f"load_{lane}") for lane in load_lanes]
         for load in self.loads:
             load.attrs["keep"] = 1
 

@@ -31,7 +31,7 @@ def decoded(m: Module, items: Items, core: FifoCore | PackedCore, item: data.Str
 
 
 class ParallelDecoder(FifoCore):
-    """Beats of several code units in, at most as many items out, one U+FFFD per maximal subpart (D93b).
+    """Beats of several code units in, at most as many items out, one U+FFFD per maximal subpart (Unicode D93b).
 
     An item is in the lane of its last unit, so the words of a beat are in order and may have gaps between them
     (*sparse*). A beat without an item is dropped unless its packet ends with it.
@@ -68,7 +68,7 @@ class ParallelDecoder(FifoCore):
 
 
 class PackedDecoder(PackedCore):
-    """Beats of several code units in, packed items out, one U+FFFD per maximal subpart (D93b).
+    """Beats of several code units in, packed items out, one U+FFFD per maximal subpart.
 
     Latency: `latency` cycles from the beat that determines the items of a row.
 

@@ -19,7 +19,7 @@ from utf8fpga.model.ranges import runs
 
 
 class SerialDecoder(wiring.Component):
-    """What both serial decoders promise: code units in, items out, with one U+FFFD per maximal subpart (D93b).
+    """What both serial decoders promise: code units in, items out, with one U+FFFD per maximal subpart (Unicode D93b).
 
     A beat without a unit and with `last` ends the packet: an open sequence becomes an error without `last`, and a
     beat without an item and with `last` follows. The first unit after `last` begins a new packet. A beat without a unit
@@ -60,7 +60,7 @@ class SerialDecoder(wiring.Component):
 
 
 class SerialAreaDecoder(SerialDecoder):
-    """Code units in, items out, with one U+FFFD per maximal subpart (D93b): the smallest decoder.
+    """Code units in, items out, with one U+FFFD per maximal subpart: the smallest decoder.
 
     Every unit has one output slot. If the unit completes a sequence, or is ill-formed by itself, its slot holds that
     item. If a sequence is open after the unit, its slot holds the error item of that sequence, which is output only if
@@ -148,7 +148,7 @@ class SerialAreaDecoder(SerialDecoder):
 
 
 class SerialSpeedDecoder(SerialDecoder):
-    """Code units in, items out, with one U+FFFD per maximal subpart (D93b): the decoder with the highest clock.
+    """Code units in, items out, with one U+FFFD per maximal subpart: the decoder with the highest clock.
 
     Three stages of registers: a unit and its class; a slot, which holds the item that the unit completes, or the error
     of the sequence that is open after it; and the output. An open sequence stays in the slot until the next unit

@@ -10,8 +10,8 @@ from itertools import product, takewhile
 from amaranth.hdl import Cat, Value
 
 from utf8fpga.hdl.commented import spelled_units
-from utf8fpga.hdl.minimise import Function, Word, minimised, minimised_word
-from utf8fpga.hdl.units import KIND_BITS, UnitLogic
+from utf8fpga.hdl.decoder.unit_logic import KIND_BITS, UnitLogic
+from utf8fpga.hdl.minimise import BitFunctions, Function, minimised, minimised_bits
 from utf8fpga.model import EncodingTable, cause
 from utf8fpga.model.errors import representatives
 
@@ -74,10 +74,10 @@ class SerialControl(UnitLogic):
     def _leads_to(self, state: int) -> list[int]:
         return [lead for lead, to in self.leads.items() if to == state]
 
-    def _of_context(self, values: Mapping[tuple[int, int], int], bits: int = 1) -> Word:
+    def _of_context(self, values: Mapping[tuple[int, int], int], bits: int = 1) -> BitFunctions:
         """A function for each bit of the values by open state and unit; for all others it is not specified."""
         words = {word: value for case, value in values.items() for word in self._contexts(*case)}
-        return minimised_word(words, bits, self.table.unit_width + self.longest + self.payload_bits)
+        return minimised_bits(words, bits, self.table.unit_width + self.longest + self.payload_bits)
 
     @cached_property
     def allows(self) -> Function:
@@ -99,7 +99,7 @@ class SerialControl(UnitLogic):
         return any(function.support >> place & 1 for function in functions)
 
     @cached_property
-    def broken_kind(self) -> Word:
+    def broken_kind(self) -> BitFunctions:
         """Of a context: the error kind of an open sequence that the unit breaks."""
         kinds = {}
         for subpart, state in representatives(self.table):

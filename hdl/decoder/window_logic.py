@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
 from utf8fpga.hdl.commented import spelled_units
-from utf8fpga.hdl.minimise import Function, Word
-from utf8fpga.hdl.units import UnitLogic
+from utf8fpga.hdl.decoder.unit_logic import UnitLogic
+from utf8fpga.hdl.minimise import BitFunctions, Function
 from utf8fpga.model import EncodingTable, cause
 
 
@@ -80,7 +80,7 @@ class WindowControl(UnitLogic):
         return found
 
     @cached_property
-    def kind_of_unit(self) -> Word:
+    def kind_of_unit(self) -> BitFunctions:
         """The cause of an error that a unit has by itself: it starts no sequence, or is a lead, and the next unit is a
         trailing one that the lead does not allow."""
         kinds = dict(self.stray_kinds)

@@ -14,7 +14,7 @@ from utf8fpga.model.encodings import Encoding
 
 
 class Encoder(PackedCore):
-    """Beats of words in, packed code units out (D79); what is no code point of the form becomes U+FFFD, with a flag.
+    """Beats of words in, packed code units out (Unicode D79); U+FFFD with a flag for what is no code point.
 
     The output has lanes for all units of all words of a beat.
 
@@ -38,4 +38,4 @@ class Encoder(PackedCore):
         beat = delayed(m, self.input.payload, "beat")
         valid = delayed(m, accepted, "beat_valid", reset_less=False)
         points = Sparse(list(beat.symbols), beat.keep, beat.last, valid)
-        return encoded(m, EncoderLogic(self.target, words=True), points, Const(0, self.lanes))
+        return encoded(m, EncoderLogic(self.target, any_number=True), points, Const(0, self.lanes))

@@ -34,11 +34,11 @@ class EncoderLogic:
     the rows.
 
     Args:
-        words: all numbers of `WORD_BITS` may occur; otherwise only code points of the table.
+        any_number: all numbers of `WORD_BITS` may occur; otherwise only code points of the table.
     """
 
     encoding: Encoding
-    words: bool = False
+    any_number: bool = False
 
     @property
     def table(self) -> EncodingTable:
@@ -51,12 +51,12 @@ class EncoderLogic:
         found: list[tuple[int, int]] = []
         after = 0
         for row in sorted(self.table.rows, key=lambda row: row.code_points.first):
-            if self.words and row.code_points.first > after:
+            if self.any_number and row.code_points.first > after:
                 found.append((after, REPLACED))
             if not found or found[-1][1] != len(row.units):
                 found.append((row.code_points.first, len(row.units)))
             after = row.code_points.last + 1
-        return [*found, (after, REPLACED)] if self.words else found
+        return [*found, (after, REPLACED)] if self.any_number else found
 
     def classes(self, m: Module, code_point: Value, error: Value | None = None) -> dict[int, Value]:
         """Per class whether a code point belongs to it; exactly one is set for code points that occur.
@@ -67,15 +67,15 @@ class EncoderLogic:
         at_least = _at_least(m, code_point, [first for first, _ in self._regions[1:]])
         bounds = [at_least[first] for first, _ in self._regions[1:]]
         terms: dict[int, list[Value]] = {}
-        for number, (_, each) in enumerate(self._regions):
+        for number, (_, unit_class) in enumerate(self._regions):
             # It is in the region before the next bound, and not in an earlier one.
             within = [*bounds[max(number - 1, 0) : number], *(~bound for bound in bounds[number : number + 1])]
-            terms.setdefault(each, []).append(reduce(and_, within))
-        found = {each: any_of(regions) for each, regions in terms.items()}
+            terms.setdefault(unit_class, []).append(reduce(and_, within))
+        found = {unit_class: any_of(regions) for unit_class, regions in terms.items()}
         if error is not None:
-            replaced = error | found.pop(REPLACED) if self.words else error
-            found = {each: value & ~error for each, value in found.items()} | {REPLACED: replaced}
-        return {each: _named_class(m, each, value) for each, value in found.items()}
+            replaced = error | found.pop(REPLACED) if self.any_number else error
+            found = {unit_class: value & ~error for unit_class, value in found.items()} | {REPLACED: replaced}
+        return {unit_class: _named_class(m, unit_class, value) for unit_class, value in found.items()}
 
     def units(self, code_point: Value, classes: Mapping[int, Value]) -> list[tuple[Value, list[Value]]]:
         """The code units of a code point, the last one first: whether it is there, and its bits, bit 0 first.
@@ -87,9 +87,9 @@ class EncoderLogic:
             classes: those of the code point; see `classes`.
         """
         found = []
-        for place in range(self.table.longest):
-            having = {each: value for each, value in classes.items() if (each or len(self._replacement)) > place}
-            bits = [self._bit(code_point, having, place, bit) for bit in range(self.table.unit_width)]
+        for from_end in range(self.table.longest):
+            having = {n: value for n, value in classes.items() if (n or len(self._replacement)) > from_end}
+            bits = [self._bit(code_point, having, from_end, bit) for bit in range(self.table.unit_width)]
             found.append((any_of(having.values()), bits[8:] + bits[:8] if self.encoding.is_swapped else bits))
         return found
 
@@ -97,11 +97,11 @@ class EncoderLogic:
     def _replacement(self) -> tuple[int, ...]:
         return self.table.encode(REPLACEMENT_CHARACTER)
 
-    def _bit(self, code_point: Value, classes: Mapping[int, Value], place: int, bit: int) -> Value:
+    def _bit(self, code_point: Value, classes: Mapping[int, Value], from_end: int, bit: int) -> Value:
         """A bit of the unit at a place, counted as in `units`; `classes` are those that have it."""
         sources: dict[Function, list[Value]] = {}
-        for each, value in classes.items():
-            sources.setdefault(self._source(each, place, bit), []).append(value)
+        for unit_class, value in classes.items():
+            sources.setdefault(self._source(unit_class, from_end, bit), []).append(value)
         # The most frequent source is the one without a condition.
         *others, (default, _) = sorted(sources.items(), key=lambda entry: len(entry[1]))
         result = default(code_point)
@@ -109,15 +109,15 @@ class EncoderLogic:
             result = chosen(any_of(members), source(code_point), result)
         return result
 
-    def _source(self, each: int, place: int, bit: int) -> Function:
+    def _source(self, unit_class: int, from_end: int, bit: int) -> Function:
         """A bit of the unit at a place, counted from the last one, as a function of the code point."""
-        if each == REPLACED:
-            return Function((), inverted=bool(self._replacement[-1 - place] >> bit & 1))
-        pattern, at = self.table.patterns[each], each - 1 - place
+        if unit_class == REPLACED:
+            return Function((), inverted=bool(self._replacement[-1 - from_end] >> bit & 1))
+        pattern, from_start = self.table.patterns[unit_class], unit_class - 1 - from_end
         sizes = pattern.payload_bits
-        if bit >= sizes[at]:
-            return Function((), inverted=bool(pattern.blocks[at].first >> bit & 1))
-        number = sum(sizes[at + 1 :]) + bit
+        if bit >= sizes[from_start]:
+            return Function((), inverted=bool(pattern.blocks[from_start].first >> bit & 1))
+        number = sum(sizes[from_start + 1 :]) + bit
         step = pattern.base & -pattern.base
         if 1 << number < step or not step:
             return Function(((1 << number, 1 << number),))

@@ -17,7 +17,7 @@ from utf8fpga.model.encodings import Encoding
 
 
 class SerialEncoder(wiring.Component):
-    """Words or the items of a decoder in, code units out (D79); U+FFFD with a flag for what is no code point.
+    """Words or the items of a decoder in, code units out (Unicode D79); U+FFFD with a flag for what is no code point.
 
     All units of a code point are entered into a queue at once, and one is output per cycle. The queue has room for the
     longest sequence. So a source with at least as many cycles for a code point as it has units never waits, such as a
@@ -44,7 +44,7 @@ class SerialEncoder(wiring.Component):
     lanes = 1
 
     def __init__(self, target: Encoding, item: data.StructLayout | None = None) -> None:
-        self.target, self.logic = target, EncoderLogic(target, words=item is None)
+        self.target, self.logic = target, EncoderLogic(target, any_number=item is None)
         self.growth = self.latency = self.drain_cycles = target.table.longest
         # An entry is free in the cycle in which a unit is transferred.
         self.stall_cycles = target.table.longest - 1
@@ -57,21 +57,21 @@ class SerialEncoder(wiring.Component):
         valid = Signal(room)
         # After the unit at the output has been transferred.
         left = Signal(room)
-        symbol, words = source.symbols[0], self.logic.words
-        code_point = symbol if words else symbol.code_point
+        symbol, any_number = source.symbols[0], self.logic.any_number
+        code_point = symbol if any_number else symbol.code_point
         classes = self.logic.classes(m, code_point)
-        error = classes[REPLACED] if words else symbol.error
+        error = classes[REPLACED] if any_number else symbol.error
         error = named(m, "is_error", error & source.keep, "The unit is one of a U+FFFD for something ill-formed.")
         slots: list[Value] = []
         # By number n: more than n entries are needed. One is needed always.
         needed: list[Value] = [Const(1, 1)]
-        for place, (is_there, bits) in enumerate(self.logic.units(code_point, classes)):
+        for from_end, (is_there, bits) in enumerate(self.logic.units(code_point, classes)):
             # Of a packet that ends without a code point there is one entry, without a unit.
-            last = Const(0, 1) if place else source.last
-            slots.append(named(m, f"slot_{place}", Cat(*bits, error, source.keep, last)))
-            if place:
-                comment = f"The code point needs more than {place} of the entries."
-                needed.append(named(m, f"needs_more_than_{place}", source.keep & is_there, comment))
+            last = Const(0, 1) if from_end else source.last
+            slots.append(named(m, f"slot_{from_end}", Cat(*bits, error, source.keep, last)))
+            if from_end:
+                comment = f"The code point needs more than {from_end} of the entries."
+                needed.append(named(m, f"needs_more_than_{from_end}", source.keep & is_there, comment))
         moves = output.ready | ~valid[0]
         m.d.comb += left.eq(Mux(moves, valid >> 1, valid))
         overflows = [left[room - 1], *(needed[n] & left[room - 1 - n] for n in range(1, room))]

@@ -13,8 +13,10 @@ from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import Sparse
 from utf8fpga.hdl.registers import delayed
 
-LATENCY = 2
-"""Cycles for the classes of code points, and for their units."""
+_STAGES = ("classified", "coded")
+"""The cycles: for the classes of code points, and for their units."""
+
+LATENCY = len(_STAGES)
 
 
 def encoded(m: Module, logic: EncoderLogic, points: Sparse, errors: Value) -> Sparse:
@@ -23,10 +25,9 @@ def encoded(m: Module, logic: EncoderLogic, points: Sparse, errors: Value) -> Sp
     Args:
         errors: the lanes with something ill-formed, in which the code point is undefined.
     """
-    words: list[Value] = []
-    keep = []
+    words, keep = [], []
     for lane, point in enumerate(points.words):
-        m.submodules[f"units_{lane}"] = units = UnitsOfOne(logic, len(point))
+        m.submodules[f"units_{lane}"] = units = CodePointUnits(logic, len(point))
         m.d.comb += [units.code_point.eq(point), units.keep.eq(points.keep[lane]), units.error.eq(errors[lane])]
         words.extend(units.out_words)
         keep.append(units.out_keep)
@@ -37,11 +38,11 @@ def paired(m: Module, logic: EncoderLogic, items: Items) -> Sparse:
     """The code units of items, at most two each, in the lanes of the last units of their sequences.
 
     An item with two units comes from a sequence of four. The high surrogate is known with the third of them, whose lane
-    has no other item (D91). So the text does not grow, and has one unit in each lane.
+    has no other item (Unicode D91). So the text does not grow, and has one unit in each lane.
     """
     words, keep = [], []
     for lane in range(items.lanes):
-        m.submodules[f"unit_{lane}"] = unit = UnitOfPair(logic, items.bits, items.window.control.trail_bits)
+        m.submodules[f"unit_{lane}"] = unit = LaneUnit(logic, items.bits, items.window.control.trail_bits)
         m.d.comb += [unit.payload.eq(items.payloads[lane]), unit.head.eq(items.heads[lane])]
         m.d.comb += [unit.keep.eq(items.items[lane]), unit.error.eq(items.errors[lane])]
         words.append(unit.out_word)
@@ -51,12 +52,12 @@ def paired(m: Module, logic: EncoderLogic, items: Items) -> Sparse:
 
 def _with_control(m: Module, words: list[Value], keep: list[Value], last: Value, valid: Value) -> Sparse:
     """A beat of code units, with what is known of the beat `LATENCY` cycles before."""
-    for cycle in ("classified", "coded"):
+    for cycle in _STAGES:
         last, valid = delayed(m, last, f"{cycle}_last"), delayed(m, valid, f"{cycle}_valid", reset_less=False)
     return Sparse(words, Cat(keep), last, valid)
 
 
-class UnitsOfOne(wiring.Component):
+class CodePointUnits(wiring.Component):
     """The code units of one code point. The last one is in the last lane, so that fewer multiplexers are needed.
 
     Ports:
@@ -77,12 +78,12 @@ class UnitsOfOne(wiring.Component):
         code_point = delayed(m, self.code_point, "code_point_classified")
         keep = delayed(m, self.keep, "keep_classified")
         error = classes[REPLACED]
-        for place, (is_there, bits) in enumerate(self.logic.units(code_point, classes)):
-            at = self.slots - 1 - place
-            has_unit = named(m, f"has_unit_{at}", keep & is_there)
-            unit = self._unit(m, bits, f"unit_{at}")
-            m.d.comb += self.out_words[at].eq(Cat(unit, delayed(m, error & has_unit, f"error_{at}")))
-            m.d.comb += self.out_keep[at].eq(delayed(m, has_unit, f"keep_{at}"))
+        for from_end, (is_there, bits) in enumerate(self.logic.units(code_point, classes)):
+            lane = self.slots - 1 - from_end
+            has_unit = named(m, f"has_unit_{lane}", keep & is_there)
+            unit = self._unit(m, bits, f"unit_{lane}")
+            m.d.comb += self.out_words[lane].eq(Cat(unit, delayed(m, error & has_unit, f"error_{lane}")))
+            m.d.comb += self.out_keep[lane].eq(delayed(m, has_unit, f"keep_{lane}"))
         return m
 
     @staticmethod
@@ -93,7 +94,7 @@ class UnitsOfOne(wiring.Component):
         return Cat(bit if isinstance(bit, Const) else next(registers) for bit in bits)
 
 
-class UnitOfPair(wiring.Component):
+class LaneUnit(wiring.Component):
     """The only or the second code unit of an item, or the first one of the item that the next input unit completes.
 
     Ports:
@@ -116,9 +117,10 @@ class UnitOfPair(wiring.Component):
         payload, head = delayed(m, self.payload, "payload_classified"), delayed(m, self.head, "head_classified")
         keep = delayed(m, self.keep | self.head, "keep_classified")
         error = delayed(m, found[REPLACED] & self.keep, "is_error")
-        # The payload of the head, without that of the last unit.
+        # The high surrogate, as of a pair whose low payload bits are 0.
         whole = Cat(Const(0, self._trail_bits), payload)[: len(payload)]
-        first, last = self.logic.units(whole, {2: Const(1, 1)})[1][1], self.logic.units(payload, classes)[0][1]
+        _, (_, first) = self.logic.units(whole, {2: Const(1, 1)})
+        (_, last), _ = self.logic.units(payload, classes)
         unit = Cat(chosen(head, *bits) for bits in zip(first, last, strict=True))
         m.d.comb += self.out_word.eq(Cat(delayed(m, unit, "unit"), delayed(m, error, "error")))
         m.d.comb += self.out_keep.eq(delayed(m, keep, "keep"))

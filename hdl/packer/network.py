@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The way of words to their places."""
+"""Moves each word to its lane: a butterfly network."""
 
 from __future__ import annotations
 
@@ -67,6 +67,7 @@ class Fold(wiring.Component):
     """From a network whose lanes are a power of two to rows of fewer lanes.
 
     A place below the number of lanes is a lane of the open row. Other places are lanes of the row behind it.
+    Example: 5 lanes, 8 wide: place 5 is lane 5, lane 0 of the next row; place 8 is lane 0, `wrapped`, lane 3 of it.
 
     Latency: one cycle.
 

@@ -16,14 +16,11 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.hdl.beats import beat_stream, connected, is_effective, stage_ports
 from utf8fpga.hdl.commented import register
 from utf8fpga.hdl.fifo import Credits
-from utf8fpga.hdl.minimise import minimised_word
+from utf8fpga.hdl.minimise import minimised_bits
 from utf8fpga.hdl.packer.network import Fold, Network
 from utf8fpga.hdl.packer.places import Places, place_bits
-from utf8fpga.hdl.packer.rows import BANKS, Rows
+from utf8fpga.hdl.packer.rows import FEW_ROWS, Rows, banks_of
 from utf8fpga.hdl.registers import delayed
-
-_COUNTED = 3
-"""Rows that `Credits` leaves unused at the full rate: one is always free, and a count is two cycles late."""
 
 
 class Packer(wiring.Component):
@@ -42,16 +39,17 @@ class Packer(wiring.Component):
     - 5 to 8: the places pass the network, and the words are a cycle behind them.
     - 8: which lanes of a row have a word, and which words belong to the next row.
     - 9: the words are written, and the marks of a row that is closed.
-    - 11: the row is at the output.
+    - 11: the row is at the output, if there are two banks; with one bank it is there in cycle 10.
 
     Args:
         symbol: the shape of a word.
         lanes: words of a beat and of a row.
-        input_latency: cycles from `accepted` to the beat at the input.
+        input_latency: cycles from `accepted` to the beat at the input, at least; more only while the pipeline in front
+            waits for the next beat, then one cycle less after that one.
 
     Ports:
         ready: register, a beat may be accepted.
-        accepted: a beat is accepted, and arrives `input_latency` cycles later.
+        accepted: a beat is accepted, which arrives later, see `input_latency`.
         words, keep, last, valid: a beat, with words in any lanes; `last` only with `valid`.
         closes: the open row is closed. With `valid`: behind the words of the beat; it must equal `last`. Without
             `valid`: at once, since the input pauses.
@@ -64,9 +62,12 @@ class Packer(wiring.Component):
         self.places, self.network = Places(lanes), Network(words.elem_shape, 1 << place_bits(lanes))
         self.fold = Fold(words.elem_shape, lanes) if self.network.lanes != lanes else None
         to_rows = self.places.latency + self.network.latency + (self.fold is not None)
-        # A credit returns two cycles per bank behind the rows, and one more if the next beat closes the row.
-        latest = input_latency + to_rows + 1 + _COUNTED
-        self.depth = next(depth for depth, banks in BANKS.items() if latest + 2 * banks <= depth)
+        # The beat that begins a row has a credit until the row leaves, for at most depth - 3 cycles, see `Credits`. One
+        # cycle more if the next beat closes the row, or if it is the second row that a beat closes. The row is output
+        # 1 + banks cycles later, and its credit is counted banks - 1 cycles after that.
+        closed, self.depth = input_latency + to_rows + 1, FEW_ROWS
+        while closed + (1 + banks_of(self.depth)) + (banks_of(self.depth) - 1) > self.depth - 3:
+            self.depth *= 2
         self.rows = Rows(symbol, lanes, self.depth)
         self.latency = to_rows + self.rows.latency
         credit = {"ready": Out(1), "accepted": In(1)}
@@ -101,10 +102,11 @@ class Packer(wiring.Component):
         places, network, fold, rows, lanes = self.places, self.network, self.fold, self.rows, self.lanes
         # The lanes of the last row of the beat that have a word.
         fronts = {size: (1 << size) - 1 for size in range(lanes)}
-        open_lanes, last = minimised_word(fronts, lanes, len(places.open_size))(places.open_size), places.out_last
+        open_lanes, last = minimised_bits(fronts, lanes, len(places.open_size))(places.open_size), places.out_last
         full, ends = places.full, places.ends
         for cycle in range(network.latency):
-            rows_end = full, ends
+            # Rows need these one cycle before the rest.
+            full_early, ends_early = full, ends
             open_lanes, last = delayed(m, open_lanes, f"open_lanes_{cycle}"), delayed(m, last, f"last_{cycle}")
             full = delayed(m, full, f"full_{cycle}", reset_less=False)
             ends = delayed(m, ends, f"ends_{cycle}", reset_less=False)
@@ -117,7 +119,7 @@ class Packer(wiring.Component):
             m.submodules.fold = fold
             m.d.comb += [fold.keep.eq(keep), fold.wrapped.eq(wrapped), fold.words.eq(words)]
             keep, words, wrapped = fold.out_keep, fold.out_words, delayed(m, wrapped, "wrapped_folded")
-            rows_end = full, ends
+            full_early, ends_early = full, ends
             open_lanes, last = delayed(m, open_lanes, "open_lanes_folded"), delayed(m, last, "last_folded")
         m.d.comb += [
             rows.keep.eq(keep),
@@ -125,8 +127,8 @@ class Packer(wiring.Component):
             rows.wrapped.eq(wrapped[:lanes]),
             rows.open_lanes.eq(open_lanes),
             rows.last.eq(last),
-            rows.full.eq(rows_end[0]),
-            rows.ends.eq(rows_end[1]),
+            rows.full.eq(full_early),
+            rows.ends.eq(ends_early),
         ]
 
 
@@ -168,14 +170,20 @@ class PackedCore(wiring.Component):
         self.lanes, self.cycles = lanes, cycles
         super().__init__(stage_ports(given, made, lanes, out_lanes))
         self.packer = Packer(made, out_lanes, cycles)
-        # Of two rows that a beat closes the second is output a cycle later.
+        # Of two rows that a beat closes the second is output a cycle later. So is a row that the pause behind its last
+        # word closes. Both cannot add up, since behind two closed rows none is open.
         self.latency = cycles + self.packer.latency + 1
-        self.drain_cycles = self.packer.depth - 1
         # A credit is counted later where rows are in several banks.
         self.stall_cycles = 2 + self.packer.rows.banks
+        # No pause, which closes the last row, enters while `ready` is deasserted. So the last word takes at most
+        # stall_cycles + cycles + to_rows + 1 + banks, which the rule for the depth in `Packer` bounds by depth - 1.
+        self.drain_cycles = self.packer.depth - 1
 
     def pipeline(self, m: Module, accepted: Value) -> Sparse:
-        """The beats from the input, `cycles` cycles after they were accepted."""
+        """The beats from the input, at least `cycles` cycles after they were accepted.
+
+        They come later only while the pipeline waits for the next beat, then one cycle less after that one.
+        """
         raise NotImplementedError
 
     def offered(self) -> Value:

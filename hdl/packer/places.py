@@ -8,10 +8,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.commented import commented, named
-from utf8fpga.hdl.minimise import minimised_word
+from utf8fpga.hdl.minimise import minimised_bits
 from utf8fpga.hdl.registers import delayed, duplicate
 
-GROUP = 4
+LANES_PER_COUNT = 4
 """Lanes that are counted in the first cycle, and that share duplicates of registers."""
 
 
@@ -22,13 +22,13 @@ def place_bits(lanes: int) -> int:
 
 def groups_of(lanes: int) -> list[range]:
     """The lanes in groups of neighbours."""
-    return [range(first, min(first + GROUP, lanes)) for first in range(0, lanes, GROUP)]
+    return [range(first, min(first + LANES_PER_COUNT, lanes)) for first in range(0, lanes, LANES_PER_COUNT)]
 
 
 def _count(bits: Value) -> Value:
     """The number of bits that are set. A bit of it is one look-up table of up to four bits, where a sum is a chain."""
     numbers = {value: value.bit_count() for value in range(1 << len(bits))}
-    return minimised_word(numbers, len(bits).bit_length(), len(bits))(bits)
+    return minimised_bits(numbers, len(bits).bit_length(), len(bits))(bits)
 
 
 class Places(wiring.Component):
@@ -74,7 +74,7 @@ class Places(wiring.Component):
             for lane in group:
                 m.d.sync += places[lane].eq(fill + ranks[lane])
             if number == 0:
-                self._close(m, fill.any(), next_fill, full, last, valid, closes)
+                self._close(m, fill, next_fill, full, last, valid, closes)
         keep = delayed(m, keep & valid.replicate(self.lanes), "is_placed", reset_less=False)
         m.d.comb += [self.places.eq(places), self.out_keep.eq(keep)]
         return m
@@ -85,13 +85,13 @@ class Places(wiring.Component):
         keep = named(m, "present", self.keep & self.valid.replicate(self.lanes))
         blocks = groups_of(self.lanes)
         ranks: list[Value] = [Const(0)] * self.lanes
-        counts = Signal(data.ArrayLayout(range(GROUP + 1), len(blocks)), name=f"counts_of_{GROUP}")
-        commented(Value.cast(counts), f"The words in each {GROUP} lanes.")
+        counts = Signal(data.ArrayLayout(range(LANES_PER_COUNT + 1), len(blocks)), name=f"counts_of_{LANES_PER_COUNT}")
+        commented(Value.cast(counts), f"The words in each {LANES_PER_COUNT} lanes.")
         for number, block in enumerate(blocks):
             m.d.sync += counts[number].eq(_count(keep[block.start : block.stop]))
             for lane in block[1:]:
-                ranks[lane] = delayed(m, _count(self.keep[block.start : lane]), f"rank_of_{GROUP}_{lane}")
-        span = GROUP
+                ranks[lane] = delayed(m, _count(self.keep[block.start : lane]), f"rank_of_{LANES_PER_COUNT}_{lane}")
+        span = LANES_PER_COUNT
         while span < self.lanes:
             span *= 2
             firsts = range(0, len(counts), 2)
@@ -114,15 +114,11 @@ class Places(wiring.Component):
             return named(m, name, total[:bits]), full
         return named(m, name, Mux(full, (total - self.lanes)[:bits], total[:bits])), full
 
-    def _close(
-        self, m: Module, was_open: Value, size: Value, full: Value, last: Value, valid: Value, closes: Value
-    ) -> None:
+    def _close(self, m: Module, fill: Value, size: Value, full: Value, last: Value, beat: Value, closes: Value) -> None:
         """Which rows a beat closes and begins."""
-        size, was_open = delayed(m, size, "open_size"), delayed(m, was_open, "was_open")
-        full, last, valid, closes = (
-            delayed(m, value, name, reset_less=False)
-            for name, value in (("is_full", full), ("is_last", last), ("is_valid", valid), ("is_closed", closes))
-        )
+        size, was_open = delayed(m, size, "open_size"), delayed(m, fill.any(), "was_open")
+        full, last = delayed(m, full, "is_full", reset_less=False), delayed(m, last, "is_last", reset_less=False)
+        beat, closed = delayed(m, beat, "is_valid", reset_less=False), delayed(m, closes, "is_closed", reset_less=False)
         comment = "After this beat a row has words, or a packet has ended without a word to close a row."
         has_open_row = named(m, "has_open_row", size.any() | (last & ~full), comment)
         comment = "If a row was open, the beat begins another one only if it filled that one and words are left."
@@ -130,7 +126,7 @@ class Places(wiring.Component):
         m.d.comb += [
             self.open_size.eq(size),
             self.full.eq(full),
-            self.ends.eq(has_open_row & closes),
+            self.ends.eq(has_open_row & closed),
             self.out_last.eq(last),
-            self.begins_none.eq(delayed(m, valid & ~begins, "began_none", reset_less=False)),
+            self.begins_none.eq(delayed(m, beat & ~begins, "began_none", reset_less=False)),
         ]

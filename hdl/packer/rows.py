@@ -15,8 +15,13 @@ from utf8fpga.hdl.fifo import Reader
 from utf8fpga.hdl.packer.places import groups_of
 from utf8fpga.hdl.registers import delayed, delayed_duplicate, duplicate
 
-BANKS = {16: 1, 32: 2, 64: 2}
-"""By the number of rows the banks that have them."""
+FEW_ROWS = 16
+"""The fewest rows of a packer, which are in one bank."""
+
+
+def banks_of(depth: int) -> int:
+    """The banks that have these rows."""
+    return 1 if depth <= FEW_ROWS else 2
 
 
 class _Group(NamedTuple):
@@ -52,7 +57,7 @@ class Rows(wiring.Component):
 
     def __init__(self, symbol: ShapeLike, lanes: int, depth: int) -> None:
         self.lanes, self.depth = lanes, depth
-        self.banks = BANKS[depth]
+        self.banks = banks_of(depth)
         self.latency = 1 + self.banks
         self.groups = groups_of(lanes)
         words = data.ArrayLayout(Shape.cast(symbol).width, lanes)
@@ -76,9 +81,7 @@ class Rows(wiring.Component):
                 keep, row = self.keep[lane], Mux(self.wrapped[lane], next_row, open_row)
                 target = delayed(m, row, f"row_of_{lane}")
                 writes = [keep] if self.banks == 1 else [keep & ~row[0], keep & row[0]]
-                enables = [
-                    delayed(m, each, f"writes_{lane}_{bank}", reset_less=False) for bank, each in enumerate(writes)
-                ]
+                enables = [delayed(m, each, f"writes_{lane}_{n}", reset_less=False) for n, each in enumerate(writes)]
                 stored = self._memory(m, f"words_{lane}", group, enables, target, self.words[lane])
                 symbol = output.symbols[lane]
                 m.d.comb += Value.cast(symbol).eq(stored)
@@ -131,9 +134,10 @@ class Rows(wiring.Component):
         """Whether a closed row is announced, its number, and its marks: the lanes with a word; the packet ends.
 
         To announce a row is to write its marks and to tell the readers. A beat that closes two rows is the last one of
-        its packet, see `Packer.closes`; the second row is announced a cycle later. One place to wait suffices: behind a
-        beat that closes two no row is open, and until a beat closes none, each closes exactly one and leaves none open.
-        So between two beats that close two there is one that closes none, in whose cycle the waiting row is announced.
+        its packet, since `closes` equals `last` with `valid`, see `Packer`. The second row is announced a cycle later.
+        One place to wait suffices: behind a beat that closes two no row is open, and until a beat closes none, each
+        closes exactly one and leaves none open. So between two beats that close two there is one that closes none, in
+        whose cycle the waiting row is announced.
         """
         lanes, two = self.lanes, full & ends
         own = named(m, "own_marks", Cat(self.open_lanes | full.replicate(lanes), self.last & ~two))

@@ -20,12 +20,13 @@ from utf8fpga.model.encodings import Encoding
 
 
 class SerialTranscoder(wiring.Component):
-    """Code units in, code units out, one at a time: one U+FFFD for each maximal subpart (D93b), and one for each code
-    point that has no sequence in the form of the output.
+    """Code units in, code units out, one at a time, with one U+FFFD for each maximal subpart (Unicode D93b).
+
+    Every code point of `source` must have a sequence in `target`.
 
     Throughput: a unit per cycle, which is a unit of the input per cycle as long as the text does not grow.
 
-    Structure: a `SerialDecoder`, and a `SerialEncoder`.
+    There are combinational paths from `output.ready` to `input.ready`, with ``area`` also from the input.
 
     Args:
         source, target: the encodings.
@@ -48,7 +49,7 @@ class SerialTranscoder(wiring.Component):
         self.encoder = SerialEncoder(target, item_layout(source.table))
         # An ill-formed unit becomes U+FFFD, and no sequence of UTF-8 or UTF-16 grows more than that.
         self.growth = len(target.table.encode(REPLACEMENT_CHARACTER))
-        # Items in the decoder wait while the units of others are output.
+        # Each of the decoder's `drain_cycles` items may take `growth` cycles in the queue.
         self.latency = self.drain_cycles = self.decoder.drain_cycles * self.growth + self.encoder.latency
         self.stall_cycles = self.encoder.stall_cycles
         super().__init__(stage_ports(source.table.unit_width, unit_layout(target.table.unit_width), 1))
@@ -69,13 +70,15 @@ class SerialTranscoder(wiring.Component):
 
 
 class Transcoder(PackedCore):
-    """Beats of code units in, packed code units out: one U+FFFD for each maximal subpart (D93b), and one for each code
-    point that has no sequence in the form of the output.
+    """Beats of code units in, packed code units out, with one U+FFFD for each maximal subpart.
+
+    Every code point of `source` must have a sequence in `target`.
 
     From UTF-8 to UTF-16 the text does not grow, and the output has as many lanes as the input. Otherwise it has lanes
-    for the longest sequence of each lane of the input.
+    for the longest sequence of each lane of the input; so UTF-16 to UTF-16 has twice the lanes, half of them never
+    needed.
 
-    Structure: `Items`, the units of each item (`encoded` or `paired`), and a `Packer`.
+    There is no combinational path from an input port to an output port.
 
     Args:
         source, target: the encodings.
@@ -90,10 +93,10 @@ class Transcoder(PackedCore):
     def __init__(self, source: Encoding, target: Encoding, lanes: int, optimize: str = "speed") -> None:
         self.source, self.target = source, target
         self.items = Items(source.table, lanes, window_cuts(lanes, optimize, packed=True))
-        # From UTF-8 to UTF-16 each unit is known with one of the units of its sequence.
-        self.grows = source.table.unit_width >= target.table.unit_width
+        # From UTF-8 to UTF-16 each unit is known with one of the units of its sequence, and has the lane of that.
+        self.is_paired = source.table.unit_width < target.table.unit_width
         made, cycles = unit_layout(target.table.unit_width), self.items.latency + LATENCY
-        out_lanes = lanes * (target.table.longest if self.grows else 1)
+        out_lanes = lanes * (1 if self.is_paired else target.table.longest)
         super().__init__(source.table.unit_width, made, lanes, out_lanes, cycles)
 
     def pipeline(self, m: Module, accepted: Signal) -> Sparse:
@@ -101,6 +104,6 @@ class Transcoder(PackedCore):
         beat, logic = self.input.payload, EncoderLogic(self.target)
         symbols = [in_byte_order(Value.cast(symbol), self.source) for symbol in beat.symbols]
         m.d.comb += fed(items, Cat(symbols), beat, accepted)
-        if not self.grows:
+        if self.is_paired:
             return paired(m, logic, items)
         return encoded(m, logic, Sparse(list(items.payloads), items.items, items.ends, items.leaves), items.errors)

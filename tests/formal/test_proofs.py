@@ -234,7 +234,7 @@ def test_one_wrong_comparison_gives_a_counterexample_and_a_test(
 
 def a_duplicate_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second slice, which here has one lane, writes another row."""
-    monkeypatch.setattr(fifo, "SLICE", 1)
+    monkeypatch.setattr(fifo, "LANES_PER_POINTER", 1)
     duplicate = fifo.duplicate
     monkeypatch.setattr(
         fifo, "duplicate", lambda name, *shape, init=0: duplicate(name, *shape, init=1 if name == "write_1" else init)

@@ -54,7 +54,7 @@ def delay_bounds(monkeypatch: pytest.MonkeyPatch, bounds: Collection[int] = (0x1
 def lose_flags(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let encoders output U+FFFD in place of what is ill-formed without the flag."""
     inject(monkeypatch, serial.SerialEncoder, lambda encoder: encoder.output.payload.symbols[0].error.eq(0))
-    inject(monkeypatch, units.UnitsOfOne, lambda encoder: [word[-1].eq(0) for word in encoder.out_words])
+    inject(monkeypatch, units.CodePointUnits, lambda encoder: [word[-1].eq(0) for word in encoder.out_words])
 
 
 # Faults of components, which simulations find and proofs refute.

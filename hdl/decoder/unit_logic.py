@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Self
 
-from utf8fpga.hdl.minimise import Function, Word, minimise, minimised_word
+from utf8fpga.hdl.minimise import BitFunctions, Function, minimise, minimised_bits
 from utf8fpga.hdl.payloads import code_point_bits
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
 
@@ -106,9 +106,9 @@ class UnitLogic:
         block = self.table.patterns[length].blocks[0]
         return (len(block) - 1 + self._added(length)).bit_length()
 
-    def kind_word(self, kinds: dict[int, ErrorKind]) -> Word:
+    def kind_word(self, kinds: dict[int, ErrorKind]) -> BitFunctions:
         """An error kind as a function of the unit."""
-        return minimised_word(kinds, KIND_BITS, self.table.unit_width)
+        return minimised_bits(kinds, KIND_BITS, self.table.unit_width)
 
 
 def _refusal(table: EncodingTable) -> TableError:
