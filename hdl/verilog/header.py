@@ -80,7 +80,7 @@ def _ports(core: Core, entry: CoreEntry[Any]) -> Iterator[tuple[str, str]]:
     if source.users:
         yield "s_axis_tuser", f"{counted(source.user_bits, 'bit')} per {given}"
     yield "s_axis_tlast", "the packet ends after this beat"
-    order = "contiguous from word 0" if core.packed else "in order, with gaps"
+    order = "contiguous from the low bits" if core.packed else "in order, with gaps"
     yield "m_axis_tdata", f"{counted(outputs, wanted)}, {8 * made.size} bits each{f'; {order}' * (outputs > 1)}"
     waits = isinstance(entry.parameters, DecoderParameters | EncoderParameters | TranscoderParameters)
     partial = f";\nfewer than all {wanted}s also without m_axis_tlast, as before a pause of the input"
@@ -109,7 +109,9 @@ def _user(made: SymbolPorts, wanted: str) -> str:
     """What each bit of a symbol's part of ``m_axis_tuser`` means."""
     if made.users[0][0] == "user":
         return ", those of s_axis_tuser"
-    text, at = ":", 0
+    if made.user_bits == 1:
+        return f", bit k for {wanted} k: {_meaning('error', wanted)}"
+    text, at = ", the first in the low bits; of each:", 0
     for name, width in made.users:
         bits = f"bit {at}" if width == 1 else f"bits {at + width - 1} to {at}"
         text, at = f"{text}\n{bits}: {_meaning(name, wanted)}", at + width
@@ -168,7 +170,7 @@ def _timing(core: Core, reset: str, entry: CoreEntry[Any]) -> Iterator[str]:
     rate = f"one beat per cycle{',' * (growth == 1)} {rate}"
     low = "only while an output beat waits for m_axis_tready."
     if core.stall_cycles:
-        when = f", and only after {reset} or after a beat has waited" * isinstance(entry.parameters, DecoderParameters)
+        when = ", and only after a beat has waited" * (core.lanes > 1)
         low = f"for at most {stall} in a row while no output beat waits for m_axis_tready{when}."
     yield from _wrapped(
         f"Throughput: {rate}; s_axis_tready is low {low} A consumer that is ready at random in 80 % of the cycles or"

@@ -163,12 +163,20 @@ SENTENCES: dict[str, tuple[CoreParameters, bool, list[str]]] = {
             "Generated from: The Unicode Standard, section 3.9, D92 and Table 3-7.",
             f"Written by utf8fpga {version('utf8fpga')} {COPYRIGHT} SPDX-License-Identifier: BSD-2-Clause",
             "clk, rst_n rising edge; synchronous, active low ",
-            "m_axis_tuser 4 bits per code point: bit 0: 1 for an ill-formed item;",
+            "m_axis_tuser 4 bits per code point, the first in the low bits; of each: bit 0: 1 for an ill-formed item;",
             "bits 3 to 1: the cause of the error: 1 UNEXPECTED_CONTINUATION, ",
             "one beat per cycle, whatever the input; s_axis_tready is low for at most 3 cycles in a row while",
+            "waits for m_axis_tready, and only after a beat has waited.",
         ],
     ),
-    "serial": (DecoderParameters(), False, ["low only while an output beat waits for m_axis_tready."]),
+    "serial": (
+        DecoderParameters(),
+        False,
+        [
+            "low only while an output beat waits for m_axis_tready.",
+            "1 bit per code point, bit k for code point k: 1 for",
+        ],
+    ),
     "tap": (
         ValidatorParameters(lanes=2),
         False,
