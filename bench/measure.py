@@ -154,10 +154,11 @@ def measure(points: Sequence[Point], executor: Executor) -> Iterator[Figure | st
 def _measured(point: Point, option: str) -> Figure:
     """The figure of a point with an option of synthesis."""
     core, device = point.core, point.device
+    tools = tool_versions(device)  # First, so that a missing tool is reported before minutes of synthesis.
     cells, luts, flip_flops = _area(_netlist(*core.bare(), device, option), device)
     netlist = _netlist(*core.between_registers(), device, option)
     by_seed = tuple(_fabric_mhz(netlist, device, seed) for seed in range(1, point.seeds + 1))
-    return Figure(point, cells, luts, flip_flops, by_seed, tool_versions(device))
+    return Figure(point, cells, luts, flip_flops, by_seed, tools)
 
 
 def _netlist(sources: Sources, top: str, device: Device, option: str) -> bytes:

@@ -167,7 +167,7 @@ def figures_table(rows: Sequence[Row]) -> str:
     seeds = " or ".join(sorted({str(row["seeds"]) for row in rows}))
     note = (
         "Latency in cycles. MHz: the usable clock, and in parentheses nextpnr's estimate, the median of"
-        f" {seeds} seeds. {', '.join(versions)}."
+        f" {seeds} seed{'s' * (seeds != '1')}. {', '.join(versions)}."
     )
     return f"{markdown(_HEADING, lines, left=(0, 1))}\n\n{note}"
 

@@ -44,7 +44,8 @@ if "write_json ports.json" in sys.argv[-1]:
     ports = '"%s": {{"direction": "%s", "bits": [0]}}'
     ports = ", ".join(ports % each for each in (("clk", "input"), ("up", "input"), ("q", "output")))
     with open("ports.json", "w") as file:
-        file.write('{{"modules": {{"counter": {{"attributes": {{"top": "1"}}, "ports": {{%s}}}}}}}}' % ports)
+        module = '{{"attributes": {{"top": "1"}}, "ports": {{%s}}, "cells": {{}}}}' % ports
+        file.write('{{"modules": {{"counter": %s}}}}' % module)
     sys.exit()
 with open("netlist.json", "w") as file:
     file.write('{{"modules": {{"m": {{"attributes": {{"top": "1"}}, "cells": '
@@ -166,6 +167,7 @@ def test_table_of_figures_is_the_same_from_the_csv_file() -> None:
         " yosys 1.0.",
     ]
     assert tables.figures_table(tables.read_csv(tables.csv_text(rows))) == table
+    assert " the median of 1 seed. yosys 1.0." in tables.figures_table([{**rows[0], "seeds": 1}])
     json.dumps(rows)
 
 
@@ -245,6 +247,13 @@ def test_an_interrupted_record_continues(tmp_path: Path, monkeypatch: pytest.Mon
     assert [bench("--record", tmp_path).returncode for _ in range(2)] == [130, 130]
     assert asked == [["a", "b"], ["b"]]
     assert [row["core"] for row in tables.read_csv(file.read_text())] == ["a", "b"]
+
+
+def test_a_missing_tool_is_reported_before_synthesis(tools: FakeTools, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEXTPNR_ICE40", str(tools.folder / "none"))
+    write_program(tools.folder / "yosys", "import sys\nprint('1.0')\nsys.exit('--version' not in sys.argv)")
+    [error] = measured(POINT)
+    assert "NEXTPNR_ICE40" in error
 
 
 @pytest.mark.usefixtures("tools")
