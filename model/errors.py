@@ -38,6 +38,9 @@ class ErrorKind(IntEnum):
     INCOMPLETE = 7
     """An open sequence at the end of the text."""
 
+    def __str__(self) -> str:
+        return self.name
+
 
 def cause(table: EncodingTable, subpart: Sequence[int], following: int | None) -> ErrorKind:
     """The cause of one ill-formed item, a maximal subpart (D93b).

@@ -31,7 +31,7 @@ from utf8fpga.model.decoder import (
 )
 from utf8fpga.model.exceptions import InvalidArgumentError, did_you_mean
 from utf8fpga.model.forms import RFC_2279, TABLE_3_7
-from utf8fpga.model.named import AnyForm, checked_form, checked_table
+from utf8fpga.model.named import AnyForm, checked_form
 from utf8fpga.model.ranges import Range
 from utf8fpga.model.table import EncodingTable
 
@@ -261,14 +261,15 @@ def items_of(form: EncodingTable | Composition, practice: Practice) -> Subparts 
     """The items of a new text of a form with a practice.
 
     Raises:
-        InvalidArgumentError: the practice does not support the table.
+        InvalidArgumentError: the practice does not support the form.
         TypeError: the practice does not support compositions.
     """
     if isinstance(form, Composition) and practice is Practice.MAXIMAL_SUBPARTS:
         return ComposedSubparts(form)
-    table = checked_table(form)
-    if table.unit_width != 8 and practice is Practice.MALFORMED_SEQUENCE:
+    if isinstance(form, Composition):
+        raise TypeError(f"{form.name} has no practices: {practice.value} is of a single table")
+    if form.unit_width != 8 and practice is Practice.MALFORMED_SEQUENCE:
         raise InvalidArgumentError(
-            f"{table.name} has code units of {table.unit_width} bits: malformed sequences are of bytes"
+            f"{form.name} has code units of {form.unit_width} bits: malformed sequences are of bytes"
         )
-    return _PRACTICES[practice](table)
+    return _PRACTICES[practice](form)
