@@ -36,9 +36,6 @@ BAUDS = (1_000_000, 500_000, 230_400, 115_200, 57_600)
 SELF_TEST_MHZ = 260
 """The clock of a self-test that is tried first, at the limit of the clock networks."""
 
-PACKAGES = {"iceprog": "fpga-icestorm", "iCEburn": "iceburn"}
-"""The packages with programs that load bitstreams, where they have other names."""
-
 _logger = logging.getLogger(__name__)
 
 
@@ -148,30 +145,32 @@ def build_board(
 def build_self_test(board: str | Board, directory: Path, *, baud: float | None = None, seed: int = 1) -> BuildReport:
     """Build the bitstream of `SelfTest` for a board, with the highest clock that the tools report as met.
 
+    The names of the files are ``<board>-self-test.bin`` and so on.
+
     Args and Raises: see `build_board`.
     """
-    job = _Job(board, directory, seed)
+    job = _Job(board, directory, seed, "-self-test")
     speed = baud or _fastest(job.board_hz)
     most_mhz: float = SELF_TEST_MHZ
     while True:
         setting = fastest_setting(job.board.family, job.board_hz, most_mhz * 1e6)
+        _logger.info("%s: a self-test at %.10g MHz", job.board.name, setting.hz / 1e6)
         circuit = SelfTest(job.board_hz, speed, job.board.family, setting)
         try:
             return job.build(circuit, "self-test", speed, setting.hz)
         except TimingError as error:
             most_mhz = min(error.reached_mhz, setting.hz / 1e6 - 1)
-            _logger.info("%s; again with at most %.0f MHz", error, most_mhz)
 
 
 class _Job:
-    """Builds for a board. The arguments are those of `build_board`."""
+    """Builds for a board. The arguments are those of `build_board`, and what follows the board in names of files."""
 
-    def __init__(self, board: str | Board, directory: Path, seed: int) -> None:
+    def __init__(self, board: str | Board, directory: Path, seed: int, suffix: str = "") -> None:
         self.board = find_board(board) if isinstance(board, str) else board
         require_tools(self.board)
         self.flow: Flow = flow_of(self.board)
         self.board_hz = float(self.board.create_platform().default_clk_frequency)
-        self._directory, self._folder, self._seed = directory, directory / self.board.name, seed
+        self._folder, self._seed = directory / f"{self.board.name}{suffix}", seed
 
     def build(self, circuit: Any, content: str, baud: float, clock_hz: float, divide: int = 1) -> BuildReport:
         """Build a circuit with the ports of `UartCore`.
@@ -221,7 +220,7 @@ class _Job:
     def _publish(self, platform: Any, figures: Mapping[str, Any]) -> BuildReport:
         """Move the bitstream to its place, and write the report beside it."""
         board, packed = self.board, self._folder / f"{NAME}.{self.flow.suffix}"
-        bitstream = self._directory / packed.with_stem(board.name).name
+        bitstream = self._folder.parent / f"{self._folder.name}{packed.suffix}"
         versions = {tool: present_version(tool) for tool in self.flow.tools[:2]}
         report = BuildReport(
             board=board.name,
@@ -234,7 +233,7 @@ class _Job:
             **figures,
         )
         packed.replace(bitstream)
-        (self._directory / f"{board.name}.json").write_text(f"{report.as_json()}\n", encoding="utf-8")
+        bitstream.with_suffix(".json").write_text(f"{report.as_json()}\n", encoding="utf-8")
         return report
 
 
@@ -294,8 +293,7 @@ def require_programmer(board: Board) -> None:
         raise InvalidArgumentError(f"no program is known that loads bitstreams into {board.name}: leave out --program")
     program = board.programming(Path())[0]
     if shutil.which(program) is None:
-        package = PACKAGES.get(program, program.lower())
-        raise ToolError(f"{program} is not installed, which loads bitstreams into {board.name}: install {package}")
+        raise ToolError(f"{program}, which loads the bitstream, is not installed: docs/boards.md says how to get it")
 
 
 def program_board(board: Board, bitstream: Path) -> None:

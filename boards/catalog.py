@@ -68,7 +68,7 @@ class Board:
 
     def programming(self, bitstream: Path) -> list[str]:
         """The words of the command that loads a bitstream; empty where none is known."""
-        folder = bitstream.parent / self.name
+        folder = bitstream.parent / bitstream.stem
         return [word.format(bitstream=bitstream, folder=folder) for word in shlex.split(self.program)]
 
 

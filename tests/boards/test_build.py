@@ -30,6 +30,7 @@ from test_uart import frame, frames, line
 from utf8fpga.boards.build import (
     _add_uart,
     build_board,
+    build_self_test,
     program_board,
     require_programmer,
 )
@@ -217,6 +218,23 @@ def test_a_clock_that_is_too_fast_for_the_family_is_divided(tmp_path: Path, fake
     assert message == f"the report has no figure for the clock of the core; see {tmp_path}/upduino-v3/top.tim"
 
 
+def test_a_self_test_has_its_own_files_and_the_clock_that_is_reached(
+    tmp_path: Path, fake_tool: FakeTool, caplog: pytest.LogCaptureFixture
+) -> None:
+    usual = build_board("icebreaker", tmp_path)
+    fake_tool("nextpnr-ice40", STAND_INS["nextpnr-ice40"].replace("net=clk", "net=fast_clk"))
+    with caplog.at_level("INFO"):
+        report = build_self_test("icebreaker", tmp_path)
+    assert usual.bitstream.exists()
+    assert report.bitstream == tmp_path / "icebreaker-self-test.bin"
+    assert report.program == f"iceprog {report.bitstream}"
+    assert {path.stem for path in tmp_path.iterdir()} == {"icebreaker", "icebreaker-self-test"}
+    # The highest clocks up to 260 MHz, and up to the 50 MHz that the tools report: 12 MHz times 86 or 66, over 4 or 16.
+    said = [message for message in caplog.messages if "self-test" in message]
+    assert said == [f"icebreaker: a self-test at {mhz} MHz" for mhz in (258, 49.5)]
+    assert report.required_mhz == 49.5
+
+
 class SimulatedPlatform:
     """The part of a platform that the top module uses, with some LEDs or one of three colours."""
 
@@ -322,7 +340,7 @@ def test_programming_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     bitstream, loader = tmp_path / "icebreaker.bin", tmp_path / "iceprog"
     monkeypatch.setenv("PATH", str(tmp_path))
     board = replace(BOARDS["icebreaker"], program="iceprog {bitstream} {folder}/top.svf")
-    message = "iceprog is not installed, which loads bitstreams into icebreaker: install fpga-icestorm"
+    message = "iceprog, which loads the bitstream, is not installed: docs/boards.md says how to get it"
     assert refusal(ToolError, require_programmer, board) == message
     loader.write_text('#!/bin/sh\necho "$@" > "$0.arguments"\n', encoding="utf-8")
     loader.chmod(0o755)
