@@ -68,7 +68,7 @@ directory_option = click.option(
 form_option = click.option(
     "--form", default="words", **one_of(["words", "utf-8"], "What the board sends; default: words, one an item.")
 )
-baud_option = click.option("--baud", type=Number(1), help="Bits per second; default: the fastest.")
+baud_option = click.option("--baud", type=Number(300), help="Bits per second; default: the fastest.")
 record_option = click.option("--record", "checkout", metavar="DIR", help="Write the results into this checkout.")
 dask_option = click.option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster for the jobs.")
 seed_option = click.option("--seed", type=Number(0), default=1, help="Seed; default: 1.")

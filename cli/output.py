@@ -108,6 +108,8 @@ def replacing(path: str) -> Iterator[Path]:
     target = Path(path) if is_special else Path(path).resolve()
     written = target if is_special else target.with_name(f".utf8fpga-{secrets.token_hex(6)}")
     try:
+        if not is_special:
+            written.touch()  # Where it cannot be written, long work does not begin.
         yield written
         if not is_special:
             if target.exists():
