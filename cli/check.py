@@ -66,7 +66,9 @@ def _lines(report: Report) -> list[str]:
         rows = [[each.name, str(each.differ), first.input, abridged(first.given)] for each, first in found]
         lines += [*columns(rows, ["ill-formed, but accepted", "texts", "first", "output"]), ""]
     heading = ["cause", "runs", "differ", "shortest input", "expected", "given"][: 6 if report.failed else 2]
-    lines += columns([_cells(row)[: len(heading)] for row in report.causes], heading)
+    lines += columns([_cells(row)[: len(heading)] for row in report.causes if row.runs], heading)
+    if without := [row.name for row in report.causes if not row.runs]:
+        lines.append(f"no runs, for want of a port or of a correct text: {', '.join(without)}")
     lines += ["(! is a word with the error flag)"] if any("!" in line for line in lines) else []
     return [line.rstrip() for line in lines]
 

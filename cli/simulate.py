@@ -57,7 +57,10 @@ def simulate(
     as_json: bool,
     **pauses: list[bool],
 ) -> None:
-    """Send FILE to a simulated core and compare its output with the model."""
+    """Send FILE to a simulated core and compare its output with the model.
+
+    With --hex, a table shows the output, too.
+    """
     if [file, digits, soak].count(None) != 2:
         raise CommandError("give either FILE, --hex BYTES or --soak SECONDS")
     if soak is not None:

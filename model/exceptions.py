@@ -30,13 +30,12 @@ class InvalidArgumentError(UserError, ValueError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown word: at most two known words that resemble it, or nothing.
+    """The end of a message about an unknown word: the known words that begin with it, or two like it, or nothing.
 
     >>> did_you_mean("utf_8", ["utf-8", "utf-16", "latin-1"])
     '; did you mean utf-8?'
     """
     words = list(known)
-    near = get_close_matches(word.lower(), words, n=2, cutoff=0.7) or [
-        each for each in words if word and each.startswith(word)
-    ]
-    return f"; did you mean {' or '.join(near[:2])}?" if near else ""
+    longer = [each for each in words if word and each.startswith(word)]
+    near = longer or get_close_matches(word.lower(), words, n=2, cutoff=0.7)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

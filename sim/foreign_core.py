@@ -140,7 +140,7 @@ class ForeignCore:
             for role, name in roles.items():
                 if len(bits[f"{side}.{role}"]) != (wanted := widths.get(f"{side}.{role}", 1)):
                     known = ", ".join(f"{port} {width}" for port, width in self._known(side, role).items())
-                    text = f"{name!r} for {side}.{role} is no port of {wanted} bits (such ports: {known})"
+                    text = f"{name!r} for {side}.{role} is no port of {wanted} bits; with --ports, name one of {known}"
                     raise CoreError(f"{where}: {text}")
         named = {name.removeprefix("!") for roles in self.ports.values() for name in roles.values()}
         if others := self.module.inputs.keys() - named:

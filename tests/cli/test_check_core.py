@@ -34,7 +34,7 @@ def test_correct_core() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     assert lines[:2] == ["conforms", ""]
     assert lines[2].split() == ["cause", "runs"]
-    assert "empty text               0" in lines
+    assert any(line.startswith("no runs, for want of a port or of a correct text: empty text") for line in lines)
 
 
 def test_errors_of_the_verilog_have_the_names_of_its_files(tmp_path: Path) -> None:

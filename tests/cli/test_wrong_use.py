@@ -36,7 +36,7 @@ generate --lanes 0 | invalid value for '--lanes': 0 is not in the range 1<=x<=25
 generate --lanes x | invalid value for '--lanes': 'x' is not a valid number
 generate --lanes 4 validator | got unexpected extra argument (validator): the usage is utf8fpga generate [CORE] \
 [OPTIONS]
-generate decode | there is no core 'decode'; did you mean decoder or encoder?
+generate decode | there is no core 'decode'; did you mean decoder?
 generate 4 | there is no core '4': it is one of decoder, encoder, transcoder, sanitizer, validator, remover
 generate --to utf-16-le | there is no option --to; it belongs to encoder and transcoder
 generate encoder --table utf-8 | there is no option --table; utf8fpga generate encoder -h lists them
@@ -57,10 +57,11 @@ simulate --hex 41 --input-pauses '' | --input-pauses '' must be 0s and 1s with a
 simulate --hex 41 --seed 3 | --seed has no effect without --soak: leave it out
 simulate validater --hex 41 | there is no core 'validater'; did you mean validator?
 simulate --table utf-16 --hex 41 | 1 byte at offset 0 of the input, but a symbol of 16 bits has 2 bytes
+simulate --hex 41 --vcd /nonexistent/x | '/nonexistent/x': No such file or directory
 simulate --soak 10 --vcd x | --vcd has no effect with --soak: leave it out
 simulate --soak 10m | invalid value for '--soak': '10m' is not a valid number
 simulate remover --width 4 --hex '0F 10' | code unit 16 has more than 4 bits, or is negative
-prove decode | there is no core 'decode'; did you mean decoder or encoder?
+prove decode | there is no core 'decode'; did you mean decoder?
 prove --all --optimize speed | --optimize has no effect with --all: leave it out
 prove encoder --property stall | no property stall of encoder has a proof: simulate --soak compares it with the model
 bench --device hx9k | invalid value for '--device': 'hx9k' is not one of hx8k, up5k, ecp5-85k, ecp5-85k-8; \
@@ -74,11 +75,12 @@ check none.v | cannot read 'none.v': No such file or directory
 check none.v --ports none.toml | cannot read 'none.toml': No such file or directory
 build | missing argument 'BOARD': the usage is utf8fpga build [OPTIONS] BOARD
 build --lanes 4 | there is no option --lanes; utf8fpga build -h lists them
-build ulx3s | there is no board 'ulx3s'; did you mean ulx3s-85f or ulx3s-45f?
+build ulx3s | there is no board 'ulx3s'; did you mean ulx3s-12f or ulx3s-25f or ulx3s-45f or ulx3s-85f?
 build icebraker | there is no board 'icebraker'; did you mean icebreaker or icebreaker-bitsy?
 build arty-a7-35 | board arty-a7-35 cannot be built: no open tools for xilinx
 build tinyfpga-ax1 | board tinyfpga-ax1 cannot be built: the platform has no clock
 build icebreaker --baud 5000000 | baud rate 5000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz
+build icebreaker --baud 1 | invalid value for '--baud': 1 is not in the range x>=300
 build icebreaker --self-test --form utf-8 | --form has no effect with --self-test: leave it out
 build upduino-v1 --program | no program is known that loads bitstreams into upduino-v1: leave out --program
 talk icebreaker x | icebreaker is a board: give the name of its serial port, or virtual:icebreaker to simulate it
