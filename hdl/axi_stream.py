@@ -75,7 +75,9 @@ def _stream_ports(
 
 
 class AxiStreamCore(wiring.Component):
-    """A core behind AXI4-Stream names; of a core with the attribute `tap` only the tap, whose stream is watched.
+    """A core behind AXI4-Stream names.
+
+    Of a core with the attribute `tap` it is the tap alone, whose stream is watched.
 
     A symbol occupies the low bits of its bytes in ``tdata``; ``tkeep`` has one bit per byte, ``tuser`` the other fields
     of each symbol, if it has any: ``error`` and ``kind``, or ``user``. An input symbol

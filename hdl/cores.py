@@ -170,8 +170,7 @@ class SanitizerEntry(UnitEntry[SanitizerParameters]):
         ]
 
     def circuit(self) -> Any:
-        given = self.parameters
-        return Sanitizer(given.table, given.lanes, given.optimize, self._replacement)
+        return Sanitizer(self.parameters.table, self.parameters.lanes, self.parameters.optimize, self._replacement)
 
     def golden(self) -> Golden:
         return GoldenSanitizer(self.parameters.table, self._replacement)

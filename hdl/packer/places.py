@@ -110,9 +110,8 @@ class Places(wiring.Component):
         """The words in the last row when a beat has followed, and whether the row before that is full."""
         total, bits = fill + count, len(self.open_size)
         full = total >= self.lanes
-        if self.lanes == 1 << bits:
-            return named(m, name, total[:bits]), full
-        return named(m, name, Mux(full, (total - self.lanes)[:bits], total[:bits])), full
+        rest = total if self.lanes == 1 << bits else Mux(full, total - self.lanes, total)
+        return named(m, name, rest[:bits]), full
 
     def _close(self, m: Module, fill: Value, size: Value, full: Value, last: Value, beat: Value, closes: Value) -> None:
         """Which rows a beat closes and begins."""
