@@ -61,7 +61,7 @@ output_option = click.option(
     "-o", "--output", metavar="FILE", default="-", help="File to write; default: standard output."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-hex_option = click.option("--hex", "digits", metavar="BYTES", help="Bytes such as 'C2 41' in place of a file.")
+hex_option = click.option("--hex", "digits", metavar="BYTES", help="Bytes such as 'C2 41', not a file; prints a table.")
 directory_option = click.option(
     "--directory", metavar="DIR", default="build", help="Folder for the files; default: build."
 )

@@ -57,10 +57,7 @@ def simulate(
     as_json: bool,
     **pauses: list[bool],
 ) -> None:
-    """Send FILE to a simulated core and compare its output with the model.
-
-    With --hex, a table shows the output, too.
-    """
+    """Send FILE to a simulated core and compare its output with the model."""
     if [file, digits, soak].count(None) != 2:
         raise CommandError("give either FILE, --hex BYTES or --soak SECONDS")
     if soak is not None:
