@@ -103,7 +103,7 @@ class DecoderBench:
         self.source: Any = self._side(dut, AxiStreamSource, "s_axis")
         self.sink: Any = self._side(dut, AxiStreamSink, "m_axis")
         self._sent: deque[bytes] = deque()
-        Clock(dut.clk, _PERIOD, "ns").start()
+        Clock(dut.clk, _PERIOD, "ns").start(start_high=False)  # No edge before the inputs have values.
 
     def _side(self, dut: Any, kind: Any, prefix: str) -> Any:
         found = kind(AxiStreamBus.from_prefix(dut, prefix), dut.clk, self._reset, bool(self._active))
