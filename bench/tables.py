@@ -143,7 +143,7 @@ def claim(rows: Iterable[Row]) -> str:
     )
 
 
-_HEADING = ("core", "device", "cells", "flip-flops", "latency", "MHz (fabric)", "GB/s")
+_HEADING = ("core", "device", "cells", "flip-flops", "latency", "MHz (fabric)", "seeds", "GB/s")
 
 
 def figures_table(rows: Sequence[Row]) -> str:
@@ -160,15 +160,13 @@ def figures_table(rows: Sequence[Row]) -> str:
                 DEVICES[row["device"]].title,
                 *counts,
                 f"{usable:.0f} ({fabric:.0f})",
+                str(row["seeds"]),
                 f"{float(rate):.2f}" if rate not in (None, "") else "-",
             ]
         )
         versions |= dict.fromkeys(row["tools"].split(", "))
-    seeds = " or ".join(sorted({str(row["seeds"]) for row in rows}))
-    note = (
-        "Latency in cycles. MHz: the usable clock, and in parentheses nextpnr's estimate, the median of"
-        f" {seeds} seed{'s' * (seeds != '1')}. {', '.join(versions)}."
-    )
+    clocks = "MHz: the usable clock, and in parentheses nextpnr's estimate, the median of the seeds"
+    note = f"Latency in cycles. {clocks}. {', '.join(versions)}."
     return f"{markdown(_HEADING, lines, left=(0, 1))}\n\n{note}"
 
 
