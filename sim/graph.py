@@ -40,6 +40,10 @@ are 0, which must wait until the end, since they may have initial values, too.""
 _SYNTHESIS = {"ice40": "synth_ice40 -top top", "ecp5": "synth_ecp5 -nobram -top top"}
 
 
+_ROLES = ("RD_ADDR", "WR_ADDR", "WR_DATA", "WR_EN")
+"""The outputs of the graph for a memory."""
+
+
 class Circuit(NamedTuple):
     """The arrays of a graph for the compiled loop.
 
@@ -51,8 +55,9 @@ class Circuit(NamedTuple):
         first_gate: the literal of the first gate.
         first_latch: the literal of the first latch.
         following: the next value of each latch.
-        reads: a row for each read port: the number of gates before it; the first element and the number of rows of its
-            memory; the width; the places in `literals` where the address begins, where the data begin, and their end.
+        reads: a row for each read port, also in such an order: the number of gates before it; the first element and the
+            number of rows of its memory; the width; the places in `literals` where the address begins, where the data
+            begin, and their end.
         writes: a row for each write port: the same without the number of gates, and the end of the enables.
         literals: see above.
     """
@@ -90,49 +95,49 @@ class Graph:
         circuit: the arrays for the compiled loop.
     """
 
-    def __init__(self, aiger: Aig, memories: Sequence[_Memory]) -> None:
+    def __init__(self, aiger: Aig, reads: Sequence[_Port], writes: Sequence[_Port], contents: Sequence[int]) -> None:
         first = 1 + aiger.inputs + len(aiger.latches)
-        ports = [memory.ports(aiger) for memory in memories]
         depends = {first + number: [literal >> 1 for literal in gate] for number, gate in enumerate(aiger.gates)}
-        for read_ports, _ in ports:
-            for address, data in read_ports:
-                depends |= {literal >> 1: [bit >> 1 for bit in address] for literal in data}
-        place, gates_before, gates = list(range(first + len(depends))), dict[int, int](), list[tuple[int, int]]()
+        reader = dict[int, _Port]()
+        for port in reads:
+            address, data = port.parts
+            # All data are read with their first bit.
+            start = data[0] >> 1
+            reader[start] = port
+            depends |= {literal >> 1: [start] for literal in data} | {start: [literal >> 1 for literal in address]}
+        place, gates, ordered = list(range(first + len(aiger.gates))), list[tuple[int, int]](), list[Any]()
         for variable in _ordered(depends):
-            gates_before[variable] = len(gates)
             if variable >= first:
                 place[variable] = first + len(gates)
                 gates.append(aiger.gates[variable - first])
+            elif variable in reader:
+                ordered.append((len(gates), reader[variable]))
 
-        def moved(literals: Iterable[int]) -> list[int]:
-            return [2 * place[literal >> 1] | literal & 1 for literal in literals]
+        def moved(bits: Iterable[int]) -> list[int]:
+            return [2 * place[literal >> 1] | literal & 1 for literal in bits]
 
-        reads, writes, literals, start = [], [], list[int](), 0
+        literals: list[int] = []
 
-        def placed(bits: Iterable[int]) -> int:
-            literals.extend(moved(bits))
-            return len(literals)
+        def row(port: _Port) -> list[int]:
+            places = [*port.size, len(literals)]
+            for part in port.parts:
+                literals.extend(moved(part))
+                places.append(len(literals))
+            return places
 
-        for memory, (read_ports, write_ports) in zip(memories, ports, strict=True):
-            size = start, memory.rows, memory.width
-            for address, data in read_ports:
-                before = min(gates_before[literal >> 1] for literal in data)
-                reads.append((before, *size, len(literals), placed(address), placed(data)))
-            writes += [(*size, len(literals), *map(placed, port)) for port in write_ports]
-            start += memory.rows * memory.width
         self.circuit = Circuit(
             left=_array(moved(left for left, _ in gates)),
             right=_array(moved(right for _, right in gates)),
             first_gate=2 * first,
             first_latch=2 * (1 + aiger.inputs),
             following=_array(moved(aiger.latches)),
-            reads=_array(sorted(reads)).reshape(-1, 7),
-            writes=_array(writes).reshape(-1, 7),
+            reads=_array([[gates_before, *row(port)] for gates_before, port in ordered]).reshape(-1, 7),
+            writes=_array([row(port) for port in writes]).reshape(-1, 7),
             literals=_array(literals),
         )
         self.inputs = {name: [2 * (1 + bit) for bit in bits] for name, bits in aiger.input_bits.items()}
         self.outputs = {name: moved(aiger.outputs[bit] for bit in bits) for name, bits in aiger.output_bits.items()}
-        self._initial = np.array([bit for memory in memories for bit in memory.bits], np.uint64)
+        self._initial = np.array(contents, np.uint64)
         self._variables = first + len(gates)
 
     @classmethod
@@ -151,7 +156,8 @@ class Graph:
             finish, models = after_synthesis(netlist)
             commands, files = f"{commands}; {_SYNTHESIS[netlist]}; {finish}{CELLS[netlist]}", files | models
         aiger, memories = run_yosys(commands + _SCRIPT, files, "top.aig", "memories.json")
-        return cls(read_aig(aiger), _memories(memories))
+        aig = read_aig(aiger)
+        return cls(aig, *_memories(memories, aig))
 
     def start(self, runs: int = 1) -> State:
         """The state in which all registers and memories have their initial values, of so many runs, at most `RUNS`."""
@@ -182,49 +188,46 @@ class Graph:
         return {name: found[:, end - len(self.outputs[name]) : end] for name, end in zip(outputs, ends, strict=True)}
 
 
-class _Memory(NamedTuple):
-    """A memory whose ports are ports of the graph; they have its name as a prefix.
+class _Port(NamedTuple):
+    """A port of a memory.
 
     Attributes:
-        bits: the initial contents, row by row, the lowest bit first.
+        size: the first element of the memory, the number of its rows and their width.
+        parts: the literals of the address, those of the data and, of a write port, those of the enables.
     """
 
-    name: str
-    rows: int
-    width: int
-    bits: list[int]
-
-    def ports(self, aiger: Aig) -> tuple[list[Any], list[Any]]:
-        """For each read port the literals of address and data; for each write port those of address, data and enable.
-
-        The ports are removed from those of the graph.
-        """
-        data = [2 * (1 + bit) for bit in aiger.input_bits.pop(f"{self.name}.RD_DATA", [])]
-        names = ("RD_ADDR", "WR_ADDR", "WR_DATA", "WR_EN")
-        found = [[aiger.outputs[bit] for bit in aiger.output_bits.pop(f"{self.name}.{name}", [])] for name in names]
-        reads, writes = len(data) // self.width, len(found[2]) // self.width
-        read_address, *written = _parts(found[0], reads), *(_parts(bits, writes) for bits in found[1:])
-        return list(zip(read_address, _parts(data, reads), strict=True)), list(zip(*written, strict=True))
+    size: tuple[int, int, int]
+    parts: Sequence[list[int]]
 
 
-def _parts(bits: list[int], count: int) -> list[list[int]]:
-    """Bits in equal parts."""
-    parts: list[list[int]] = np.reshape(bits, (count, -1)).tolist() if count else []
-    return parts
+def _memories(dump: bytes, aiger: Aig) -> tuple[list[_Port], list[_Port], list[int]]:
+    """The read ports and the write ports of the memories in a dump of their cells, and the initial contents.
 
-
-def _memories(dump: bytes) -> list[_Memory]:
-    """The memories in a dump of their cells."""
-    found = []
+    The contents are row by row, the lowest bit first. The ports are removed from those of the graph, which have the
+    name of the memory as a prefix.
+    """
+    reads, writes, contents = list[_Port](), list[_Port](), list[int]()
     for module in json.loads(dump)["modules"].values():
         for name, cell in module["cells"].items():
             parameters = cell["parameters"]
             if "0" in parameters["WR_CLK_ENABLE"]:
                 raise ToolError(f"the memory {name} is written without a clock, which cannot be simulated")
             rows, width = int(parameters["SIZE"], 2), int(parameters["WIDTH"], 2)
+            size = len(contents), rows, width
+            data = [2 * (1 + bit) for bit in aiger.input_bits.pop(f"{name}.RD_DATA", [])]
+            outputs = (aiger.output_bits.pop(f"{name}.{role}", []) for role in _ROLES)
+            address, *written = ([aiger.outputs[bit] for bit in bits] for bits in outputs)
+            reads += _ports(size, int(parameters["RD_PORTS"], 2), address, data)
+            writes += _ports(size, int(parameters["WR_PORTS"], 2), *written)
             bits = [int(digit == "1") for digit in parameters["INIT"][::-1][: rows * width]]
-            found.append(_Memory(name, rows, width, bits + [0] * (rows * width - len(bits))))
-    return found
+            contents += bits + [0] * (rows * width - len(bits))
+    return reads, writes, contents
+
+
+def _ports(size: tuple[int, int, int], count: int, *buses: list[int]) -> list[_Port]:
+    """So many ports of a memory; their address, data and enables are the equal parts of buses."""
+    parts = [np.reshape(bits, (count, -1)).tolist() for bits in buses if count]
+    return [_Port(size, port) for port in zip(*parts, strict=True)]
 
 
 def numbers_of(bits: NDArray[Any]) -> list[int]:

@@ -54,11 +54,14 @@ def _read_after_a_clock(m: Module, ram: Any, circuit: Circuit) -> None:
 
 
 def _read_twice(m: Module, ram: Any, circuit: Circuit) -> None:
-    """The data of a port are the address of another one, which is in front of it in the list of the ports."""
-    second, first = ram.read_port(domain="comb"), ram.read_port(domain="comb")
+    """The data of a port are the address of another one, which is in front of it in the list of the ports.
+
+    Between the first two there is no gate.
+    """
+    third, second, first = (ram.read_port(domain="comb") for _ in range(3))
     write = ram.write_port()
-    m.d.comb += [first.addr.eq(circuit.address), second.addr.eq(first.data[:4] ^ circuit.other)]
-    m.d.comb += circuit.found.eq(second.data + first.data)
+    m.d.comb += [first.addr.eq(circuit.address), second.addr.eq(first.data[:4])]
+    m.d.comb += [third.addr.eq(second.data[:4] ^ circuit.other), circuit.found.eq(third.data + first.data)]
     m.d.comb += [
         write.addr.eq(circuit.other),
         write.data.eq(circuit.data ^ second.data),
