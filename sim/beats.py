@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import cycle
 from operator import index
@@ -60,13 +60,6 @@ class StreamOptions:
             pattern = getattr(self, each.name)
             if not pattern or (all(pattern) and each.name != "separate_ends"):
                 raise InvalidArgumentError(f"{each.name} {list(pattern)!r} has no False: include one")
-
-    @property
-    def simpler(self) -> Iterator[StreamOptions]:
-        """For each option, these options with that one at its default."""
-        for each in fields(self):
-            default: Any = each.default
-            yield replace(self, **{each.name: default})
 
 
 PLAIN = StreamOptions()

@@ -115,9 +115,9 @@ def _shortest(found: Mismatch) -> Mismatch:
 
 def _simpler(units: tuple[int, ...], options: StreamOptions) -> Iterator[tuple[tuple[int, ...], StreamOptions]]:
     """Inputs with simpler stream options, then without some of the units, the most first."""
-    for each in options.simpler:
-        if each != options:
-            yield units, each
+    for name, default in vars(PLAIN).items():
+        if getattr(options, name) != default:
+            yield units, replace(options, **{name: default})
     count = len(units)
     halvings = {count >> bits for bits in range(1, count.bit_length())}
     for size in sorted(halvings | {size for size in _FEW if size < count}, reverse=True):

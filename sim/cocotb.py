@@ -21,7 +21,7 @@ from itertools import zip_longest
 from random import Random
 from typing import Any
 
-from utf8fpga.model import InvalidArgumentError, Item, decode
+from utf8fpga.model import Item, decode
 
 try:
     from cocotb.clock import Clock
@@ -43,30 +43,6 @@ Word = tuple[int, bool]
 def packet(data: bytes) -> AxiStreamFrame:
     """A packet for `AxiStreamSource.send`, also without a byte: then it is one beat with ``tlast`` and no ``tkeep``."""
     return AxiStreamFrame(data) if data else AxiStreamFrame(bytes(1), tkeep=[0])
-
-
-def received_words(frame: AxiStreamFrame, lanes: int, user_bits: int = 1) -> list[Word]:
-    """The words of a packet, those of sparse beats too.
-
-    Args:
-        frame: as returned by ``AxiStreamSink.recv(compact=False)``, which keeps the lane of each byte.
-        lanes: words per beat.
-        user_bits: bits of ``tuser`` for each word; more than 1 with ``--kind``.
-
-    Raises:
-        InvalidArgumentError: the frame is compact.
-    """
-    if frame.tkeep is None or len(frame.tdata) % (_WORD_BYTES * lanes):
-        raise InvalidArgumentError("the lanes of a compact frame are unknown: receive it with recv(compact=False)")
-    words = []
-    for number, start in enumerate(range(0, len(frame.tdata), _WORD_BYTES)):
-        if frame.tkeep[start]:
-            code_point = int.from_bytes(bytes(frame.tdata[start : start + _WORD_BYTES]), "little")
-            # cocotbext-axi replaces equal flags by one.
-            user = frame.tuser or 0
-            flags = user if isinstance(user, int) else user[start]
-            words.append((code_point, bool(flags >> number % lanes * user_bits & 1)))
-    return words
 
 
 def pauses(seed: int, probability: float = 0.5) -> Iterator[bool]:
@@ -96,7 +72,7 @@ class DecoderBench:
     def __init__(self, dut: Any, *, golden: Callable[[bytes], Iterable[Item]] = decode) -> None:
         self._golden = golden
         self.lanes = len(dut.s_axis_tkeep)
-        self._user_bits = len(dut.m_axis_tuser) // self.lanes if hasattr(dut, "m_axis_tuser") else 0
+        self._user_bits = len(dut.m_axis_tuser) // self.lanes
         self._clock, self._active = dut.clk, int(not hasattr(dut, "rst_n"))
         self._reset = dut.rst if self._active else dut.rst_n
         self._reset.value = 1 - self._active
@@ -153,7 +129,7 @@ class DecoderBench:
                 frame = await with_timeout(self.sink.recv(compact=False), timeout_us, "us")
             except SimTimeoutError:
                 raise AssertionError(f"packet {number} did not arrive within {timeout_us} us: {given}") from None
-            received = received_words(frame, self.lanes, self._user_bits)
+            received = _words(frame, self.lanes, self._user_bits)
             expected = [(item.code_point, item.error is not None) for item in self._golden(data)]
             for at, (one, other) in enumerate(zip_longest(received, expected)):
                 if one != other:
@@ -161,6 +137,22 @@ class DecoderBench:
                     raise AssertionError(f"packet {number}, word {at}: {words}; bytes: {given}")
             count += len(received)
         return count
+
+
+def _words(frame: AxiStreamFrame, lanes: int, user_bits: int) -> list[Word]:
+    """The words of a packet, those of sparse beats too.
+
+    Args:
+        frame: as returned by ``AxiStreamSink.recv(compact=False)``, which keeps the lane of each byte.
+        lanes: words per beat.
+        user_bits: bits of ``tuser`` for each word; more than 1 with ``--kind``.
+    """
+    words = []
+    for number, start in enumerate(range(0, len(frame.tdata), _WORD_BYTES)):
+        if frame.tkeep[start]:
+            code_point = int.from_bytes(bytes(frame.tdata[start : start + _WORD_BYTES]), "little")
+            words.append((code_point, bool(frame.tuser[start] >> number % lanes * user_bits & 1)))
+    return words
 
 
 def _shown(word: Word | None) -> str:

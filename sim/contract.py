@@ -47,12 +47,8 @@ def watch(run: Any, cycle: int, patience: int, kind: int, seen: Any) -> None:
             cycle before, and whether it has `last`.
     """
     accepts, valid, ready, is_changed, is_last = seen
-    accepted, taken = run.offered and accepts, valid and ready
-    if run.waits and not valid:
-        run.fault = DEASSERTED
-    elif run.waits and is_changed:
-        run.fault = CHANGED
-    if valid and not run.waits:
+    accepted, taken, waited = run.offered and accepts, valid and ready, run.waits
+    if valid and not waited:
         run.since = cycle
     run.waits = valid and not ready
     if accepted and kind != NULL:
@@ -64,9 +60,11 @@ def watch(run: Any, cycle: int, patience: int, kind: int, seen: Any) -> None:
     run.alone = 0 if accepted else run.alone + counts
     run.silent = 0 if accepted or valid else run.silent + 1
     run.offered = run.offered and not accepted
-    if run.fault:
-        return
-    if run.open < 0:
+    if waited and not valid:
+        run.fault = DEASSERTED
+    elif waited and is_changed:
+        run.fault = CHANGED
+    elif run.open < 0:
         run.fault = EARLY
     elif run.idle > patience:
         run.fault = STUCK

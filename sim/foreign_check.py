@@ -98,10 +98,8 @@ class Judge:
         if is_well_formed(text):
             # Every code point is in such texts, for which one item each would take most of the time.
             return tuple(word(ord(point), False) for point in text.decode())
-        has_end, has_error = self._core.has_end, self._core.has_error
-        practice = self._practice
-        items = decode(text, practice=practice) if has_end else Decoder(practice=practice).decode(text)
-        return tuple(word(item.code_point, has_error and item.error is not None) for item in items)
+        items = Decoder(practice=self._practice).decode(text, final=self._core.has_end)
+        return tuple(word(item.code_point, self._core.has_error and item.error is not None) for item in items)
 
     def run(self, texts: tuple[bytes, ...], outcome: Outcome, pauses: Pauses) -> Run:
         """What a core did for texts, and whether that is correct."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -20,8 +20,8 @@ from utf8fpga.sim.kernel import PAYLOAD, play
 _BEATS_AT_ONCE = 4096
 """Input beats that a run reads ahead."""
 
-_CYCLES, _CYCLES_OF_ONE = 128, 1024
-"""Cycles that are simulated by one call of the compiled loop, of several runs and of one."""
+_CYCLES = 256
+"""Cycles that are simulated by one call of the compiled loop."""
 
 _RUN = np.dtype([(name, np.int64) for name in (*FIELDS, "following", "end", "ended")])
 
@@ -121,10 +121,9 @@ class CoreRuns:
         """
         runs, patterns = self.runs, (np.array(options.input_pauses), np.array(options.output_pauses))
         runs["end"], runs["following"] = ends, [0, *ends[:-1]]
-        count = _CYCLES if len(runs) > 1 else _CYCLES_OF_ONE
-        cycles = count
-        while cycles == count:
-            places = np.arange(self._cycle, self._cycle + count)
+        cycles = _CYCLES
+        while cycles == _CYCLES:
+            places = np.arange(self._cycle, self._cycle + _CYCLES)
             pauses = np.stack([pattern[places % len(pattern)] for pattern in patterns], axis=1)
             limits = self.patience, self._silent, more
             sent = beats, kinds, pauses
@@ -147,13 +146,7 @@ class GraphEngine:
         graph = Graph.from_rtlil(core_rtlil(core), netlist=netlist)
         self._runs, self._encode = CoreRuns(graph, patience_of(core), last=layout["last"].offset), encode
 
-    def run(
-        self,
-        beats: Iterator[Beat],
-        options: StreamOptions,
-        received: Callable[[int, int, int], None],
-        accepted: Callable[[int], None],
-    ) -> int:
+    def run(self, beats: Iterator[Beat], options: StreamOptions, record: Any) -> int:
         """See `AmaranthEngine.run`; there is no waveform."""
         core_runs, (run,) = self._runs, self._runs.runs
         core_runs.begin(core_runs.graph.start())
@@ -164,9 +157,9 @@ class GraphEngine:
             payloads = core_runs.bits([self._encode(beat) for beat in read])
             for found in core_runs.send(payloads, kinds, [len(read)], options, more=bool(read)):
                 for cycle, _ in found.accepted.tolist():
-                    accepted(cycle)
+                    record.accepted(cycle)
                 for (cycle, _, since), payload in zip(found.received.tolist(), numbers_of(found.payloads), strict=True):
-                    received(payload, cycle, since)
+                    record.received(payload, cycle, since)
             if run["fault"]:
                 raise ContractError(fault_text(run["fault"], run["ended"], core_runs.patience))
         return int(run["ended"])

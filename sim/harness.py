@@ -39,7 +39,7 @@ class Property(StrEnum):
 
 
 class Top(Elaboratable):
-    """A top module; its ports are its public attributes that are signals, or lists of signals.
+    """A top module; its ports are its public attributes that are signals.
 
     Attributes:
         clk: the clock of the domain `sync`.
@@ -49,15 +49,6 @@ class Top(Elaboratable):
 
     def __init__(self) -> None:
         self.clk = Signal(name="clk")
-
-    @property
-    def ports(self) -> list[Signal]:
-        """The ports."""
-        found: list[Signal] = []
-        for name, value in vars(self).items():
-            each = value if isinstance(value, list) else [value]
-            found += [signal for signal in each if isinstance(signal, Signal) and not name.startswith("_")]
-        return found
 
     def clocked(self, m: Module, reset: Value | None = None) -> None:
         """Add the domain `sync`; its registers are not reset if `reset` is None."""
@@ -69,7 +60,8 @@ class Top(Elaboratable):
     def rtlil(self) -> str:
         """The module ``top`` in RTLIL."""
         module = self.elaborate(None)  # It may add ports.
-        return str(rtlil.convert(module, name="top", ports=self.ports, emit_src=False))
+        ports = [each for name, each in vars(self).items() if isinstance(each, Signal) and not name.startswith("_")]
+        return str(rtlil.convert(module, name="top", ports=ports, emit_src=False))
 
 
 class Environment(Top):
@@ -264,7 +256,7 @@ class Harness(Environment):
         Of one lane, while the consumer has been ready for as many cycles as the latency, only later symbols are in
         flight. Several lanes may wait for the next beat, or for a full one: after the end of a text, none is in flight.
         """
-        if self.core.lanes > 1 or not isinstance(self.core, SerialDecoder):
+        if not isinstance(self.core, SerialDecoder):
             return self._is_left(m)
         latency = self.core.latency
         ready_long = self.cycles_without(m, ~self.ready, latency) == latency

@@ -20,6 +20,13 @@ assert; and the output payload, from this place on."""
 
 
 @numba.njit(cache=True)
+def set_input(values: Any, literal: int, word: Any) -> None:
+    """Set an input."""
+    values[literal] = word
+    values[literal ^ 1] = ~word
+
+
+@numba.njit(cache=True)
 def rows_from(values: Any, address: Any, row: int, runs: Any) -> Any:
     """The runs whose address is `row`, and the number of rows until the next one that may have any."""
     for level in range(len(address) - 1, -1, -1):
@@ -31,53 +38,41 @@ def rows_from(values: Any, address: Any, row: int, runs: Any) -> Any:
 
 
 @numba.njit(cache=True)
-def read(values: Any, memory: Any, address: Any, data: Any, rows: int, runs: Any) -> None:
+def read(values: Any, memory: Any, address: Any, data: Any, runs: Any) -> None:
     """Read a memory; a row that does not exist is 0."""
-    for literal in data:
-        values[literal] = _NONE
-    row = 0
-    while row < rows:
+    found, row = np.zeros(len(data), np.uint64), 0
+    while row < len(memory):
         here, skip = rows_from(values, address, row, runs)
         if here:
-            for bit in range(len(data)):
-                values[data[bit]] |= memory[row * len(data) + bit] & here
+            found |= memory[row] & here
         row += skip
-    for literal in data:
-        values[literal ^ 1] = ~values[literal]
+    for bit in range(len(data)):
+        set_input(values, data[bit], found[bit])
 
 
 @numba.njit(cache=True)
-def write(values: Any, memory: Any, address: Any, data: Any, enable: Any, rows: int, runs: Any) -> None:
+def write(values: Any, memory: Any, address: Any, data: Any, enable: Any, runs: Any) -> None:
     """Write a memory."""
     enabled = _NONE
     for literal in enable:
         enabled |= values[literal]
     runs &= enabled
     row = 0
-    while runs and row < rows:
+    while runs and row < len(memory):
         here, skip = rows_from(values, address, row, runs)
         if here:
             for bit in range(len(data)):
                 changed = here & values[enable[bit]]
-                place = row * len(data) + bit
-                memory[place] = (memory[place] & ~changed) | (values[data[bit]] & changed)
+                memory[row, bit] = (memory[row, bit] & ~changed) | (values[data[bit]] & changed)
         row += skip
-
-
-@numba.njit(cache=True)
-def set_input(values: Any, literal: int, word: Any) -> None:
-    """Set an input."""
-    values[literal] = word
-    values[literal ^ 1] = ~word
 
 
 @numba.njit(cache=True)
 def settle(circuit: Any, state: Any) -> None:
     """Compute all gates from the inputs, the flip-flops and the memories."""
     values, left, right = state.values, circuit.left, circuit.right
-    first, number, literals = 0, 0, circuit.literals
-    place = circuit.first_gate
-    while True:
+    first, place, literals = 0, circuit.first_gate, circuit.literals
+    for number in range(len(circuit.reads) + 1):
         end = circuit.reads[number, 0] if number < len(circuit.reads) else len(left)
         for gate in range(first, end):
             both = values[left[gate]] & values[right[gate]]
@@ -85,25 +80,22 @@ def settle(circuit: Any, state: Any) -> None:
             values[place + 1] = ~both
             place += 2
         first = end
-        if number == len(circuit.reads):
-            return
-        _, start, rows, width, address, data, end = circuit.reads[number]
-        memory = state.memory[start : start + rows * width]
-        read(values, memory, literals[address:data], literals[data:end], rows, state.active)
-        number += 1
+        if number < len(circuit.reads):
+            _, start, rows, width, address, data, end = circuit.reads[number]
+            memory = state.memory[start : start + rows * width].reshape(rows, width)
+            read(values, memory, literals[address:data], literals[data:end], state.active)
 
 
 @numba.njit(cache=True)
 def tick(circuit: Any, state: Any, following: Any) -> None:
     """The clock edge after `settle`; `following` is an array for the values of the flip-flops."""
     values, literals = state.values, circuit.literals
-    for latch in range(len(circuit.following)):
-        following[latch] = values[circuit.following[latch]]
+    following[:] = values[circuit.following]
     for number in range(len(circuit.writes)):
         start, rows, width, address, data, enable, end = circuit.writes[number]
-        memory = state.memory[start : start + rows * width]
+        memory = state.memory[start : start + rows * width].reshape(rows, width)
         words = literals[data:enable], literals[enable:end]
-        write(values, memory, literals[address:data], words[0], words[1], rows, state.active)
+        write(values, memory, literals[address:data], words[0], words[1], state.active)
     for latch in range(len(circuit.following)):
         set_input(values, circuit.first_latch + 2 * latch, following[latch])
 
@@ -116,8 +108,7 @@ def step(circuit: Any, state: Any, places: Any, given: Any, literals: Any, found
         for bit in range(len(places)):
             set_input(state.values, places[bit], given[cycle, bit])
         settle(circuit, state)
-        for bit in range(len(literals)):
-            found[cycle, bit] = state.values[literals[bit]]
+        found[cycle] = state.values[literals]
         tick(circuit, state, following)
 
 
@@ -128,27 +119,17 @@ def is_set(words: Any, place: int, run: int) -> bool:
 
 
 @numba.njit(cache=True)
-def copy_bits(words: Any, run: int, bits: Any) -> None:
-    """The bits of words that belong to a run."""
-    for place in range(len(words)):
-        bits[place] = is_set(words, place, run)
-
-
-@numba.njit(cache=True)
 def offer(values: Any, ports: Any, beats: Any, runs: Any, is_paused: bool) -> None:
     """Drive the input for a cycle: the payload of the next beat of each run, and whether it is offered."""
-    for literal in ports.given:
-        values[literal] = _NONE
-    offered = _NONE
+    given, offered = np.zeros(len(ports.given), np.uint64), _NONE
     for number in range(len(runs)):
         run, bit = runs[number], np.uint64(1) << np.uint64(number)
         if run.following < run.end:
             run.offered |= not is_paused
-            for place in range(len(ports.given)):
-                values[ports.given[place]] |= bit * beats[run.following, place]
+            given |= bit * beats[run.following]
         offered |= bit * np.uint64(run.offered)
-    for literal in ports.given:
-        values[literal ^ 1] = ~values[literal]
+    for place in range(len(given)):
+        set_input(values, ports.given[place], given[place])
     set_input(values, ports.valid, offered)
 
 
@@ -181,10 +162,9 @@ def play(circuit: Any, state: Any, ports: Any, sent: Any, runs: Any, limits: Any
         The number of cycles, fewer than pauses if all runs end, or want further beats; and the fields of `Transfers`.
     """
     (beats, kinds, pauses), (patience, silent, more) = sent, limits
-    row, held = np.empty(len(ports.seen), np.uint64), np.empty(len(circuit.following), np.uint64)
-    most = len(pauses) * len(runs)
+    held, most = np.empty(len(circuit.following), np.uint64), len(pauses) * len(runs)
     accepted, received = np.empty((most, 2), np.int64), np.empty((most, 3), np.int64)
-    payloads = np.empty((most, len(row) - PAYLOAD), np.uint8)
+    payloads = np.empty((most, len(ports.seen) - PAYLOAD), np.uint8)
     at_input, at_output, cycles = 0, 0, len(pauses)
     for number in range(len(pauses)):
         cycle, is_ready = start + number, not pauses[number, 1]
@@ -194,11 +174,9 @@ def play(circuit: Any, state: Any, ports: Any, sent: Any, runs: Any, limits: Any
         offer(state.values, ports, beats, runs, pauses[number, 0])
         set_input(state.values, ports.ready, state.active if is_ready else _NONE)
         settle(circuit, state)
-        changes = _NONE
-        for place in range(len(row)):
-            row[place] = state.values[ports.seen[place]]
-            if place >= PAYLOAD:
-                changes |= row[place] ^ ports.before[place]
+        row, changes = state.values[ports.seen], _NONE
+        for place in range(PAYLOAD, len(row)):
+            changes |= row[place] ^ ports.before[place]
         ports.before[:] = row
         for place in range(len(runs)):
             run = runs[place]
@@ -217,7 +195,7 @@ def play(circuit: Any, state: Any, ports: Any, sent: Any, runs: Any, limits: Any
                 at_input += 1
             if valid and is_ready:
                 received[at_output] = cycle, place, run.since
-                copy_bits(row[PAYLOAD:], place, payloads[at_output])
+                payloads[at_output] = row[PAYLOAD:] >> np.uint64(place) & np.uint64(1)
                 at_output += 1
             run.following += is_accepted
         tick(circuit, state, held)

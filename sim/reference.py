@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
-from operator import add
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -231,7 +230,7 @@ def _digits(row: Row, point: Value) -> list[Value]:
 
 def how_many(bits: Iterable[Value]) -> Value:
     """The number of bits that are set, in as many bits as it needs."""
-    return reduce(add, bits, Const(0, 1))
+    return sum(bits, Const(0, 1))
 
 
 def any_of(conditions: Iterable[Value]) -> Value:
@@ -292,21 +291,20 @@ class Accepted:
             word = item.word
             yield Expected(item.valid, self._symbol(code_point=word.code_point, error=word.error, kind=word.kind))
 
-    def _units(self, valid: Value, encoded: Encoded, error: Value) -> Iterator[Expected]:
-        for place, unit in enumerate(encoded.units):
-            symbol = self._symbol(unit=_swapped(self._entry.target, unit), error=error)
-            yield Expected(valid & (place < encoded.number), symbol)
-
     def _encoded(self) -> Iterator[Expected]:
         for lane, word in enumerate(self._beat.symbols):
-            encoded = Encoded(self._m, self._entry.target.table, word)
-            yield from self._units(self._beat.keep[lane], encoded, ~encoded.known)
+            yield from self._units(self._beat.keep[lane], word, Const(0, 1))
 
     def _transcoded(self) -> Iterator[Expected]:
         source = self._entry.source
         for item in self._items(source.table, source):
-            encoded = Encoded(self._m, self._entry.target.table, item.word.code_point)
-            yield from self._units(item.valid, encoded, item.word.error)
+            yield from self._units(item.valid, item.word.code_point, item.word.error)
+
+    def _units(self, valid: Value, code_point: Value, error: Value) -> Iterator[Expected]:
+        encoded = Encoded(self._m, self._entry.target.table, code_point)
+        for place, unit in enumerate(encoded.units):
+            symbol = self._symbol(unit=_swapped(self._entry.target, unit), error=error | ~encoded.known)
+            yield Expected(valid & (place < encoded.number), symbol)
 
     def _sanitized(self) -> Iterator[Expected]:
         replaces = self._entry.parameters.replace_with == "question-mark"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
@@ -54,6 +54,30 @@ class Run:
     error: str = ""
 
 
+class Recorder:
+    """What an engine calls in a run: `accepted` with the cycle of each transfer at the input, except for null beats,
+    and `received` with each output beat.
+
+    Attributes:
+        run: the run so far.
+    """
+
+    def __init__(self, read: SymbolReader) -> None:
+        self.run, self._read = Run([[]]), read
+        self.accepted = self.run.accepted.append
+
+    def received(self, payload: int, cycle: int, valid_since: int) -> None:
+        """An output beat was transferred: its payload, the cycle, and the first one in which it was valid."""
+        try:
+            symbols = self._read(payload)
+        except ContractError as error:
+            raise ContractError(f"cycle {cycle}: {error}") from None
+        self.run.texts[-1] += symbols
+        self.run.valid_since += [valid_since] * len(symbols)
+        if self._read.ends(payload):
+            self.run.texts.append([])
+
+
 class AmaranthEngine:
     """A core in Amaranth's simulator, elaborated once for any number of runs, one at a time.
 
@@ -67,23 +91,13 @@ class AmaranthEngine:
         self._simulator.add_testbench(self._play)
         self._run: Any = None
 
-    def run(
-        self,
-        beats: Iterator[Beat],
-        options: StreamOptions,
-        received: Callable[[int, int, int], None],
-        accepted: Callable[[int], None],
-        *,
-        vcd: Path | None = None,
-    ) -> int:
+    def run(self, beats: Iterator[Beat], options: StreamOptions, record: Recorder, *, vcd: Path | None = None) -> int:
         """Send beats to the core, from its initial state until all texts have ended at the output.
 
         Args:
             beats: the input beats, read on demand.
             options: the pauses; the other options have no effect on beats.
-            received: called with each output beat that is transferred: its payload, the cycle of the transfer, and the
-                first cycle in which `valid` was asserted for it.
-            accepted: called with the cycle of each transfer at the input, except for null beats.
+            record: is told of each transfer.
             vcd: a file for the waveform.
 
         Returns:
@@ -94,14 +108,14 @@ class AmaranthEngine:
         """
         if self._run:
             self._simulator.reset()
-        self._run = beats, options, received, accepted
+        self._run = beats, options, record
         with self._simulator.write_vcd(str(vcd)) if vcd else nullcontext():
             self._simulator.run()
         return self._cycle
 
     async def _play(self, ctx: Any) -> None:
         """Transfer all beats."""
-        beats, options, received, accepted = self._run
+        beats, options, record = self._run
         source, output = self._core.input, self._core.output
         given, payload = Value.cast(source.payload), Value.cast(output.payload)
         last, patience = output.payload.shape()["last"].offset, patience_of(self._core)
@@ -123,10 +137,10 @@ class AmaranthEngine:
                 raise ContractError(fault_text(run.fault, cycle, patience))
             if is_accepted and beat is not None:
                 if kind != NULL:
-                    accepted(cycle)
+                    record.accepted(cycle)
                 beat = next(beats, None)
             if is_valid and is_ready:
-                received(word, cycle, run.since)
+                record.received(word, cycle, run.since)
             await ctx.tick()
             before, cycle = word, cycle + 1
         self._cycle = cycle
@@ -233,21 +247,11 @@ class Simulation:
         """
         if vcd and self.netlist:
             raise InvalidArgumentError(f"graphs have no waveforms: leave out vcd {str(vcd)!r}")
-        result = Run([[]])
-
-        def received(payload: int, cycle: int, valid_since: int) -> None:
-            try:
-                symbols = self.read(payload)
-            except ContractError as error:
-                raise ContractError(f"cycle {cycle}: {error}") from None
-            result.texts[-1] += symbols
-            result.valid_since += [valid_since] * len(symbols)
-            if self.read.ends(payload):
-                result.texts.append([])
-
+        record = Recorder(self.read)
         run = partial(self.on("python").simulator.run, vcd=vcd) if vcd else self.simulator.run
+        result = record.run
         try:
-            result.cycles = run(beats, options, received, result.accepted.append)
+            result.cycles = run(beats, options, record)
         except ContractError as error:
             result.error = str(error)
         if not result.texts[-1]:

@@ -13,6 +13,7 @@ from support.tiers import tiered
 
 from utf8fpga.hdl import CoreParameters, DecoderParameters, RemoverParameters
 from utf8fpga.sim.beats import PLAIN, Beat, StreamOptions, beats_of
+from utf8fpga.sim.simulation import Recorder
 
 
 def packed(beats: Iterable[Beat], lanes: int) -> list[tuple[list[int], bool]]:
@@ -38,10 +39,11 @@ def output_beats(parameters: CoreParameters, beats: list[Beat], options: StreamO
     simulation = simulation_of(parameters)
     found: list[tuple[list[int], bool]] = []
 
-    def received(payload: int, *_: int) -> None:
-        found.append((simulation.read(payload), simulation.read.ends(payload)))
+    class Record(Recorder):
+        def received(self, payload: int, *_: int) -> None:
+            found.append((simulation.read(payload), simulation.read.ends(payload)))
 
-    simulation.simulator.run(iter(beats), options, received, lambda _: None)
+    simulation.simulator.run(iter(beats), options, Record(simulation.read))
     return found
 
 

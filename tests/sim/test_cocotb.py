@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 
 import pytest
 from support.icarus import requires_icarus
-from support.oracle import refusal
 from support.processes import run
 
 from utf8fpga.hdl import DecoderParameters, axi_verilog, build
@@ -19,9 +18,7 @@ from utf8fpga.hdl import DecoderParameters, axi_verilog, build
 pytest.importorskip("cocotb", reason="requires the extra 'cocotb'")
 pytest.importorskip("cocotbext.axi", reason="requires the extra 'cocotb'")
 
-from cocotbext.axi import AxiStreamFrame
-
-from utf8fpga.sim.cocotb import packet, pauses, received_words
+from utf8fpga.sim.cocotb import packet, pauses
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -36,10 +33,6 @@ def test_pauses_are_determined_by_the_seed() -> None:
     drawn = [next(first) for _ in range(1000)]
     assert drawn == [next(second) for _ in range(1000)]
     assert 200 < sum(drawn) < 300
-
-
-def test_a_compact_frame_is_rejected() -> None:
-    assert "recv(compact=False)" in refusal(ValueError, received_words, AxiStreamFrame(b"abcd"), 1)
 
 
 def run_tests(tests: str, folder: Path, *, verilog: str | None = None, **environment: str) -> dict[str, str]:
