@@ -39,6 +39,9 @@ Bytes: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8]
 STRIDE = 256
 """Array entries for each state, one for each byte."""
 
+UNKNOWN = -STRIDE
+"""An entry not yet written; no cause has this code."""
+
 
 @dataclass(frozen=True)
 class ItemArrays:
@@ -110,8 +113,8 @@ def _automaton(table: EncodingTable) -> tuple[NDArray[np.int32], NDArray[np.int6
     """The automaton of a table as the first arguments of the loop.
 
     Returns:
-        outcomes: at the sum of a byte and `STRIDE` times the number of a state of the DFA: `STRIDE` or above, the same
-            of the next state; below it, the code of the cause of an ill-formed item, or 0 of a well-formed one.
+        outcomes: at the sum of a byte and `STRIDE` times the number of a state of the DFA: positive, the same of the
+            next state; negative, minus the code of the cause of an ill-formed item; 0, a well-formed one.
         constants: by length the code point of a sequence without `_joined` of its bytes.
     """
     if table.unit_width != 8:
@@ -135,12 +138,12 @@ def _joined(units: Iterable[int]) -> int:
 
 def _outcomes(table: EncodingTable) -> NDArray[np.int32]:
     dfa = DFA.of(table)
-    outcomes = np.full((len(dfa.states), STRIDE), -1, np.int32)
+    outcomes = np.full((len(dfa.states), STRIDE), UNKNOWN, np.int32)
     for opened, state in [((), START), *representatives(table)]:
         for unit in range(STRIDE):
             after = dfa.step(state, unit)
-            outcome = after * STRIDE if after != REJECT else int(cause(table, opened or [unit], unit))
-            if outcomes[state, unit] not in (-1, outcome):
+            outcome = after * STRIDE if after != REJECT else -int(cause(table, opened or [unit], unit))
+            if outcomes[state, unit] not in (UNKNOWN, outcome):
                 raise TableError(f"{table.name}: the state of its DFA does not determine the causes of errors")
             outcomes[state, unit] = outcome
     return outcomes.ravel()
@@ -168,19 +171,19 @@ def _loop(
         joined = np.int64(units[at])
         outcome = outcomes[units[at]]
         at += one
-        while outcome >= STRIDE:
+        while outcome > 0:
             if at == size:
                 return count, start  # type: ignore[return-value]  # as below
             outcome = outcomes[np.uint64(outcome) + units[at]]
-            if 0 < outcome < STRIDE:  # This byte does not continue the sequence.
+            if outcome < 0:  # This byte does not continue the sequence.
                 break
             joined = joined * 64 + units[at]
             at += one
         length = at - start
         lengths[count] = length
         points[count] = joined + constants[length]
-        if outcome:
+        if outcome < 0:
             points[count] = REPLACEMENT_CHARACTER
-            errors[count] = outcome
+            errors[count] = -outcome
         count += one
     return count, at  # type: ignore[return-value]  # both are integers, for Numba without sign
