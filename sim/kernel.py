@@ -12,6 +12,7 @@ from utf8fpga.sim import contract
 
 _NONE = np.uint64(0)
 
+# What is cached does not notice that another file has changed: after a change of `watch`, delete `sim/__pycache__`.
 watch = numba.njit(contract.watch)
 
 ACCEPTS, VALID, PAYLOAD = range(3)
