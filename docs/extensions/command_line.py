@@ -21,8 +21,6 @@ from sphinx.util.rst import escape
 from utf8fpga.cli.core_command import CoreCommand
 from utf8fpga.cli.main import GROUPS, cli
 
-_HELP = {"--help", "-h"}
-
 
 def _options(program: str, command: click.Command, skipped: set[str]) -> Iterator[str]:
     """The options of a command as lines of reStructuredText, but those in `skipped`."""
@@ -30,7 +28,7 @@ def _options(program: str, command: click.Command, skipped: set[str]) -> Iterato
     context = click.Context(command)
     for option in command.params:
         record = option.get_help_record(context) if isinstance(option, click.Option) else None
-        if record and not {*option.opts} & {*skipped, *_HELP}:
+        if record and not {*option.opts} & skipped:
             yield from (f".. option:: {record[0].replace(' / ', ', ')}", "", f"   {escape(record[1])}", "")
 
 

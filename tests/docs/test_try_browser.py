@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The page "Try it in the browser" in Chromium, from a file, against CPython."""
+"""The page to try in Chromium, from a file, against CPython."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.browser import Tab
+from support.command import utf8fpga
 from support.oracle import items_of
 
 
@@ -39,17 +41,10 @@ def page(tab: Tab, site: Path) -> TryPage:
     return TryPage(tab, (site / "try.html").as_uri())
 
 
-@pytest.mark.parametrize(
-    ("text", "options"),
-    [
-        (b"\xe1\x80A\xed\xa0\x80\xf0\x9f\x98\x80", ""),
-        (b"\xe1\x80A" * 100, "&circuit=4%20bytes%20per%20cycle"),
-        (b"", ""),
-    ],
-    ids=["smallest", "packed", "empty"],
-)
-def test_items_and_circuit(page: TryPage, text: bytes, options: str) -> None:
-    page.open(f"hex={text.hex() or '-'}{options}")
+@pytest.mark.parametrize("text", [b"\xe1\x80A\xed\xa0\x80\xf0\x9f\x98\x80" * 30, b""], ids=["long", "empty"])
+@pytest.mark.parametrize("circuit", ["", "&circuit=4%20bytes%20per%20cycle"], ids=["smallest", "packed"])
+def test_items_and_circuit(page: TryPage, text: bytes, circuit: str) -> None:
+    page.open(f"hex={text.hex() or '-'}{circuit}")
     items = items_of(text)
     assert page.all(".try-point") == [f"U+{point:04X}" for _, _, point, _ in items]
     causes = [cause.replace("_", " ").lower() for *_, cause in items if cause]
@@ -57,7 +52,8 @@ def test_items_and_circuit(page: TryPage, text: bytes, options: str) -> None:
     start = f"{len(text)} bytes, {len(items)} item{'s' * (len(items) != 1)}, {len(causes)} ill-formed."
     assert page.text("count") == f"{start} This browser's own decoder gives the same text: yes."
     assert f"{len(items)} words, equal to the items above" in page.text("verdict")
-    page.enter("stalls", "80")
+    assert len(page.all(".try-here")) == (2 if text else 0)
+    page.enter("stalls", "0111")
     assert "equal to the items above" in page.text("verdict"), "with stalls, too"
 
 
@@ -74,7 +70,11 @@ def test_a_byte_lights_up_in_item_table_dfa_and_wave(page: TryPage) -> None:
     assert page.text("simulate").startswith("$ utf8fpga simulate --optimize area --hex '41 ED 9F BF'")
     page.open("hex=E141")
     page.tab("document.querySelector('[data-offset=\"1\"]').click()")
-    assert page.text("step").startswith("Byte 1, 41 breaks E1, which becomes U+FFFD. Byte 1, 41 completes 41: U+0041.")
+    assert page.text("step").startswith("Byte 1, 41, is not in 80..BF, so E1 becomes U+FFFD. ")
+    assert page.all(".try-rows .try-broken, .try-dfa .try-broken strong") == ["80..BF", "2 more"]
+    assert page.text("cycles") == "Byte 1, 41, enters in cycle 2. Its word, U+0041, leaves in cycle 3."
+    page.enter("pauses", "01")
+    assert page.text("simulate").startswith("$ utf8fpga simulate --optimize area --input-pauses 01 --hex 'E1 41'")
 
 
 def test_a_wrong_digit_leaves_the_last_result_greyed_and_a_long_text_is_cut(page: TryPage) -> None:
@@ -87,8 +87,9 @@ def test_a_wrong_digit_leaves_the_last_result_greyed_and_a_long_text_is_cut(page
     page.enter("hex", "%C3%A9")
     assert (page.text("error"), page.all("#try-text", "each.value")) == ("", ["é"])
     assert page.all(".try-stale") == []
-    page.enter("text", "é" * 500)
-    assert page.text("count").endswith("The page decodes the first 400 bytes.")
+    page.enter("text", "é€😀" * 400)
+    assert page.text("cut") == "The page takes the first 398 of 3600 bytes."
+    assert "0 ill-formed" in page.text("count"), "no character is cut"
     assert "equal to the items above" in page.text("verdict")
 
 
@@ -128,6 +129,8 @@ def test_every_table_fits_and_text_is_readable(page: TryPage, width: int) -> Non
         page.enter("table", name)
         assert page.all("#try-rows", "each.parentElement.scrollWidth - each.parentElement.clientWidth")[0] <= 1, name
         assert "equal to the items above" in page.text("verdict")
+        line = page.text("simulate").removesuffix(" --vcd wave.vcd")
+        assert line.startswith("#") or utf8fpga(*shlex.split(line)[2:]).returncode == 0
     for selector in (".try-state li", ".try-rows td", ".try-bits", ".try-wave text"):
         assert min(page.all(selector, "parseFloat(getComputedStyle(each).fontSize)")) >= 11, selector
     page.tab("scrollTo(0, 1200)")

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The page "Try it in the browser": what the visitor enters, and what is drawn. One byte is the current one; `mark` lights
+// The page to try: what the visitor enters, and what is drawn. One byte is the current one; `mark` lights
 // it up everywhere.
 "use strict";
 
 (() => {
-  const { START, Circuit, bitsOf, character, columnsOf, compare, data, encodeText, firstLatency, fieldsOf } = utf8fpga;
-  const { hex, linkOf, name, parseHex, rowsFor, simulate, spell, stateNames, textOf, walk, waveform } = utf8fpga;
+  const { START, Circuit, bitsOf, character, columnsOf, compare, data, encodeText, fieldsOf } = utf8fpga;
+  const { hex, joined, linkOf, name, parseHex, rowsFor, simulate, span, spell, stateNames, textOf, walk } = utf8fpga;
 
   const MOST = 400; // Bytes that are decoded and simulated; more would make the page slow.
+  const [UTF_8] = data.tables;
   const at = (id) => document.getElementById(`try-${id}`);
-  const state = { table: data.tables[0], bytes: [], steps: [], items: [], current: 0 };
+  const state = { table: UTF_8, bytes: [], steps: [], items: [], current: 0 };
 
   function element(kind, properties = {}, children = []) {
     const made = Object.assign(document.createElement(kind), properties);
@@ -20,6 +21,7 @@
   const words = (identifier) => identifier.replaceAll("_", " ").toLowerCase();
   const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
   const spoken = ({ codePoint, error }) => (error ? `ill-formed, ${words(error)}` : name(codePoint));
+  const isSurrogate = ({ codePoint }) => 0xd800 <= codePoint && codePoint <= 0xdfff;
   const isShown = (text) => text && !/^[\p{C}\p{Z}]$/u.test(text);
   const shown = ({ codePoint, error }) => {
     const text = error ? "\ufffd" : character(codePoint);
@@ -50,7 +52,7 @@
       const parts = [
         element("span", { className: "try-bytes" }, chips),
         element("span", { className: "try-character", textContent: shown(item) }),
-        element("span", { className: "try-point", textContent: name(item.codePoint) }),
+        element("span", { className: "try-point", textContent: name(item.codePoint) + (isSurrogate(item) ? " surrogate" : "") }),
         element("span", { className: item.error ? "try-cause" : "try-payload", textContent: below }),
       ];
       return element("li", { className: `try-item ${item.error ? "try-ill" : "try-well"}` }, parts);
@@ -63,22 +65,23 @@
 
   function drawTotals() {
     const ill = state.items.filter(({ error }) => error).length;
-    const cut = state.isCut ? ` The page decodes the first ${MOST} bytes.` : "";
     let browser = "";
-    if (state.table === data.tables[0]) {
+    if (state.table === UTF_8) {
       const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(new Uint8Array(state.bytes));
       browser = ` This browser's own decoder gives the same text: ${text === textOf(state.items) ? "yes" : "no"}.`;
     }
     const counts = `${plural(state.bytes.length, "byte")}, ${plural(state.items.length, "item")}, ${ill} ill-formed.`;
-    at("count").textContent = counts + browser + cut;
-    at("decode").textContent = `$ utf8fpga decode --json --hex '${spell(state.bytes)}'`;
-    at("decode").hidden = state.table !== data.tables[0];
+    at("count").textContent = counts + browser;
+    const command = `$ utf8fpga decode --json --hex '${spell(state.bytes)}'`;
+    at("decode").textContent = state.table === UTF_8 ? command : `# utf8fpga decode has no table ${state.table.name}.`;
   }
 
   // Table and DFA.
 
-  const span = ([first, last], digits = 2) =>
-    first === last ? hex(first, digits) : `${hex(first, digits)}..${hex(last, digits)}`;
+  const rangesOf = (transitions, isMeant) => {
+    const ranges = transitions.flatMap((to, at) => (isMeant(to) ? state.table.classes[at] : []));
+    return joined(ranges).map((range) => span(range)).join(" ");
+  };
 
   function drawTable() {
     const { table } = state;
@@ -97,12 +100,14 @@
       `${table.name}: ${table.source}. ${table.rows.length} rows, ${table.states.length} states, ` +
       `${table.classes.length} classes of bytes.`;
     const names = stateNames(table);
-    const boxes = table.states.map(({ transitions }, number) => {
+    const order = (number) => (number === START ? "" : names[number]);
+    const numbers = [...names.keys()].sort((one, other) => order(one).localeCompare(order(other)));
+    const boxes = numbers.map((number) => {
+      const { transitions } = table.states[number];
       const targets = [...new Set(transitions)].filter((to) => to !== null);
       const lines = targets.map((to) => {
-        const ranges = transitions.flatMap((each, at) => (each === to ? table.classes[at] : []));
-        const text = `${joined(ranges).map((range) => span(range)).join(" ")} → ${to === START ? "done" : names[to]}`;
-        const line = element("li", { textContent: text });
+        const ranges = rangesOf(transitions, (each) => each === to);
+        const line = element("li", { textContent: `${ranges} → ${to === START ? "done" : names[to]}` });
         line.dataset.edge = `${number} ${to}`;
         return line;
       });
@@ -116,29 +121,20 @@
     at("dfa").replaceChildren(...boxes);
   }
 
-  // Neighbouring ranges as one.
-  function joined(ranges) {
-    const found = [];
-    for (const [first, last] of [...ranges].sort(([one], [other]) => one - other)) {
-      const before = found.at(-1);
-      if (before && before[1] + 1 === first) before[1] = last;
-      else found.push([first, last]);
-    }
-    return found;
-  }
-
   // The current byte.
 
-  function describe(step) {
+  function describe(step, broken) {
     if (!step) return "The text is empty.";
     const { item } = step;
-    const byte = `Byte ${step.offset}, ${hex(step.byte)}`;
-    const open = spell(state.bytes.slice(step.begin, step.offset));
-    const broken = state.steps.find(({ offset, to, from }) => offset === step.offset && to === null && from !== START);
-    const before = broken ? `${byte} breaks ${spell(state.bytes.slice(broken.begin, step.offset))}, which becomes U+FFFD. ` : "";
-    if (step.to === null) return `${before}${byte} starts no sequence: ${spoken(item)}.`;
-    if (item) return `${before}${byte} completes ${`${open} ${hex(step.byte)}`.trim()}: ${spoken(item)}.`;
-    return `${before}${byte} leaves a sequence open: ${stateNames(state.table)[step.to]}.`;
+    let subject = `Byte ${step.offset}, ${hex(step.byte)},`;
+    if (broken) {
+      const ranges = rangesOf(state.table.states[broken.from].transitions, (to) => to !== null);
+      const open = spell(state.bytes.slice(broken.begin, step.offset));
+      subject += ` is not in ${ranges}, so ${open} becomes U+FFFD. Looked at again from the start, ${hex(step.byte)}`;
+    }
+    if (step.to === null) return `${subject} starts no sequence: ${spoken(item)}.`;
+    if (item) return `${subject} completes ${spell(state.bytes.slice(step.begin, step.offset + 1))}: ${spoken(item)}.`;
+    return `${subject} leaves a sequence open: ${stateNames(state.table)[step.to]}.`;
   }
 
   // The step in which a byte is looked at; for one that breaks a sequence, the one from the start.
@@ -147,28 +143,32 @@
   function mark(offset) {
     state.current = Math.min(Math.max(offset, 0), Math.max(state.bytes.length - 1, 0));
     const step = stepOf(state.current);
-    at("step").textContent = describe(step);
+    const broken = state.steps.find(({ offset: at, to, from }) => at === state.current && to === null && from !== START);
+    at("step").textContent = describe(step, broken);
+    for (const part of document.querySelectorAll(".try-current, .try-broken")) {
+      part.classList.remove("try-current", "try-broken");
+    }
     for (const chip of at("items").querySelectorAll(".try-byte")) {
       const isCurrent = Number(chip.dataset.offset) === state.current;
       chip.classList.toggle("try-current", isCurrent);
       chip.tabIndex = isCurrent ? 0 : -1;
     }
-    const prefix = step ? state.bytes.slice(step.begin, step.offset + 1) : [];
-    const found = prefix.length ? rowsFor(state.table, prefix) : [];
-    [...at("rows").tBodies[0].rows].forEach((row, number) => {
-      const isFound = found.includes(number);
-      row.classList.toggle("try-current", isFound);
-      [...row.cells].slice(1).forEach((cell, place) => {
-        cell.classList.toggle("try-current", isFound && place < prefix.length);
-      });
-    });
-    for (const part of at("dfa").querySelectorAll(".try-current, .try-broken")) {
-      part.classList.remove("try-current", "try-broken");
-    }
+    const rowsOf = ({ begin }, end) =>
+      rowsFor(state.table, state.bytes.slice(begin, end)).map((number) => at("rows").tBodies[0].rows[number]);
+    const boxOf = ({ from }) => at("dfa").querySelector(`[data-state="${from}"]`);
     if (step) {
-      const box = at("dfa").querySelector(`[data-state="${step.from}"]`);
-      box.classList.add(step.to === null ? "try-broken" : "try-current");
+      for (const row of rowsOf(step, step.offset + 1)) {
+        const cells = [...row.cells].slice(1, 2 + step.offset - step.begin);
+        for (const part of [row, ...cells]) part.classList.add("try-current");
+      }
+      boxOf(step).classList.add(step.to === null ? "try-broken" : "try-current");
       at("dfa").querySelector(`[data-edge="${step.from} ${step.to}"]`)?.classList.add("try-current");
+    }
+    if (broken) {
+      // The state that did not accept the byte, and the cells that exclude it.
+      boxOf(broken).classList.add("try-broken");
+      const place = 1 + broken.offset - broken.begin;
+      for (const row of rowsOf(broken, broken.offset)) row.cells[place].classList.add("try-broken");
     }
     markWave();
   }
@@ -187,7 +187,7 @@
     if (!(event.key in targets)) return;
     event.preventDefault();
     mark(targets[event.key]);
-    at("items").querySelector(".try-byte.try-current")?.focus();
+    if (pointed(event)) at("items").querySelector(".try-byte.try-current").focus();
   }
 
   // The circuit.
@@ -196,24 +196,26 @@
 
   function runCircuit() {
     const netlist = chosen();
-    const share = (id) => Number(at(id).value) / 100;
-    const limit = 100 + 40 * MOST;
-    const options = { pauses: share("pauses"), stalls: share("stalls"), limit };
+    const options = { pauses: at("pauses").value, stalls: at("stalls").value, limit: 100 + 40 * MOST };
     const trace = simulate(new Circuit(netlist), state.bytes, options);
     const { cycles, words: count, difference } = compare(trace, state.bytes, state.items);
-    const latency = firstLatency(trace, state.steps);
     const verdict = difference === null ? "equal to the items above" : `not as the items above: ${difference}`;
-    const later = latency ? latency.valid - latency.sent : 0;
-    const when = later ? `${plural(later, "cycle")} after` : "in the cycle of";
-    const timing = latency && count ? ` The first word is valid ${when} the byte that determines it.` : "";
-    at("verdict").textContent = `${plural(cycles, "cycle")}, ${plural(count, "word")}, ${verdict}.${timing}`;
+    at("verdict").textContent = `${plural(cycles, "cycle")} (cycle 0 is the reset), ${plural(count, "word")}, ${verdict}.`;
     at("verdict").classList.toggle("try-error", difference !== null);
     state.trace = trace;
-    at("wave").innerHTML = waveform(trace, columnsOf(trace), matchMedia("(max-width: 44em)").matches);
+    at("wave").innerHTML = utf8fpga.waveform(trace, columnsOf(trace), matchMedia("(max-width: 44em)").matches);
     const size = `${plural(netlist.gate_count, "and-gate")} and ${plural(netlist.latches.length, "flip-flop")}`;
-    at("netlist").textContent = `The netlist has ${size}. Its latency is at most ${plural(netlist.latency, "cycle")}.`;
-    const command = ["utf8fpga simulate", netlist.options, `--hex '${spell(state.bytes)}'`];
-    at("simulate").textContent = `$ ${command.filter(Boolean).join(" ")} --vcd wave.vcd`;
+    const others = state.table === UTF_8 ? "" : " For tables other than UTF-8 the page has the smallest decoder only.";
+    at("netlist").textContent =
+      `The netlist has ${size}. A word is valid at most ${plural(netlist.latency, "cycle")} after the last byte that it ` +
+      `depends on; after a cut-off sequence that is the byte behind it.${others}`;
+    const pauses = [["--input-pauses", options.pauses], ["--output-pauses", options.stalls]];
+    const words = pauses.flatMap(([option, pattern]) => (pattern === "0" ? [] : [option, pattern]));
+    const command = ["utf8fpga simulate", netlist.options, ...words, `--hex '${spell(state.bytes)}'`, "--vcd wave.vcd"];
+    const isCommand = netlist.options !== null;
+    at("simulate").textContent = isCommand
+      ? `$ ${command.filter(Boolean).join(" ")}`
+      : `# utf8fpga simulate has no table ${state.table.name}.`;
     markWave();
   }
 
@@ -222,11 +224,20 @@
     const drawing = at("wave").firstElementChild;
     if (!drawing || !state.trace) return;
     drawing.querySelectorAll(".try-here").forEach((part) => part.classList.remove("try-here"));
-    for (const cycle of utf8fpga.cyclesOf(state.trace, state.items, state.current)) {
-      drawing.querySelector(`[data-column="${cycle}"]`)?.classList.add("try-here");
+    const found = utf8fpga.cyclesOf(state.trace, state.items, state.current);
+    at("cycles").textContent = found ? when(found) : "";
+    for (const cycle of found ? [found.enters, found.leaves] : []) {
+      const column = drawing.querySelector(`[data-column="${cycle}"]`);
+      column.classList.add("try-here");
+      utf8fpga.reveal(at("wave"), column);
     }
-    const [first] = drawing.querySelectorAll(".try-here");
-    if (first) utf8fpga.reveal(at("wave"), first);
+  }
+
+  function when({ enters, valid, leaves }) {
+    const item = state.items.find(({ offset, length }) => state.current < offset + length);
+    const waits = valid < leaves ? `is valid from cycle ${valid} on and ` : "";
+    const byte = `Byte ${state.current}, ${hex(state.bytes[state.current])}, enters in cycle ${enters}`;
+    return `${byte}. Its word, ${name(item.codePoint)}, ${waits}leaves in cycle ${leaves}.`;
   }
 
   // The input.
@@ -239,7 +250,7 @@
     runCircuit();
     mark(state.current);
     const fields = { hex: spell(state.bytes).replaceAll(" ", "") || "-" };
-    if (state.table !== data.tables[0]) fields.table = state.table.name;
+    if (state.table !== UTF_8) fields.table = state.table.name;
     if (at("circuit").selectedIndex > 0) fields.circuit = at("circuit").value;
     try {
       history.replaceState(null, "", `#${linkOf(fields)}`);
@@ -252,13 +263,22 @@
   function setError(message) {
     at("error").textContent = message;
     at("hex").setAttribute("aria-invalid", String(message !== ""));
-    document.querySelectorAll(".try-result").forEach((part) => part.classList.toggle("try-stale", message !== ""));
+    document.querySelectorAll(".try-result, #try-text").forEach((part) => part.classList.toggle("try-stale", message !== ""));
+  }
+
+  // The first bytes of a long text, to the end of an item.
+  function cut(bytes) {
+    if (bytes.length <= MOST) return bytes;
+    const items = utf8fpga.decode(state.table, bytes.slice(0, MOST + 1));
+    const { offset, length } = items.findLast((item) => item.offset + item.length <= MOST);
+    return bytes.slice(0, offset + length);
   }
 
   function take(bytes, typed = "") {
     setError("");
-    state.isCut = bytes.length > MOST;
-    state.bytes = Array.from(bytes).slice(0, MOST);
+    state.bytes = cut(bytes);
+    const isCut = state.bytes.length < bytes.length;
+    at("cut").textContent = isCut ? `The page takes the first ${state.bytes.length} of ${bytes.length} bytes.` : "";
     draw();
     if (typed !== "hex") at("hex").value = spell(state.bytes);
     if (typed !== "text") at("text").value = textOf(state.items);
@@ -290,7 +310,7 @@
   }
 
   at("table").append(...data.tables.map(({ name: title }) => new Option(title)));
-  at("example").append(...data.examples.map(({ name: title, hex: digits }) => new Option(title, digits)));
+  at("example").append(...data.examples.map(({ name: title }) => new Option(title)));
   // A text of one's own is no example, so that each example can be selected again.
   const takesOwn = () => (at("example").selectedIndex = -1);
   at("text").addEventListener("input", () => {
@@ -301,7 +321,12 @@
     takesOwn();
     takeHex();
   });
-  at("example").addEventListener("change", () => take(parseHex(at("example").value).bytes));
+  at("example").addEventListener("change", () => {
+    const example = data.examples[at("example").selectedIndex];
+    const number = data.tables.findIndex(({ name: title }) => title === example.table);
+    if (data.tables[number] !== state.table) takeTable(number);
+    take(parseHex(example.hex).bytes);
+  });
   at("table").addEventListener("change", () => {
     takeTable(at("table").selectedIndex);
     take(state.bytes);
@@ -311,7 +336,7 @@
   for (const kind of ["pointerover", "click"]) {
     at("items").addEventListener(kind, (event) => pointed(event) && mark(Number(pointed(event).dataset.offset)));
   }
-  at("items").addEventListener("keydown", moveByKey);
+  for (const id of ["items", "wave"]) at(id).addEventListener("keydown", moveByKey);
   addEventListener("hashchange", takeLink);
   takeLink();
 })();

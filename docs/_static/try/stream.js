@@ -18,6 +18,8 @@ globalThis.utf8fpga ??= {};
     };
   }
 
+  const isPause = (pattern, cycle) => pattern[(cycle - 1) % pattern.length] === "1";
+
   const ones = (count) => (1n << BigInt(count)) - 1n;
 
   // The bytes of one packet as beats; an empty packet is one beat without a byte.
@@ -31,9 +33,10 @@ globalThis.utf8fpga ??= {};
   }
 
   // The cycles of one packet, from a reset to the beat with m_axis_tlast: objects with the value of each port.
-  // `pauses` and `stalls` are the shares of cycles, 0 to 1, in which a source with a beat does not start to send it and
-  // in which m_axis_tready is deasserted. Where the input is undefined it has arbitrary values.
-  function simulate(circuit, bytes, { pauses = 0, stalls = 0, seed = 1, limit = 5000 } = {}) {
+  // `pauses` and `stalls` are patterns of 0 and 1 that are repeated from cycle 1 on, as those of `utf8fpga simulate`: at 1
+  // a source with a beat does not start to send it, or m_axis_tready is deasserted. Where the input is undefined it has
+  // arbitrary values.
+  function simulate(circuit, bytes, { pauses = "0", stalls = "0", seed = 1, limit = 5000 } = {}) {
     const draw = chance(seed);
     const arbitrary = (bits) => BigInt(Math.floor(draw() * 2 ** 32)) & ones(bits);
     const { lanes } = circuit;
@@ -45,7 +48,7 @@ globalThis.utf8fpga ??= {};
     circuit.start();
     for (let number = 0; number < limit && !isDone; number += 1) {
       const rst = number === 0;
-      isOffered ||= !rst && sent < beats.length && draw() >= pauses;
+      isOffered ||= !rst && sent < beats.length && !isPause(pauses, number);
       const beat = isOffered ? beats[sent] : null;
       let tdata = 0n;
       for (let lane = 0; lane < lanes; lane += 1) {
@@ -57,7 +60,7 @@ globalThis.utf8fpga ??= {};
         s_axis_tkeep: beat ? ones(beat.units.length) : arbitrary(lanes),
         s_axis_tlast: beat ? beat.last : Boolean(arbitrary(1)),
         s_axis_tvalid: isOffered,
-        m_axis_tready: !rst && draw() >= stalls,
+        m_axis_tready: !rst && !isPause(stalls, number),
         beat,
       };
       for (const [port, value] of Object.entries(cycle)) {
@@ -96,34 +99,21 @@ globalThis.utf8fpga ??= {};
     });
   }
 
-  // The cycles in which the first output beat is valid, and in which the last input beat that it needs was sent: that
-  // with the last byte of its last item, or, if this one ends inside a sequence, the next. `steps`: see walk.
-  // Undefined if there is no output.
-  function firstLatency(trace, steps) {
-    const { lanes, cycles } = trace;
-    const valid = cycles.findIndex(({ rst, m_axis_tvalid: isValid }) => !rst && isValid);
-    if (valid < 0) return undefined;
-    const sent = transfers(trace, "s_axis");
-    const count = wordsOf(trace, cycles[valid]).filter(Boolean).length;
-    const item = steps.flatMap((step) => step.item ?? [])[count - 1];
-    if (!item) return { sent: sent[0], valid };
-    const beat = Math.floor((item.offset + item.length - 1) / lanes);
-    const end = lanes * (beat + 1) - 1;
-    const isOpen = steps.some(({ offset, to }) => offset === end && to !== null && to !== utf8fpga.START);
-    // A beat that waits at the input may already determine the word.
-    return { sent: Math.min(sent[Math.min(beat + isOpen, sent.length - 1)], valid), valid };
-  }
-
-  // The cycles in which the beat with a byte is transferred, and in which the word of its item is.
+  // The cycles in which the beat with a byte enters, and in which the word of its item is valid first and leaves;
+  // undefined where there is none.
   function cyclesOf(trace, items, offset) {
-    const sent = transfers(trace, "s_axis")[Math.floor(offset / trace.lanes)];
+    const enters = transfers(trace, "s_axis")[Math.floor(offset / trace.lanes)];
     const number = items.findIndex((item) => item.offset <= offset && offset < item.offset + item.length);
+    if (number < 0) return undefined;
     let before = 0;
-    const received = transfers(trace, "m_axis").find((cycle) => {
-      before += wordsOf(trace, trace.cycles[cycle]).filter(Boolean).length;
-      return before > number;
-    });
-    return [sent, received].filter((cycle) => cycle !== undefined);
+    let valid = 0;
+    for (const leaves of transfers(trace, "m_axis")) {
+      valid = trace.cycles.findIndex(({ rst, m_axis_tvalid: isValid }, cycle) => cycle >= valid && !rst && isValid);
+      before += wordsOf(trace, trace.cycles[leaves]).filter(Boolean).length;
+      if (before > number) return { enters, valid, leaves };
+      valid = leaves + 1;
+    }
+    return undefined;
   }
 
   // What was transferred, compared with the items: {cycles, beats, words, difference}; null where all is equal.
@@ -153,5 +143,5 @@ globalThis.utf8fpga ??= {};
     return { cycles: cycles.length, beats: accepted, words: words.length, difference };
   }
 
-  Object.assign(utf8fpga, { simulate, transfers, firstLatency, cyclesOf, wordsOf, compare });
+  Object.assign(utf8fpga, { simulate, transfers, cyclesOf, wordsOf, compare });
 })();

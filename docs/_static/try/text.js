@@ -9,7 +9,20 @@ globalThis.utf8fpga ??= {};
   const LAST_CODE_POINT = 0x10ffff;
 
   const hex = (value, digits = 2) => value.toString(16).toUpperCase().padStart(digits, "0");
+  const span = ([first, last], digits = 2) =>
+    first === last ? hex(first, digits) : `${hex(first, digits)}..${hex(last, digits)}`;
   const spell = (bytes) => Array.from(bytes, (byte) => hex(byte)).join(" ");
+
+  // Neighbouring ranges as one.
+  function joined(ranges) {
+    const found = [];
+    for (const [first, last] of [...ranges].sort(([one], [other]) => one - other)) {
+      const before = found.at(-1);
+      if (before && before[1] + 1 === first) before[1] = last;
+      else found.push([first, last]);
+    }
+    return found;
+  }
 
   // The bytes in hexadecimal, with or without separators and prefixes (0x, \x, %): {bytes}, or {error} with one
   // sentence.
@@ -21,7 +34,7 @@ globalThis.utf8fpga ??= {};
       if (stranger) {
         return { error: `${JSON.stringify(stranger[0])} is not a hexadecimal digit: write bytes as two digits each.` };
       }
-      if (word.length > 1 && word.length % 2) {
+      if (word.length % 2) {
         return {
           error: `${JSON.stringify(word.slice(0, 20))} has an odd number of digits: write bytes as two digits each.`,
         };
@@ -31,10 +44,12 @@ globalThis.utf8fpga ??= {};
     return { bytes };
   }
 
-  // The bytes of a text in the encoding of a table, with U+FFFD for characters that have no sequence in it.
+  // The bytes of a text in the encoding of a table. A character that has no sequence in it is encoded as its surrogates,
+  // and a surrogate that has none as U+FFFD.
   function encodeText(table, text) {
     const instead = utf8fpga.encode(table, REPLACEMENT_CHARACTER);
-    return Array.from(text).flatMap((each) => utf8fpga.encode(table, each.codePointAt(0)) ?? instead);
+    const unit = (each) => utf8fpga.encode(table, each.charCodeAt(0)) ?? instead;
+    return Array.from(text).flatMap((each) => utf8fpga.encode(table, each.codePointAt(0)) ?? each.split("").flatMap(unit));
   }
 
   const character = (point) => (point <= LAST_CODE_POINT ? String.fromCodePoint(point) : "");
@@ -59,5 +74,5 @@ globalThis.utf8fpga ??= {};
     return fields;
   }
 
-  Object.assign(utf8fpga, { hex, spell, parseHex, encodeText, character, textOf, name, linkOf, fieldsOf });
+  Object.assign(utf8fpga, { hex, span, spell, joined, parseHex, encodeText, character, textOf, name, linkOf, fieldsOf });
 })();
