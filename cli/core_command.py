@@ -98,7 +98,7 @@ def _core_option(name: str, how: Option, default: Any) -> click.Option:
     text = f"{how.help.rstrip('.')}; default: {usual}."
     if name == "table":
         words = [encoding_word(choice) for choice in how.choices]
-        return click.Option([word, name], type=Word(words), metavar="NAME", help=f"{text} See table -h.")
+        return click.Option([word, name], type=Word(words), metavar="NAME", help=f"{text} One of {', '.join(words)}.")
     if how.choices:
         return click.Option([word, name], **one_of(how.choices, text))
     return click.Option([word, name], type=Number(*how.range or ()), help=text)

@@ -20,6 +20,9 @@ class Number(click.IntRange):
 
     name = "number"
 
+    def _describe_range(self) -> str:  # in help texts and messages
+        return f"{self.min} or more" if self.max is None else f"{self.min} to {self.max}"
+
 
 class Word(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only
     """One of some words, where case, hyphens and underscores do not matter: UTF8 is utf-8."""

@@ -37,12 +37,12 @@ _LONG = 1 << 14
 @core_command("simulate --hex 'C3 A9 FF'", "simulate --lanes 4 --output-pauses 01 --vcd page.vcd page.html")
 @click.argument("file", required=False)
 @hex_option
-@click.option("--input-pauses", **_PAUSES, help="Cycles without input, such as 001.")
-@click.option("--output-pauses", **_PAUSES, help="Cycles without ready, such as 001.")
-@click.option("--netlist", **one_of(NETLISTS, "The core after synthesis; default: before."))
-@click.option("--soak", type=Number(1), metavar="SECONDS", help="Random packets and pauses for a time.")
+@click.option("--input-pauses", **_PAUSES, help="1 is a cycle without input; repeated, such as 001.")
+@click.option("--output-pauses", **_PAUSES, help="1 is a cycle without ready; repeated, such as 001.")
+@click.option("--netlist", **one_of(NETLISTS, "Simulate the netlist for an FPGA, not the source."))
+@click.option("--soak", type=Number(1), metavar="SECONDS", help="Random packets and pauses for SECONDS.")
 @seed_option
-@click.option("--vcd", metavar="FILE", help="A waveform to write.")
+@click.option("--vcd", metavar="FILE", help="A waveform to write, for GTKWave or Surfer.")
 @click.option("-o", "--output", metavar="FILE", help="The output as bytes to write.")
 @json_option
 def simulate(

@@ -185,7 +185,7 @@ class DecoderParameters(WindowParameters):
 
     packed: bool = option(
         True,
-        "Words without gaps (default), or with. Sparse is smaller and has less latency.",
+        "Words without gaps (default), or with, but smaller.",
         flags=("--packed", "--sparse"),
     )
     kind: bool = option(False, "The cause of each error in m_axis_tuser.", flags=("--kind", ""))

@@ -153,7 +153,7 @@ def _start_first(tool: str, program: str) -> None:
         cache.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{started}.lock"):
             if not started.exists():
-                _logger.info("%s compiles itself at its first start, up to a minute", tool)
+                _logger.info("%s compiles itself at its first start, a minute or more", tool)
                 _run(tool, [program, "--version"], cache)
                 started.touch()
 

@@ -127,7 +127,7 @@ print("packed")
 """
 """A tool with the first start of YoWASP's: it maps what it has stored, and stores it in place."""
 
-FIRST = "icepack compiles itself at its first start, up to a minute"
+FIRST = "icepack compiles itself at its first start, a minute or more"
 
 PROCESSES = """
 import logging, sys
