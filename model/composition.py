@@ -50,11 +50,6 @@ class Composition:
         """Bits in a code unit of `unit_table`."""
         return self.unit_table.unit_width
 
-    @property
-    def last_code_point(self) -> int:
-        """The last code point that has a sequence."""
-        return self.form.last_code_point
-
     def encode(self, code_point: int) -> tuple[int, ...]:
         """The code units of `unit_table` for one code point.
 

@@ -6,13 +6,11 @@ The rules are not used for decoding. The partition of L2/07-351 is `partition`, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
 from utf8fpga.model.forms import RFC_2279
-from utf8fpga.model.ranges import Range
 
 
 class Answer(Enum):
@@ -27,29 +25,18 @@ class Answer(Enum):
     INVALID = "invalid"
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """Byte sequences of one length, as the ranges of the byte at each position."""
+def _pattern(line: str) -> re.Pattern[bytes]:
+    """One cell for each byte: its ranges joined by commas, or XX for any byte.
 
-    cells: tuple[tuple[Range, ...], ...]
-
-    @classmethod
-    def parse(cls, text: str) -> Pattern:
-        """The pattern written as cells of ranges joined by commas, or XX for any byte."""
-        cells = ("00..FF" if cell == "XX" else cell for cell in text.split())
-        return cls(tuple(tuple(map(Range.parse, cell.split(","))) for cell in cells))
-
-    def starts(self, units: Sequence[int], offset: int = 0) -> bool:
-        """Whether the whole pattern matches at `offset`; the units after it are ignored."""
-        part = units[offset : offset + len(self.cells)]
-        return len(part) == len(self.cells) and all(
-            any(allowed.first <= unit <= allowed.last for allowed in cell)
-            for unit, cell in zip(part, self.cells, strict=True)
-        )
+    >>> _pattern("ED  00..7F,C0..FF").pattern
+    b'[\\\\xED][\\\\x00-\\\\x7F\\\\xC0-\\\\xFF]'
+    """
+    cells = (re.sub("[0-9A-F]{2}", r"\\x\g<0>", cell) for cell in line.replace("XX", "00..FF").split())
+    return re.compile("".join(f"[{cell}]" for cell in cells).replace("..", "-").replace(",", "").encode())
 
 
-def _patterns(text: str) -> tuple[Pattern, ...]:
-    return tuple(Pattern.parse(line) for line in text.splitlines() if line.strip())
+def _patterns(text: str) -> tuple[re.Pattern[bytes], ...]:
+    return tuple(_pattern(line) for line in text.splitlines() if line.strip())
 
 
 def _checked(data: bytes | bytearray | memoryview) -> bytes:
@@ -88,8 +75,7 @@ def table_3_1b(data: bytes | bytearray | memoryview) -> Answer:
     ('INVALID', 'INVALID', 'VALID')
     """
     units = _checked(data)
-    is_ill_formed = any(line.starts(units, offset) for offset in range(len(units)) for line in TABLE_3_1B)
-    return Answer.INVALID if is_ill_formed else Answer.VALID
+    return Answer.INVALID if any(line.search(units) for line in TABLE_3_1B) else Answer.VALID
 
 
 # Brown 2001, "UTF-8 validation rules", as quoted by Hopwood
@@ -114,8 +100,8 @@ class BrownRule(StrEnum):
     """Assumed: the first byte determines the number of continuation bytes after it."""
 
 
-BROWN_FIRST_BYTES = Pattern.parse("00..7F,C2..F4")
-BROWN_RULES: tuple[tuple[BrownRule, tuple[Pattern, ...]], ...] = (
+BROWN_FIRST_BYTES = _pattern("00..7F,C2..F4")
+BROWN_RULES: tuple[tuple[BrownRule, tuple[re.Pattern[bytes], ...]], ...] = (
     (BrownRule.NON_SHORTEST_FIRST_BYTE, _patterns("C0..C1")),
     (BrownRule.NON_SHORTEST_FORM, _patterns("E0 00..9F\nF0 00..9F")),
     (BrownRule.SURROGATE, _patterns("ED A0..FF")),
@@ -166,9 +152,9 @@ def brown(data: bytes | bytearray | memoryview) -> BrownResult:
     offset = 0
     while offset < len(units):
         for rule, patterns in BROWN_RULES:
-            if any(pattern.starts(units, offset) for pattern in patterns):
+            if any(pattern.match(units, offset) for pattern in patterns):
                 return BrownResult(Answer.INVALID, rule, offset)
-        if not BROWN_FIRST_BYTES.starts(units, offset):
+        if not BROWN_FIRST_BYTES.match(units, offset):
             return BrownResult(Answer.INVALID, BrownRule.FIRST_BYTE, offset)
         structure = next(p for p in RFC_2279.patterns.values() if units[offset] in p.blocks[0])
         character = units[offset : offset + len(structure.blocks)]
@@ -223,19 +209,6 @@ def hopwood(
     """
     utf8 = _checked(data)
     output: list[int] = []
-    answer = _convert(utf8, output, strict_iso10646, allow_irregular)
-    return Conversion(answer, tuple(output))
-
-
-class _StoppedError(Exception):
-    """Ends the conversion with `answer`."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
-
-
-def _convert(utf8: bytes, output: list[int], strict_iso10646: bool, allow_irregular: bool) -> Answer:
-    """The loop of the pseudocode; the masks are those in its comments."""
     i = 0
     try:
         while i < len(utf8):
@@ -259,10 +232,17 @@ def _convert(utf8: bytes, output: list[int], strict_iso10646: bool, allow_irregu
                 output += [(temp >> 10) + 0xD800, (temp & 0x3FF) + 0xDC00]
                 i += 4
             else:
-                return Answer.INVALID
+                raise _StoppedError(Answer.INVALID)
     except _StoppedError as stop:
-        return stop.answer
-    return Answer.VALID
+        return Conversion(stop.answer, tuple(output))
+    return Conversion(Answer.VALID, tuple(output))
+
+
+class _StoppedError(Exception):
+    """Ends the conversion with `answer`."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
 
 
 def _sequence(utf8: bytes, i: int, length: int) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from utf8fpga.model.ranges import Range, outside
+from utf8fpga.model.ranges import Range
 from utf8fpga.model.table import EncodingTable
 
 
@@ -49,7 +49,7 @@ class Pattern:
         return Pattern(
             re.compile(f"{_one_of(rows)}|{subpart}".encode()),
             re.compile(rf"(?:{well_formed})*+(?:({subpart})|\Z)".encode()),
-            bytes(byte for gap in outside((units[0] for units in rows), (1 << table.unit_width) - 1) for byte in gap),
+            bytes(byte for byte in range(1 << table.unit_width) if not any(byte in units[0] for units in rows)),
         )
 
 

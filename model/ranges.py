@@ -87,17 +87,6 @@ def runs(values: Iterable[int]) -> list[Range]:
     return joined(Range(value, value) for value in values)
 
 
-def outside(ranges: Iterable[Range], last: int) -> list[Range]:
-    """The integers from 0 to `last` that are in none of the ranges.
-
-    >>> [str(each) for each in outside([Range(8, 9), Range(1, 2)], 15)]
-    ['00', '03..07', '0A..0F']
-    """
-    bounds = [-1, *(bound for each in joined(ranges) for bound in (each.first, each.last)), last + 1]
-    gaps = zip(bounds[::2], bounds[1::2], strict=True)
-    return [Range(before + 1, after - 1) for before, after in gaps if before + 1 < after]
-
-
 def pieces(ranges: Iterable[Range], unit_width: int) -> list[Range]:
     """All code units of a width as ascending ranges, each of which is within or outside each of `ranges`."""
     edges = {0, 1 << unit_width}.union(*((each.first, each.last + 1) for each in ranges))

@@ -51,17 +51,14 @@ def table_text(table: EncodingTable) -> list[str]:
     return columns(rows, heading)
 
 
-def _counts(dfa: DFA) -> str:
-    return f"{len(dfa.states)} states that are not reject, {len(dfa.classes)} unit classes"
-
-
 def _dfa_text(dfa: DFA) -> list[str]:
     """The states of a DFA with the units that each awaits, and the transition table, as lines."""
     names = {REJECT: "", START: "done"}
     states = [[str(number), state.name] for number, state in enumerate(dfa.states)]
     rows = [[str(n), *(names.get(to, str(to)) for to in state.transitions)] for n, state in enumerate(dfa.states)]
     heading = ["", *map(str, dfa.classes)]
-    return [_counts(dfa), "", *columns(states, ["State", "awaits"]), "", *columns(rows, heading)]
+    counts = f"{len(dfa.states)} states that are not reject, {len(dfa.classes)} unit classes"
+    return [counts, "", *columns(states, ["State", "awaits"]), "", *columns(rows, heading)]
 
 
 def _as_text(table: EncodingTable) -> str:

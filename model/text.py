@@ -153,9 +153,6 @@ def is_well_formed(data: Iterable[int], table: AnyForm = TABLE_3_7) -> bool:
     (True, False)
     """
     form = checked_form(table)
-    if isinstance(form, Composition):
+    if isinstance(form, Composition) or form.unit_width == 8:
         return next(errors(data, form), None) is None
-    units = code_units(data, form, 0)
-    if are_bytes(units, form):
-        return next(_ill_formed(units, form), None) is None
-    return DFA.of(form).after(units) == START
+    return DFA.of(form).after(code_units(data, form, 0)) == START
