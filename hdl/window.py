@@ -166,11 +166,12 @@ class Window(wiring.Component):
         return function([lanes.unit_bit(bit) if function.support >> bit & 1 else Const(0, self.lanes) for bit in bits])
 
     def _classify(self, lanes: _Lanes) -> None:
-        """The classes of a unit by itself: leads by the units that they allow, and trailing units."""
+        """The classes of a unit by itself: how leads begin, which units each of them allows, and trailing units."""
         control = self.control
         functions = {"trail": control.is_trail}
         for n in control.lengths:
-            functions |= {f"lead_{n}_{which}": each for which, each in enumerate(control.lead_allows(n))}
+            functions[f"prefix_{n}"] = control.lead_prefix(n)
+            functions |= {f"allows_{n}_{which}": each for which, each in enumerate(control.lead_allows(n))}
             functions |= {f"class_{n}_{which}": each for which, each in enumerate(control.trail_classes(n))}
         for name, function in functions.items():
             lanes.add(name, self._each(lanes, function), control.comments[name])
@@ -180,7 +181,8 @@ class Window(wiring.Component):
         """Leads, and the second units of sequences."""
         take = lanes.pop
         for n in self.control.lengths:
-            leads = [take(f"lead_{n}_{which}") for which in range(len(self.control.lead_allows(n)))]
+            prefix = take(f"prefix_{n}")
+            leads = [prefix & take(f"allows_{n}_{which}") for which in range(len(self.control.lead_allows(n)))]
             classes = [take(f"class_{n}_{which}") for which in range(len(self.control.trail_classes(n)))]
             if len(classes) < len(leads):
                 # The last class has all other trailing units.

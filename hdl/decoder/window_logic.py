@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, partial, reduce
+from operator import and_
 
 from utf8fpga.hdl.commented import spelled_units
 from utf8fpga.hdl.decoder.unit_logic import UnitLogic
@@ -73,9 +74,11 @@ class WindowControl(UnitLogic):
         spelled = partial(spelled_units, width=self.table.unit_width)
         found = {"trail": f"A trailing unit, {spelled(self.trails)}."}
         for length in self.lengths:
+            leads = spelled(self.leads_of(length))
+            found[f"prefix_{length}"] = f"The upper bits are those of a lead of {length} units, as in {leads}."
             for which, (trails, allowing) in enumerate(self._classes(length)):
-                lead = f"A lead of {length} units, {spelled(allowing)}, after which {spelled(trails)} may follow."
-                found[f"lead_{length}_{which}"] = lead
+                may_follow = f"after which {spelled(trails)} may follow"
+                found[f"allows_{length}_{which}"] = f"With that prefix: {spelled(allowing)}, {may_follow}."
                 found[f"class_{length}_{which}"] = f"Of a trailing unit: {spelled(trails)}."
         return found
 
@@ -96,9 +99,17 @@ class WindowControl(UnitLogic):
         needed = classes if rest or len(classes) > 2 else classes[:-1]
         return tuple(self.of_unit(trails, self.trails - trails) for trails in needed)
 
+    def lead_prefix(self, length: int) -> Function:
+        """Those of the unit's upper four bits that are the same in all leads of `length` are as in these."""
+        leads, width = self.leads_of(length), self.table.unit_width
+        care = reduce(and_, (~(unit ^ min(leads)) for unit in leads)) & 0xF << width - 4
+        return Function(((care, min(leads) & care),))
+
     def lead_allows(self, length: int) -> tuple[Function, ...]:
-        """For each class: a unit is a lead of `length` that allows the class to follow."""
-        return tuple(self.of_unit(allowing, self.units - allowing) for _, allowing in self._classes(length))
+        """For each class: a unit with the `lead_prefix` is a lead of `length` that allows the class to follow."""
+        prefix = self.lead_prefix(length)
+        alike = {unit for unit in self.units if prefix.compute(unit)}
+        return tuple(self.of_unit(allowing, alike - allowing) for _, allowing in self._classes(length))
 
     def sources(self, bit: int) -> list[Source]:
         """The bits of units that a bit of the code point of a complete sequence depends on."""
