@@ -101,32 +101,32 @@ class Items(wiring.Component):
         w, lanes = self.window, range(self.lanes)
         unit = [w.units.word_select(lane, self.table.unit_width) for lane in lanes]
         items = w.keep & ~Cat(w.continued[1:], Const(0, 1))
-        found = {
+        found: dict[str, Value | list[Value]] = {
             "ends": w.last,
             "settled": w.last | ~w.is_open[-1],
             "present": w.keep,
             "items": items,
             "errors": items & ~w.completed,
-            "words": Cat(self._word(lane) for lane in lanes),
+            "words": [self._word(lane) for lane in lanes],
             "heads": w.head,
-            "payloads": Cat(self._payload(lane) for lane in lanes),
-            "backs": Cat(self._back(lane) for lane in lanes),
+            "payloads": [self._payload(lane) for lane in lanes],
+            "backs": [self._back(lane) for lane in lanes],
             "is_open": w.is_open,
             "trail": w.keep & Cat(w.control.is_trail(each) for each in unit),
-            "kind": Cat(w.control.kind_of_unit(each) for each in unit),
+            "kind": [w.control.kind_of_unit(each) for each in unit],
         }
-        held = {name: Signal(len(value), name=f"held_{name}", reset_less=True) for name, value in found.items()}
+        sizes = {name: sum(map(len, values)) for name, values in found.items()}
+        held = {name: Signal(size, name=f"held_{name}", reset_less=True) for name, size in sizes.items()}
+        # Each duplicate of the enable is for a group of lanes; what is not of lanes is with the first group. Of what is
+        # found only the group's values are read: for a part of a whole vector, Amaranth would write all of it again.
+        group = LANES_PER_ENABLE if w.loads else self.lanes
         for number, load in enumerate(w.loads or [w.valid]):
+            first = number * group
             with m.If(load):
-                for name, value in found.items():
-                    part = self._part_of_group(len(value), number)
-                    m.d.sync += held[name][part].eq(value[part])
+                for name, values in found.items():
+                    part, start = Cat(values[first : first + group]), first * len(values[0])
+                    m.d.sync += held[name][start : start + len(part)].eq(part)
         return held
-
-    def _part_of_group(self, bits: int, number: int) -> slice:
-        """The bits for a group of lanes in a vector of all lanes; the first group has what is not of lanes, too."""
-        size = max(1, LANES_PER_ENABLE * bits // self.lanes) if self.window.loads else bits
-        return slice(number * size, min((number + 1) * size, bits))
 
     def _kinds(self, held: dict[str, Signal]) -> Value:
         """The cause of an error in each lane.

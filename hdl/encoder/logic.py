@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import groupby
 from operator import and_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -64,8 +63,8 @@ class EncoderLogic:
         Args:
             error: it belongs to `REPLACED` in any case.
         """
-        at_least = _at_least(m, code_point, [first for first, _ in self._regions[1:]])
-        bounds = [at_least[first] for first, _ in self._regions[1:]]
+        firsts = [first for first, _ in self._regions[1:]]
+        bounds = [named(m, f"is_at_least_{first:x}", code_point >= first) for first in firsts]
         terms: dict[int, list[Value]] = {}
         for number, (_, unit_class) in enumerate(self._regions):
             # It is in the region before the next bound, and not in an earlier one.
@@ -152,31 +151,3 @@ def chosen(which: Value, one: Value, other: Value) -> Value:
     if isinstance(other, Const):
         return one | ~which if other.value else one & which
     return Mux(which, one, other)
-
-
-def _at_least(m: Module, number: Value, bounds: Iterable[int]) -> dict[int, Value]:
-    """Whether a number is at least each of several bounds, without carry chains, so that bounds share their parts."""
-    found: dict[int, Value] = {}
-    top, above = len(number), Const(0, 1)
-    for bound in sorted(bounds, reverse=True):
-        place = (bound - 1).bit_length()
-        if place < top:
-            upper = number[place:top].any()
-            top, above = place, above | upper if found else upper
-        is_power = bound == 1 << place
-        value = above if is_power else above | _at_least_below(number, bound)
-        found[bound] = named(m, f"is_at_least_{bound:x}", value)
-        above = found[bound] if is_power else above
-    return found
-
-
-def _at_least_below(number: Value, bound: int) -> Value:
-    """Whether a number below the next power of two is at least a bound, by the runs of equal bits in the bound."""
-    lowest = (bound & -bound).bit_length() - 1
-    runs = groupby(range(lowest, bound.bit_length()), lambda place: bound >> place & 1)
-    (_, ones), *others = [(bit, list(places)) for bit, places in runs]
-    result = number[ones[0] : ones[-1] + 1].all()
-    for bit, places in others:
-        part = number[places[0] : places[-1] + 1]
-        result = part.all() & result if bit else part.any() | result
-    return result

@@ -116,7 +116,7 @@ class LaneUnit(wiring.Component):
         classes = {units: delayed(m, value, f"class_{units}") for units, value in found.items()}
         payload, head = delayed(m, self.payload, "payload_classified"), delayed(m, self.head, "head_classified")
         keep = delayed(m, self.keep | self.head, "keep_classified")
-        error = delayed(m, found[REPLACED] & self.keep, "is_error")
+        error = delayed(m, self.error, "is_error")
         # The high surrogate, as of a pair whose low payload bits are 0.
         whole = Cat(Const(0, self._trail_bits), payload)[: len(payload)]
         _, (_, first) = self.logic.units(whole, {2: Const(1, 1)})

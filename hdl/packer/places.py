@@ -12,7 +12,10 @@ from utf8fpga.hdl.minimise import minimised_bits
 from utf8fpga.hdl.registers import delayed, duplicate
 
 LANES_PER_COUNT = 4
-"""Lanes that are counted in the first cycle, and that share duplicates of registers."""
+"""Lanes that are counted in the first cycle."""
+
+MANY_LANES = 33
+"""From here on larger groups share duplicates of registers, for area."""
 
 
 def place_bits(lanes: int) -> int:
@@ -20,9 +23,14 @@ def place_bits(lanes: int) -> int:
     return max(1, (lanes - 1).bit_length())
 
 
-def groups_of(lanes: int) -> list[range]:
+def _blocks(lanes: int, size: int) -> list[range]:
     """The lanes in groups of neighbours."""
-    return [range(first, min(first + LANES_PER_COUNT, lanes)) for first in range(0, lanes, LANES_PER_COUNT)]
+    return [range(first, min(first + size, lanes)) for first in range(0, lanes, size)]
+
+
+def groups_of(lanes: int) -> list[range]:
+    """The groups of neighbouring lanes that share duplicates of registers."""
+    return _blocks(lanes, 4 if lanes < MANY_LANES else 8)
 
 
 def _count(bits: Value) -> Value:
@@ -51,7 +59,8 @@ class Places(wiring.Component):
 
     def __init__(self, lanes: int) -> None:
         self.lanes = lanes
-        self.latency = 2 + (len(groups_of(lanes)) - 1).bit_length()
+        self.blocks = _blocks(lanes, LANES_PER_COUNT)
+        self.latency = 2 + (len(self.blocks) - 1).bit_length()
         beat = {"keep": In(lanes), "last": In(1), "valid": In(1), "closes": In(1)}
         words = {"out_keep": Out(lanes), "places": Out(data.ArrayLayout(place_bits(lanes), lanes))}
         rows = {"open_size": Out(range(lanes)), "full": Out(1), "ends": Out(1), "begins_none": Out(1)}
@@ -83,11 +92,11 @@ class Places(wiring.Component):
         """For each lane the words of the beat in front of it, and the words in all, by prefix sums."""
         # Without a beat all counts are 0. A reset of them by logic would be a slow net.
         keep = named(m, "present", self.keep & self.valid.replicate(self.lanes))
-        blocks = groups_of(self.lanes)
         ranks: list[Value] = [Const(0)] * self.lanes
-        counts = Signal(data.ArrayLayout(range(LANES_PER_COUNT + 1), len(blocks)), name=f"counts_of_{LANES_PER_COUNT}")
+        sizes = data.ArrayLayout(range(LANES_PER_COUNT + 1), len(self.blocks))
+        counts = Signal(sizes, name=f"counts_of_{LANES_PER_COUNT}")
         commented(Value.cast(counts), f"The words in each {LANES_PER_COUNT} lanes.")
-        for number, block in enumerate(blocks):
+        for number, block in enumerate(self.blocks):
             m.d.sync += counts[number].eq(_count(keep[block.start : block.stop]))
             for lane in block[1:]:
                 ranks[lane] = delayed(m, _count(self.keep[block.start : lane]), f"rank_of_{LANES_PER_COUNT}_{lane}")

@@ -43,12 +43,9 @@ def promise(monkeypatch: pytest.MonkeyPatch, component: type[Any], **promises: i
 
 def delay_bounds(monkeypatch: pytest.MonkeyPatch, bounds: Collection[int] = (0x10000,)) -> None:
     """Let encoders give the first code point of these classes the class of the one before."""
-    at_least = logic._at_least
-
-    def later(m, number, given):
-        return at_least(m, number, given) | {bound: number > bound for bound in bounds}
-
-    monkeypatch.setattr(logic, "_at_least", later)
+    regions = logic.EncoderLogic._regions.func
+    late = property(lambda self: [(first + (first in bounds), length) for first, length in regions(self)])
+    monkeypatch.setattr(logic.EncoderLogic, "_regions", late)
 
 
 def lose_flags(monkeypatch: pytest.MonkeyPatch) -> None:
