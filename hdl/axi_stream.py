@@ -77,7 +77,7 @@ def _stream_ports(
 class AxiStreamCore(wiring.Component):
     """A core behind AXI4-Stream names.
 
-    Of a core with the attribute `tap` it is the tap alone, whose stream is watched.
+    A tap, such as a validator, only watches its stream.
 
     A symbol occupies the low bits of its bytes in ``tdata``; ``tkeep`` has one bit per byte, ``tuser`` the other fields
     of each symbol, if it has any: ``error`` and ``kind``, or ``user``. An input symbol

@@ -154,11 +154,11 @@ def _timing(core: Core, reset: str, entry: CoreEntry[Any]) -> Iterator[str]:
     latency, drain, stall = (counted(each, "cycle") for each in (core.latency, core.drain_cycles, core.stall_cycles))
     is_packed = core.packed and lanes_of(core.output) > 1
     fills = ", and from the one that fills or ends its output beat," * is_packed
-    later = f"; at most {drain} after an output beat has waited, until no symbol is in flight"
+    later = f"; at most {drain} after an output beat has waited, until no {entry.output_noun} is in flight"
     later = f"{later}, and in the first {drain} after {reset}" * (core.drain_cycles > core.latency)
     yield from _wrapped(
-        f"Latency: at most {latency} from the beat that determines a symbol{fills} to the symbol, while"
-        f" m_axis_tready is high{later}."
+        f"Latency: at most {latency} from the beat that determines a {entry.output_noun}{fills} to that"
+        f" {entry.output_noun}, while m_axis_tready is high{later}."
     )
     growth = entry.growth(core)
     rate = "whatever the input"
@@ -177,7 +177,7 @@ def _timing(core: Core, reset: str, entry: CoreEntry[Any]) -> Iterator[str]:
         " more keeps at least 99 % of its rate."
     )
     yield from _wrapped(
-        f"Reset: one cycle of {reset} is enough, whatever the registers hold; symbols of earlier beats are discarded."
+        f"Reset: one cycle of {reset} is enough, whatever the registers hold; what came before is discarded."
         f" s_axis_tready may be high during {reset}; a beat that is transferred then is lost. After {reset},"
         " s_axis_tready is high at once."
     )
