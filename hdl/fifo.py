@@ -49,11 +49,11 @@ class Credits(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # The sign of the count, as an offset: the highest bit is set while beats may be accepted.
         bits = self.depth.bit_length()
         zero = 1 << bits - 1
         count = Signal(bits, init=zero + self.depth - 2 - UNCOUNTED)
         change = Signal(signed(3))
+        commented(count, f"{count.init} less the beats that hold a credit; from {zero} on, more may be accepted.")
         m.d.sync += [change.eq(self.dropped + self.left - self.accepted), count.eq(count + change)]
         m.d.comb += self.ready.eq(count[-1])
         return m

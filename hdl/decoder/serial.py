@@ -66,6 +66,9 @@ class SerialAreaDecoder(SerialDecoder):
     item. If a sequence is open after the unit, its slot holds the error item of that sequence, which is output only if
     the next unit, or the end of the packet, breaks the sequence. So n units cause at most n items.
 
+    A beat with `last` and without a unit has a slot, too: the error of an open sequence leaves in front of it. A null
+    beat has none. Registers without a reset are read only while `occupied` is asserted.
+
     Throughput: one unit per cycle on any input; `input.ready` is deasserted only while an item waits for
     `output.ready`.
 
@@ -153,6 +156,10 @@ class SerialSpeedDecoder(SerialDecoder):
     Three stages of registers: a unit and its class; a slot, which holds the item that the unit completes, or the error
     of the sequence that is open after it; and the output. An open sequence stays in the slot until the next unit
     arrives; all else moves unless an item waits at the output.
+
+    A beat with `last` closes the sequence behind it: `remaining` becomes 0. One without a unit takes the same way, and
+    the error of an open sequence leaves in front of it; a null beat does not enter. Registers without a reset are read
+    only where `unit_valid`, `occupied` or `follows` say that they have been loaded.
 
     Where the path to a clock enable would be too long, a register keeps its value by logic: it is the OR of the new
     value and of its own, each with a mask.

@@ -42,6 +42,9 @@ class Rows(wiring.Component):
     Many rows are in two banks, for even and odd rows, with registers behind them. While a row of
     one bank is at the output, the other bank already reads the next row into its register, which needs no enable.
 
+    To announce a row is to write its marks and to tell the readers. A beat that closes two rows is the last one of its
+    packet. Its second row waits for a cycle, and its marks are in `second`.
+
     Latency: `latency` cycles from the beat that closes a row to the row at the output, while none waits.
 
     Ports:
@@ -133,11 +136,10 @@ class Rows(wiring.Component):
     def _announce(self, m: Module, full: Value, ends: Value) -> tuple[Value, Value, Value]:
         """Whether a closed row is announced, its number, and its marks: the lanes with a word; the packet ends.
 
-        To announce a row is to write its marks and to tell the readers. A beat that closes two rows is the last one of
-        its packet, since `closes` equals `last` with `valid`, see `Packer`. The second row is announced a cycle later.
-        One place to wait suffices: behind a beat that closes two no row is open, and until a beat closes none, each
-        closes exactly one and leaves none open. So between two beats that close two there is one that closes none, in
-        whose cycle the waiting row is announced.
+        A beat that closes two rows is the last one of its packet, since `closes` equals `last` with `valid`, see
+        `Packer`. One place to wait suffices for the second one: behind a beat that closes two no row is open, and until
+        a beat closes none, each closes exactly one and leaves none open. So between two beats that close two there is
+        one that closes none, in whose cycle the waiting row is announced.
         """
         lanes, two = self.lanes, full & ends
         own = named(m, "own_marks", Cat(self.open_lanes | full.replicate(lanes), self.last & ~two))
