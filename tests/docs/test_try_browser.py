@@ -130,7 +130,8 @@ def test_every_table_fits_and_text_is_readable(page: TryPage, width: int) -> Non
         assert page.all("#try-rows", "each.parentElement.scrollWidth - each.parentElement.clientWidth")[0] <= 1, name
         assert "equal to the items above" in page.text("verdict")
         line = page.text("simulate").removesuffix(" --vcd wave.vcd")
-        assert line.startswith("#") or utf8fpga(*shlex.split(line)[2:]).returncode == 0
+        is_of_table = "--table" in line or name == "UTF-8"
+        assert line.startswith("#") or (is_of_table and utf8fpga(*shlex.split(line)[2:]).returncode == 0), line
     for selector in (".try-state li", ".try-rows td", ".try-bits", ".try-wave text"):
         assert min(page.all(selector, "parseFloat(getComputedStyle(each).fontSize)")) >= 11, selector
     page.tab("scrollTo(0, 1200)")
