@@ -259,7 +259,8 @@ def an_offset_behind_the_units_of_an_error(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def the_last_error_of_a_packet_has_the_cause_of_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Items, "_next_unit", lambda items, held: (Const(0, 1), Const(0, 1)))
+    kinds = Items._kinds
+    monkeypatch.setattr(Items, "_kinds", lambda items, held: kinds(items, held | {"ends": Const(1)}))
 
 
 a_late_bound = partial(delay_bounds, bounds=(0x800, 0x10000))
