@@ -44,8 +44,8 @@ def uart_divisor(clock_hz: float, baud: float) -> int:
     Raises:
         ValueError: an argument is outside its range, or the rate of any divisor differs by more than 2%.
 
-    >>> uart_divisor(12e6, 115_200)
-    104
+    >>> uart_divisor(16e6, 115_200)  # 138.9 cycles
+    139
     """
     highest = clock_hz / MINIMUM_DIVISOR
     if not 0 < baud <= highest:

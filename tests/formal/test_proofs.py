@@ -192,7 +192,7 @@ SERIAL_FAULTS: dict[str, tuple[PortFault, ...]] = {
 """By property three faults that break it."""
 
 EACH_SERIAL = {fault.__name__: (fault, wanted) for wanted, faults in SERIAL_FAULTS.items() for fault in faults}
-IN_EVERY_RUN = [faults[0].__name__ for faults in SERIAL_FAULTS.values()]
+IN_EVERY_RUN = [*(faults[0].__name__ for faults in SERIAL_FAULTS.values()), "last_depends_on_ready"]
 
 
 @pytest.mark.parametrize(("fault", "wanted"), tiered(EACH_SERIAL, IN_EVERY_RUN, tier=pytest.mark.proof))

@@ -142,7 +142,7 @@ def test_a_soak_finds_faults(fault: PortFault, parameters: DecoderParameters) ->
 
 @pytest.mark.parametrize("fault", tiered({name: fault for name, (fault, _) in VIOLATIONS.items()}, 2))
 def test_the_monitors_of_a_soak_find_violations_of_the_contract_in_the_first_round(fault: PortFault) -> None:
-    core = faulty_core(DecoderParameters(lanes=2, packed=False), fault)
+    core = faulty_core(DecoderParameters(lanes=3, packed=False), fault)
     totals, found = soaked(Simulation(core), 10**6)
     assert (totals.rounds, found is None) == (1, False)
 

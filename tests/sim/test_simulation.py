@@ -42,7 +42,7 @@ def test_violation_of_the_contract_is_detected_by_both_engines(fault: PortFault,
     simulation = faulty(fault, lanes=2, packed=False)
     for engine in ENGINES if HAS_GRAPH else ENGINES[:1]:
         with pytest.raises(ContractError, match=f"^{message}$"):
-            simulation.on(engine).run([TEXT[1:] * 3] * 2, output_pauses=[True, True, False])
+            simulation.on(engine).run([TEXT[1:] * 9] * 2, output_pauses=[True, True, False])
 
 
 @pytest.mark.smoke

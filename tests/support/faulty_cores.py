@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 
 from utf8fpga.formal.catalogue import Configuration
 from utf8fpga.hdl import CoreParameters, DecoderParameters, build
@@ -48,9 +48,10 @@ def broken_decoder(fault: PortFault, *, kind: bool = False) -> Configuration:
 
 
 def payload_changes_while_waiting(m: Module, outer: Any, inner: Any) -> None:
-    count = Signal(4)
+    """Only where there is no word, so that nothing else is wrong."""
+    count, given, made = Signal(4), inner.output.payload, outer.output.payload
     m.d.sync += count.eq(count + 1)
-    m.d.comb += outer.output.payload.symbols[0].code_point.eq(inner.output.payload.symbols[0].code_point ^ count)
+    m.d.comb += made.symbols[0].code_point.eq(given.symbols[0].code_point ^ Mux(given.keep[0], 0, count))
 
 
 def valid_is_deasserted_while_waiting(m: Module, outer: Any, inner: Any) -> None:
@@ -63,8 +64,10 @@ def valid_is_never_asserted(m: Module, outer: Any, inner: Any) -> None:
     m.d.comb += [outer.output.valid.eq(0), inner.output.ready.eq(0)]
 
 
-def last_is_always_set(m: Module, outer: Any, inner: Any) -> None:
-    m.d.comb += outer.output.payload.last.eq(1)
+def last_comes_once_too_often(m: Module, outer: Any, inner: Any) -> None:
+    is_first = Signal(init=1)
+    m.d.sync += is_first.eq(is_first & ~(inner.output.valid & outer.output.ready))
+    m.d.comb += outer.output.payload.last.eq(inner.output.payload.last | is_first)
 
 
 def output_is_endless(m: Module, outer: Any, inner: Any) -> None:
@@ -89,12 +92,12 @@ CHANGED = r"cycle \d+: the payload changed before its transfer"
 DEASSERTED = r"cycle \d+: valid was deasserted before the transfer of a beat"
 VIOLATIONS: dict[str, tuple[PortFault, str]] = {
     "payload changes": (payload_changes_while_waiting, CHANGED),
+    "gap": (words_have_gaps, r"cycle \d+: a gap before word 1 of packed words"),
     "valid deasserted": (valid_is_deasserted_while_waiting, DEASSERTED),
     "stuck": (valid_is_never_asserted, r"cycle \d+: no beat was transferred for 64 cycles"),
     "endless": (output_is_endless, r"cycle \d+: output beats for 128 cycles without a transfer of an input beat"),
-    "last too often": (last_is_always_set, r"cycle \d+: last is set at the output before a text has ended"),
+    "last too often": (last_comes_once_too_often, r"cycle \d+: last is set at the output before a text has ended"),
     "null beats": (null_beats_are_asserted, r"cycle \d+: a beat with neither a word nor last"),
     "flag without word": (error_flag_stays, r"cycle \d+: the error flag of word 0 is set, but there is no word"),
-    "gap": (words_have_gaps, r"cycle \d+: a gap before word 1 of packed words"),
 }
 """Faults that violate the contract of a core with two lanes, and the messages."""
