@@ -62,9 +62,9 @@ def test_ports_of_a_remover() -> None:
 @pytest.mark.smoke
 def test_ports_of_a_validator() -> None:
     verilog = axi_verilog(build(ValidatorParameters(lanes=2)))
-    port = {name: (way, width) for way, name, width in declared_ports(verilog)}
-    assert port["s_axis_tready"] + port["s_axis_tdata"] + port["report_tvalid"] == ("input", 1, "input", 16, "output", 1)
-    assert not any(name.startswith("m_axis") for name in port)
+    pin = {name: (way, width) for way, name, width in declared_ports(verilog)}
+    assert pin["s_axis_tready"] + pin["s_axis_tdata"] + pin["report_tvalid"] == ("input", 1, "input", 16, "output", 1)
+    assert not any(name.startswith("m_axis") for name in pin)
 
 
 HEADERS = [
