@@ -88,7 +88,7 @@ def test_a_wrong_digit_leaves_the_last_result_greyed_and_a_long_text_is_cut(page
     assert (page.text("error"), page.all("#try-text", "each.value")) == ("", ["é"])
     assert page.all(".try-stale") == []
     page.enter("text", "é€😀" * 400)
-    assert page.text("cut") == "The page takes the first 398 of 3600 bytes."
+    assert page.text("cut") == "The page and its commands take the first 398 of 3600 bytes."
     assert "0 ill-formed" in page.text("count"), "no character is cut"
     assert "equal to the items above" in page.text("verdict")
 

@@ -73,7 +73,8 @@
     const counts = `${plural(state.bytes.length, "byte")}, ${plural(state.items.length, "item")}, ${ill} ill-formed.`;
     at("count").textContent = counts + browser;
     const command = `$ utf8fpga decode --json --hex '${spell(state.bytes)}'`;
-    at("decode").textContent = state.table === UTF_8 ? command : `# utf8fpga decode has no table ${state.table.name}.`;
+    const other = "# utf8fpga decode has --table cesu-8 and modified-utf-8, which put pairs together.";
+    at("decode").textContent = state.table === UTF_8 ? command : other;
   }
 
   // Table and DFA.
@@ -278,7 +279,8 @@
     setError("");
     state.bytes = cut(bytes);
     const isCut = state.bytes.length < bytes.length;
-    at("cut").textContent = isCut ? `The page takes the first ${state.bytes.length} of ${bytes.length} bytes.` : "";
+    const note = `The page and its commands take the first ${state.bytes.length} of ${bytes.length} bytes.`;
+    at("cut").textContent = isCut ? note : "";
     draw();
     if (typed !== "hex") at("hex").value = spell(state.bytes);
     if (typed !== "text") at("text").value = textOf(state.items);
