@@ -201,15 +201,15 @@ def packets_of(parameters: Any) -> list[tuple[int, ...]]:
 
 
 def sequences_of(parameters: Any) -> list[list[int]]:
-    """Input symbols: a short character, a long one, one that is ill-formed, and part of the long one."""
-    code_points = [0x41, 0x1F600, 0xFFFD]
+    """Input symbols: three characters, the second one long; one that is ill-formed, and part of the long one."""
+    code_points = [0x41, 0x1F600, 0xE9]
     if parameters.core == "encoder":
         return [[each] for each in (*code_points[:2], 0x110000)]
     if parameters.core == "remover":
         return [[each & (1 << parameters.width) - 1] for each in code_points]
     encoding = encoding_named(parameters.from_) if parameters.core == "transcoder" else None
     table = encoding.table if encoding else parameters.table
-    found = [table.encode(each) for each in code_points[:2]]
+    found = [table.encode(each) for each in code_points]
     found += [found[1][-1:], found[1][:-1]]
     return [[encoding.swapped(unit) if encoding else unit for unit in each] for each in found]
 

@@ -80,8 +80,7 @@ class Player:
         self.golden, self.open = self.entry.golden(), 0
         self.expected, self.given, self.sizes = [], [], deque[int]()
         self.accepted = self.low = self.since = self.waited = 0
-        self.determined: list[int] = []
-        self.smooth = False
+        self.determined, self.smooth = list[int](), False
         self.ctx.set(self.domain.rst, 1)
         await self.ctx.tick()
         self.ctx.set(self.domain.rst, 0)
@@ -153,6 +152,7 @@ class Player:
                 self.smooth = self.length > _SETTLED
                 return
             await self.cycle(False, True)
+        assert self.entry.accepts_gaps, "symbols that are determined wait for others"
 
     async def fill(self, most: int | None = None) -> int:
         """Beats, at most as many as given, until the input has not been ready for long; how many."""
@@ -206,7 +206,7 @@ async def single_beats(player: Player, parameters: Any, kind: list[int]) -> None
 async def play(player: Player, parameters: Any) -> None:
     """Each sequence by itself, all sequences with random pauses, and resets in the middle of all this."""
     core, sequences = player.core, sequences_of(parameters)
-    for kind in sequences[1:3] if core.lanes > 1 else sequences:
+    for kind in sequences[1:4] if core.lanes > 1 else sequences:
         await fill_and_drain(player, parameters, kind)
         await single_beats(player, parameters, kind)
     rng = random.Random(1)
