@@ -53,6 +53,7 @@ class Slot:
         for each in before:
             place, _, _ = walk.unit(place, *each)
         place, _, own = walk.unit(place, *unit)
+        walk.find_code_point(own)
         _, broken, _ = walk.unit(place, *after)
         self.open, self.count = Signal(), place.count
         self.valid, self.word = Signal(), Signal(item_layout(table))
@@ -200,7 +201,8 @@ class Accepted:
 
     def _flat(self, kind: type[Window | Items], units: Sequence[tuple[Value, Value]], last: Value) -> dict[str, Signal]:
         """A component for all units at once, with transparent registers: these by name."""
-        flat: Any = kind(self._table, len(units), self._window.cuts)
+        # The registers of `Items` are behind the window, so that of its window needs none.
+        flat: Any = kind(self._table, len(units), self._window.cuts if kind is Window else ())
         circuit = elaborated(flat)
         found = registers_in(circuit)
         make_transparent(circuit, lambda name: name.startswith((*STEPS, "held")) or name.endswith("_before"))

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
-from amaranth.lib import data
 
 from utf8fpga.formal.accepted import Accepted, Slot
 from utf8fpga.formal.claims import Claims
@@ -70,7 +69,22 @@ class BeatClaims(Claims):
         self.holds("waiting", self.inside[path + "waiting"], held.valid)
         self.holds("is_leaving", self.inside[path + "is_leaving"], self.leaves)
         self.in_flight = [*(beat.valid for beat in waiting), self.leaves]
+        self._claim_made(path)
         return slots
+
+    def _claim_made(self, path: str) -> None:
+        """What the registers at the output of `Items` hold, without the words of absent symbols."""
+        row, leaves = self.row, self.leaves
+        made = {name: self.inside[f"{path}out_{name}"] for name in ("ends", "items", "errors", "words", "kinds")}
+        self.holds("ends", made["ends"], row.last, leaves)
+        self.holds("items", made["items"], row.keep, leaves)
+        for lane, keep in enumerate(row.keep):
+            symbol, bits = row.symbols[lane], len(row.symbols[lane].code_point)
+            self.holds("errors", made["errors"][lane], symbol.error & keep, leaves)
+            self.holds("words", made["words"].word_select(lane, bits), symbol.code_point, leaves & keep)
+            if "kind" in symbol.shape().members:
+                kind = Value.cast(symbol.kind)
+                self.holds("kinds", made["kinds"].word_select(lane, len(kind)), kind, leaves & symbol.error)
 
     def _expected(self, m: Module, slots: list[Slot], last: Value) -> Any:
         """The beat of the items, with 0 in lanes without an item."""
@@ -107,14 +121,14 @@ class BeatClaims(Claims):
         m.d.comb += out.eq(output.valid & output.ready)
         self.claim("stored", fifo.stored == stored)
         self.claim("dropped", fifo.dropped == dropped)
-        self.compare("entry", stored, self._beat(fifo.entry), row)
-        entered: Value = fifo.entry
+        value, known = self._entry(row)
+        self.claim("entry", ~stored | ((fifo.entry ^ value) & known == 0))
         if fifo.latency > 1:
-            entered, stored, row = self._entry_near_slices(m, fifo, row, stored)
-        read, pending, total, has_left = Signal(range(fifo.depth)), Signal(8), Signal(8), Signal()
+            stored, row = self._near_slices(m, fifo, row, stored)
+        read, pending = Signal(range(fifo.depth)), Signal(range(fifo.depth))
+        total, has_left = Signal(8), Signal()
         m.d.sync += [read.eq(read + out), pending.eq(pending + stored - out), has_left.eq(out)]
         m.d.comb += total.eq(pending + how_many(self.in_flight))
-        self.claim("pending", pending <= total)
         self.claim_credits(m, "fifo.credits", fifo.depth, total)
         values = {"write": read + pending, "read": read, "held": pending + has_left}
         values |= {"has_left": has_left, "is_valid": pending != 0, "only_one": pending == 1}
@@ -125,41 +139,39 @@ class BeatClaims(Claims):
         # One entry is watched.
         watching, place, ahead = Signal(), Signal.like(read, reset_less=True), Signal.like(pending, reset_less=True)
         watched: Any = Signal.like(row, name="watched", reset_less=True)
-        entry = Signal(fifo.width, name="watched_entry", reset_less=True)
         with m.If(~watching & stored & self.pick):
-            m.d.sync += [watching.eq(1), place.eq(read + pending), ahead.eq(pending - out)]
-            m.d.sync += [watched.eq(row), entry.eq(entered)]
+            m.d.sync += [watching.eq(1), place.eq(read + pending), ahead.eq(pending - out), watched.eq(row)]
         with m.Elif(watching & out):
             m.d.sync += [ahead.eq(ahead - 1), watching.eq(ahead != 0)]
         is_there = (ahead < pending) & (place == (read + ahead)[: len(place)])
-        self.claim("a watched entry is in its row", ~watching | is_there)
-        self.compare("watched", watching, self._beat(entry), watched)
-        start = 0
-        for rows in rows_in(self.circuit):
-            part = entry[start : start + len(rows[0])]
+        self.holds("a watched entry is in its row", watching, 0, ~is_there)
+        value, known = self._entry(watched)
+        for rows, bits in zip(rows_in(self.circuit), fifo.slices, strict=True):
             for number, each in enumerate(rows):
-                self.holds(f"row {number} from bit {start}", each, part, watching & (place == number))
-            start += len(part)
+                is_here = (watching & (place == number)).replicate(len(each))
+                self.holds(f"row {number} from bit {bits.start}", each, value[bits], is_here & known[bits])
         self.claim_output(m, pending, total, watching & (ahead == 0), watched)
 
-    def _entry_near_slices(self, m: Module, fifo: CreditFifo, row: Any, stored: Value) -> tuple[Signal, Signal, Any]:
-        """The entry in the registers in front of the slices, whether it is stored there, and the expected beat."""
-        near, entry = Signal(name="near"), Signal(fifo.width, name="entry_near", reset_less=True)
-        row_near: Any = Signal.like(row, name="row_near", reset_less=True)
-        m.d.sync += [near.eq(stored), entry.eq(fifo.entry), row_near.eq(row)]
+    def _near_slices(self, m: Module, fifo: CreditFifo, row: Any, stored: Value) -> tuple[Signal, Any]:
+        """Whether there is an entry in the registers in front of the slices, and the expected beat for it."""
+        near, row_near = Signal(name="near"), Signal.like(row, name="row_near", reset_less=True)
+        m.d.sync += [near.eq(stored), row_near.eq(row)]
         self.in_flight.append(near)
+        value, known = self._entry(row_near)
         for number, bits in enumerate(fifo.slices):
             self.holds(f"stored_{number}", self.inside[f"fifo.stored_{number}"], near)
-            self.holds(f"entry_{number}", self.inside[f"fifo.entry_{number}"], entry[bits], near)
-        self.compare("entry near", near, self._beat(entry), row_near)
-        return entry, near, row_near
+            matters = near.replicate(len(value[bits])) & known[bits]
+            self.holds(f"entry_{number}", self.inside[f"fifo.entry_{number}"], value[bits], matters)
+        return near, row_near
 
-    def _beat(self, entry: Value) -> tuple[list[Any], Value, Value]:
-        """The symbols, `keep` and `last` of an entry, which has the bits of a symbol and its `keep` for each lane."""
-        payload = self.core.output.payload
-        shape = payload.symbols.shape().elem_shape
-        lanes = [entry.word_select(lane, shape.size + 1) for lane in range(len(payload.keep))]
-        return [data.View(shape, lane[:-1]) for lane in lanes], Cat(lane[-1] for lane in lanes), entry[-1]
+    def _entry(self, row: Any) -> tuple[Value, Value]:
+        """The entry of an expected beat, and which of its bits are known: of an absent symbol, that it has no error."""
+        shape, value, known = row.symbols.shape().elem_shape, list[Value](), list[Value]()
+        for lane, keep in enumerate(row.keep):
+            value += [Value.cast(row.symbols[lane]) & keep.replicate(shape.size), keep]
+            known += [Const(1, 1) if name == "error" else keep.replicate(field.width) for name, field in shape]
+            known.append(Const(1, 1))
+        return Cat(*value, row.last), Cat(*known, Const(1, 1))
 
     def claim_output(self, m: Module, pending: Value, total: Value, is_first: Value, watched: Any) -> None:
         """The monitors of the output.
@@ -175,11 +187,13 @@ class BeatClaims(Claims):
         self.claim("equivalence: nothing is invented", ~out | (total != 0))
         self.claim("nothing is output before it is determined", ~out | (pending != 0))
         self.compare("equivalence:", out & is_first, (symbols, payload.keep, payload.last), watched)
-        self.claim("steady: a waiting beat does not change", self.is_steady(m))
+        self.claim_steady(m)
         # No beat has waited since there was none: each is transferred one cycle after it is stored.
         smooth = Signal()
         m.d.sync += smooth.eq((smooth | (pending == 0)) & ~self.waits())
-        self.claim("latency: a beat is transferred when it is due", ~smooth | (pending <= 1))
+        is_due = ~smooth | (pending <= 1)
+        self.claim("one beat is due", is_due)
+        self.claim("latency: a beat is transferred when it is due", is_due)
 
     def claim_credits(self, m: Module, path: str, depth: int, total: Value) -> None:
         """The credits, and the monitor of stalls.

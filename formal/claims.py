@@ -13,6 +13,9 @@ from utf8fpga.formal.insides import elaborated, registers_in
 from utf8fpga.sim.aiger import Aig
 from utf8fpga.sim.harness import Environment, Property
 
+_PART = 32
+"""Bits of an output beat about which there is one claim."""
+
 
 class Claims(Environment):
     """A core in its environment, beside a specification that `specify` adds.
@@ -34,19 +37,26 @@ class Claims(Environment):
         self._claimed: list[tuple[str, Value]] = []
 
     def claim(self, name: str, value: Value) -> None:
-        """Claim that a bit is always 1."""
+        """Claim that a bit is always 1; `name` begins with a property and a colon if it is a part of that."""
         self._claimed.append((name, value))
 
+    def claim_steady(self, m: Module) -> None:
+        """Claim in parts that a beat that waits does not change, since all of a wide one at once would take long."""
+        changes = self.changes(m)
+        for start in range(0, len(changes), _PART):
+            self.claim(f"steady: from bit {start}", ~changes[start : start + _PART].any())
+
     def holds(self, name: str, register: Any, value: Any, condition: Value | None = None) -> None:
-        """Claim that a register of the core holds a value, a function of the specification's registers.
+        """Claim that a register holds a value, a function of the specification's registers.
 
         Args:
-            condition: only while this is 1; default: always.
+            condition: only while this is 1, a bit for all or for each of the register's bits; default: always.
         """
         register = Value.cast(register)
         bits = len(register)
         condition = Const(1, 1) if condition is None else condition
-        self._held.append((name, register, Cat(value, Const(0, bits))[:bits], condition.replicate(bits)))
+        conditions = condition if len(condition) == bits else condition.replicate(bits)
+        self._held.append((name, register, Cat(value, Const(0, bits))[:bits], conditions))
 
     def specify(self, m: Module) -> None:
         """Add the specification, and make the claims."""

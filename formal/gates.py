@@ -91,11 +91,6 @@ class GateList:
             self.packed.extend(_delta(literal - left) + _delta(left - right))
         return literal
 
-    def inputs_of(self, literal: int) -> tuple[int, int] | None:
-        """The two literals of a gate, or None if the variable of the literal is not a gate."""
-        at = (literal >> 1) - self.first - 1
-        return self.gates[at] if at >= 0 else None
-
     def either(self, one: int, other: int) -> int:
         """The literal that is 1 if one of both is."""
         return self.both(one ^ 1, other ^ 1) ^ 1

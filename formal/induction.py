@@ -4,14 +4,16 @@
 There are two kinds of claims. One says what a register holds: a value, while a condition is 1. In the step of the
 induction that value takes the place of the register. So what has to follow are equations between nearly the same
 gates, of which ABC merges equal ones; that takes seconds also for wide circuits. The other kind says that a bit is 1;
-it is assumed.
+it is assumed, unless it is a property, which no other claim needs.
+
+Nothing is assumed but what is claimed: where all claims hold, each register has the value that takes its place.
 
 "After a reset" means: in the cycle after one with a reset, in which all registers and memories had any contents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from utf8fpga.formal.abc import merged
 from utf8fpga.formal.gates import GateList, next_cycle
@@ -24,11 +26,11 @@ def unproved(aig: Aig, claims: Sequence[str], registers: Sequence[str]) -> list[
     Args:
         aig: a circuit with an input ``reset`` and the output ports ``claims``, ``registers``, ``values`` and
             ``conditions``; the bits of the last three belong together.
-        claims: the names of the bits of ``claims``.
+        claims: the names of the bits of ``claims``; a property has its own name and a colon in front.
         registers: the names of the bits of ``registers``.
 
     Raises:
-        ValueError: a claim about a register depends on another such register, or is about no register.
+        ValueError: a claim about a register is about no register.
     """
     questions = _Questions(aig, claims, registers)
     asked = [(name, literal) for name, literal in questions.all() if literal]
@@ -54,8 +56,9 @@ class _Questions:
         """The questions by name."""
         outputs, following = self._cycle(self._claimed(), self._now)
         assumed = 1
-        for claim in outputs["claims"]:
-            assumed = self.gates.both(assumed, claim)
+        for name, claim in zip(self._claims, outputs["claims"], strict=True):
+            if ":" not in name:
+                assumed = self.gates.both(assumed, claim)
         yield from self._ask("step", following, assumed)
         resets = [*self._now]
         resets[self._aig.input_bits["reset"][0]] = 1
@@ -80,7 +83,7 @@ class _Questions:
 
     def _claimed(self) -> list[int]:
         """Any state, with what is claimed about registers in their place."""
-        gates, state, replaced = self.gates, [*self._any], dict[int, str]()
+        gates, state = self.gates, [*self._any]
         outputs, _ = self._cycle(self._any, self._now)
         held = (outputs[name] for name in ("registers", "values", "conditions"))
         for name, register, value, condition in zip(self._registers, *held, strict=True):
@@ -89,18 +92,4 @@ class _Questions:
                 raise ValueError(f"{name} is no register")
             other = gates.both(condition ^ 1, state[place] ^ inverted)
             state[place] = gates.either(gates.both(condition, value), other) ^ inverted
-            replaced[1 + self._first + place] = name
-        for variable in self._cone([*outputs["values"], *outputs["conditions"]]):
-            if variable in replaced:
-                raise ValueError(f"a claim about a register depends on {replaced[variable]}")
         return state
-
-    def _cone(self, literals: Iterable[int]) -> set[int]:
-        """The variables on which literals depend."""
-        todo, found = [*literals], set[int]()
-        while todo:
-            literal = todo.pop()
-            if literal >> 1 not in found:
-                found.add(literal >> 1)
-                todo += self.gates.inputs_of(literal) or ()
-        return found

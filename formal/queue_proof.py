@@ -136,4 +136,4 @@ class QueueProof(Claims):
         self.claim("equivalence: nothing is invented", ~out | (pending != 0))
         self.claim("equivalence: the flags", ~(out & is_first) | same)
         self.claim("equivalence: the unit", ~(out & is_first & watched.keep) | (symbol.unit == watched.unit))
-        self.claim("steady: a waiting beat does not change", self.is_steady(m))
+        self.claim_steady(m)

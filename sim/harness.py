@@ -112,12 +112,12 @@ class Environment(Top):
         """An output beat waits."""
         return self.core.output.valid & ~self.core.output.ready
 
-    def is_steady(self, m: Module) -> Value:
-        """The monitor of `Property.STEADY`."""
-        output = self.core.output
-        waited, before = Signal(), Signal.like(Value.cast(output.payload), reset_less=True)
-        m.d.sync += [waited.eq(self.waits()), before.eq(output.payload)]
-        return ~waited | (output.valid & (before == Value.cast(output.payload)))
+    def changes(self, m: Module) -> Value:
+        """The monitor of `Property.STEADY`: which bits of a beat that waited have changed, `valid` and the payload."""
+        beat = Cat(self.core.output.valid, self.core.output.payload)
+        waited, before = Signal(), Signal.like(beat, name="beat_before", reset_less=True)
+        m.d.sync += [waited.eq(self.waits()), before.eq(beat)]
+        return (before ^ beat) & waited.replicate(len(beat))
 
     def cycles_without(self, m: Module, event: Value, most: int) -> Signal:
         """The cycles before this one without an event, at most so many."""
@@ -180,7 +180,7 @@ class Harness(Environment):
         self._follow(m)
         monitors: dict[str, Callable[[Module], Value]] = {
             Property.EQUIVALENCE: self._is_wrong,
-            Property.STEADY: lambda m: ~self.is_steady(m),
+            Property.STEADY: lambda m: self.changes(m).any(),
             Property.STALL: self._stalls,
             Property.LATENCY: self._is_late,
             Property.INDEPENDENCE: lambda m: Const(0, 1),

@@ -107,7 +107,10 @@ class Walk:
         return Item(valid, word, place.count, [Const(0, self.table.unit_width), *place.units])
 
     def unit(self, before: Place, unit: Value, keep: Value) -> tuple[Place, Item, Item]:
-        """The place after a unit; the item that it breaks; and the one that it completes, or is by itself."""
+        """The place after a unit; the item that it breaks; and the one that it completes, or is by itself.
+
+        The last one needs `find_code_point`.
+        """
         m, table = self.m, self.table
         state, lead = Signal(self.states), Signal(range(table.longest))
         continued, broken, begun, stray = Signal(self.states), Signal(_KIND), Signal(self.states), Signal(_KIND)
@@ -129,15 +132,19 @@ class Walk:
             Cat(after.units).eq(Mux(keep, Cat(units[1:]), Cat(before.units))),
         ]
         word, is_stray = Signal(item_layout(table)), ~continues & stray.any()
-        m.d.comb += [word.error.eq(is_stray), word.code_point.eq(REPLACEMENT_CHARACTER)]
-        m.d.comb += Value.cast(word.kind).eq(Mux(is_stray, stray, 0))
-        for row in table.rows:
-            own = units[-len(row.units) :]
-            inside = [is_inside(*each) for each in zip(own, row.units, strict=True)]
-            with m.If((lead == len(row.units) - 1) & ~is_stray & Cat(inside).all()):
-                m.d.comb += word.code_point.eq(_code_point(row, own))
+        m.d.comb += [word.error.eq(is_stray), Value.cast(word.kind).eq(Mux(is_stray, stray, 0))]
         broken_item = self.error(before, broken, keep & is_open & broken.any())
         return after, broken_item, Item(keep & (state == START), word, lead + 1, units)
+
+    def find_code_point(self, item: Item) -> None:
+        """Find the code point of an item that a unit completes, or is by itself."""
+        word = item.word
+        self.m.d.comb += word.code_point.eq(REPLACEMENT_CHARACTER)
+        for row in self.table.rows:
+            own = item.units[-len(row.units) :]
+            inside = [is_inside(*each) for each in zip(own, row.units, strict=True)]
+            with self.m.If((item.length == len(row.units)) & ~word.error & Cat(inside).all()):
+                self.m.d.comb += word.code_point.eq(_code_point(row, own))
 
 
 class Reference:
@@ -164,6 +171,7 @@ class Reference:
         place, self.items = start, list[Item]()
         for number, (unit, keep) in enumerate(units):
             place, broken, own = walk.unit(place, unit, keep)
+            walk.find_code_point(own)
             broken.stop, own.stop = number, number + 1
             self.items += [broken, own]
         incomplete = walk.error(place, ErrorKind.INCOMPLETE, last & (place.state != START))
