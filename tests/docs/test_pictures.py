@@ -82,8 +82,9 @@ def test_the_window_has_the_items_that_end_in_its_lanes() -> None:
 
 def extent(element: Any) -> tuple[float, float]:
     """Where a text begins and ends if it is set in DejaVu, the widest of the fonts that the style names."""
-    fonts = pytest.importorskip("PIL.ImageFont", reason="requires matplotlib, which has the fonts of DejaVu")
-    folder = Path(pytest.importorskip("matplotlib").get_data_path(), "fonts", "ttf")
+    why = "requires the extra 'plots': matplotlib, which has the fonts of DejaVu, and Pillow"
+    fonts = pytest.importorskip("PIL.ImageFont", reason=why)
+    folder = Path(pytest.importorskip("matplotlib", reason=why).get_data_path(), "fonts", "ttf")
     kind = element.get("class").split()
     face = f"DejaVuSans{'Mono' if 'mono' in kind else ''}{'-Bold' if 'bold' in kind else ''}.ttf"
     width = fonts.truetype(str(folder / face), int(element.get("font-size"))).getlength(element.text)
