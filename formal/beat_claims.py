@@ -130,7 +130,8 @@ class BeatClaims(Claims):
         m.d.sync += [read.eq(read + out), pending.eq(pending + stored - out), has_left.eq(out)]
         m.d.comb += total.eq(pending + how_many(self.in_flight))
         self.claim_credits(m, "fifo.credits", fifo.depth, total)
-        values = {"write": read + pending, "read": read, "held": pending + has_left}
+        held = pending + has_left
+        values = {"write": read + pending, "read": read, "held": held, "holds_two": held == 2, "holds_three": held == 3}
         values |= {"has_left": has_left, "is_valid": pending != 0, "only_one": pending == 1}
         for path, register in self.inside.items():
             name = path.rpartition(".")[2].rstrip("_0123456789")

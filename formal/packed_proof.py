@@ -142,27 +142,24 @@ class PackedProof(BeatClaims):
     def _claim_stages(self) -> None:
         """What the registers of the stages hold."""
         _, one, two, three = self.stages
-        self._holds("places.keep_0", one.row.keep, one.valid)
-        self._holds("places.last_0", one.last)
-        self._holds("places.valid_0", one.valid)
-        self._holds("places.closes_0", one.closes)
-        self._holds("places.counts_of_4", one.counts[-1])
+        self._holds("places.last_after_1", one.last)
+        self._holds("places.late_valid_after_1", one.valid)
+        self._holds("places.closes_after_1", one.closes)
+        self._holds("places.count_of_4_0", one.counts[-1])
         self._holds("places.rank_of_4_1", one.counts[0], one.valid)
-        self._holds("places.fill_0", one.fill)
-        matters = two.valid | two.closes
-        self._holds("places.place", Cat(two.fill, (two.fill + two.counts[0])[0]), two.valid)
-        self._holds("places.is_placed", Cat(two.keep))
-        self._holds("places.open_size", two.rest, matters | one.valid)
+        self._holds("places.fill", one.fill)
+        for number, stage in enumerate((two, three), 1):
+            self._holds(f"places.place_1_after_{number}", (stage.fill + stage.counts[0])[0], stage.valid)
+        self._holds("places.open_size", two.rest)
         self._holds("places.is_full", two.full)
         self._holds("places.was_open", two.fill, two.valid)
         self._holds("places.is_last", two.last)
         self._holds("places.is_closed", two.closes)
         self._holds("places.is_valid", two.valid)
         self._holds("places.began_none", three.valid & ~three.begins)
-        matters = three.valid | three.closes
-        self._holds("open_lanes_0", three.rest, matters | two.valid)
-        self._holds("last_0", three.last, matters)
-        self._holds("ends_0", three.ends)
+        self._holds("open_lanes_after_1", three.rest)
+        self._holds("last_after_1", three.last, three.valid | three.closes)
+        self._holds("has_ended", three.ends)
         self._holds("rows.full_0", three.full)
         self._holds("rows.ends_0", three.ends)
         for name, stage in (("words_0", one), ("words_1", two), ("words_2", three)):
@@ -184,11 +181,9 @@ class PackedProof(BeatClaims):
         arrives = [
             Cat(keep & (at == lane) for keep, at in zip(last.keep, places, strict=True)) for lane in range(LANES)
         ]
-        self._holds("network.keep_after_0", Cat(each.any() for each in arrives))
-        self._holds("wraps", last.fill, last.valid)
-        crosses = Mux(last.keep[0], places[0], ~places[1])
+        self._holds("open_lanes_before", last.fill, last.total.any())
+        network_words = self.inside["packer.words_3"]
         for lane, here in enumerate(arrives):
-            self._holds(f"network.crossed_0_{lane}", crosses, last.valid)
             writes = Signal(name=f"writes_{lane}")
             target = Signal(range(depth), name=f"target_{lane}", reset_less=True)
             word = Signal(len(words[0]), name=f"written_{lane}", reset_less=True)
@@ -197,8 +192,9 @@ class PackedProof(BeatClaims):
                 target.eq(self._row + (last.fill > lane)),
                 word.eq(selected(words, here[1])),
             ]
-            register = self.inside["packer.network.words_after_0"]
-            self.holds(f"word at {lane}", register.word_select(lane, len(word)), word, writes)
+            here_then, other = (network_words.word_select(each, len(word)) for each in (lane, 1 - lane))
+            exchanges = self.inside[f"packer.network.exchange_0_{lane}"]
+            self.claim(f"word at {lane}", ~writes | (Mux(exchanges, other, here_then) == word))
             self._holds(f"rows.writes_{lane}_0", writes)
             self._holds(f"rows.row_of_{lane}", target, writes)
             self._writes.append(writes)
@@ -231,11 +227,15 @@ class PackedProof(BeatClaims):
         self._holds("rows.open_row_0", self._row)
         self._holds("rows.next_row_0", self._row + 1)
         self._holds("rows.announced_row", write)
-        self._holds("rows.announces", announces)
-        self._holds("rows.waits", waits)
-        self._holds("rows.reader_0.read", read)
+        for name in ("announces", "announces_0"):
+            self._holds(f"rows.{name}", announces)
+        self._holds("rows.has_second", waits)
+        self._holds("rows.reader_0.read_0", read)
         self._holds("rows.reader_0.has_left", has_left)
-        self._holds("rows.reader_0.held", pending + has_left)
+        held = pending + has_left
+        self._holds("rows.reader_0.held", held)
+        self._holds("rows.reader_0.holds_two", held == 2)
+        self._holds("rows.reader_0.holds_three", held == 3)
         self._holds("rows.reader_0.is_valid", pending != 0)
         self._holds("rows.reader_0.only_one", pending == 1)
 
@@ -274,10 +274,10 @@ class PackedProof(BeatClaims):
         memories = {path.rpartition(".")[2]: rows_of(each) for path, each in memories_in(self.circuit).items()}
         for number in range(depth):
             is_here = watching & (place == number)
-            self.holds(f"marks {number}", memories["marks_0"][number], marks, is_here & (ahead < pending))
+            self.holds(f"marks {number}", memories["marks_0_0"][number], marks, is_here & (ahead < pending))
             for lane in range(LANES):
                 is_written = self._writes[lane] & (self._targets[lane] == number)
-                row = memories[f"words_{lane}"][number]
+                row = memories[f"words_{lane}_0"][number]
                 word = Value.cast(watched.symbols[lane])
                 self.holds(f"word {lane} of {number}", row, word, is_here & watched.keep[lane] & ~is_written)
                 if lane == 0:

@@ -6,8 +6,8 @@ For a high clock frequency the memory has a slice for each group of neighbouring
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, signed
-from amaranth.lib import memory, wiring
+from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import connected
@@ -39,8 +39,8 @@ class Credits(wiring.Component):
     Ports:
         ready: register, a beat may be accepted.
         accepted: a beat is accepted; only while `ready` is asserted.
-        dropped: a beat was discarded in front of the FIFO.
-        left: a beat left the FIFO.
+        dropped: a beat needs no row.
+        left: a row left the FIFO.
     """
 
     def __init__(self, depth: int) -> None:
@@ -60,41 +60,69 @@ class Credits(wiring.Component):
 
 
 class Reader(wiring.Component):
-    """The row of a slice of the memory that is read. All slices have equal readers, each near its memory.
+    """What is read of a slice of the memory. All slices have equal readers, each near its memory.
+
+    With two banks, the first one has the even rows, the second one the odd ones, and each has a register behind it.
 
     Latency: `output_valid` is asserted one cycle after `stored`.
 
     Args:
         depth: rows of the memory, a power of two.
+        banks: 1 or 2.
 
     Ports:
-        stored: a row has been written by the end of this cycle.
-        row: register, the row that is read.
+        stored: a row has been written by the end of this cycle; with two banks, of the cycle before.
+        rows: registers, in each bank the row that is read: that at the output, or the next one.
+        bank: register, the bank of the row at the output.
         output_valid, output_ready: the handshake of this row.
-        left, has_left: it is transferred; and a register, it was in the cycle before.
+        left, has_left: it is transferred; and a register, one was in the cycle before.
     """
 
-    def __init__(self, depth: int) -> None:
-        self.depth = depth
+    def __init__(self, depth: int, banks: int = 1) -> None:
+        self.depth, self.banks = depth, banks
+        rows = {"rows": Out(data.ArrayLayout(range(depth // banks), banks)), "bank": Out(1)}
         handshake = {"output_valid": Out(1), "output_ready": In(1), "left": Out(1), "has_left": Out(1)}
-        super().__init__({"stored": In(1), "row": Out(range(depth))} | handshake)
+        super().__init__({"stored": In(1)} | rows | handshake)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        row, held = duplicate("read", range(self.depth)), duplicate("held", range(self.depth))
-        valid, only_one = duplicate("is_valid"), duplicate("only_one")
+        held, valid, only_one = duplicate("held", range(self.depth)), duplicate("is_valid"), duplicate("only_one")
         # `output_ready` comes from afar, so little depends on it.
         commented(held, "The rows that are stored, and one more in the cycle after one left.")
         commented(only_one, "One row is stored.")
         left = valid & self.output_ready
         has_left = delayed(m, left, "has_left", reset_less=False)
-        m.d.comb += [self.row.eq(row), self.output_valid.eq(valid), self.left.eq(left), self.has_left.eq(has_left)]
-        m.d.sync += held.eq(held + self.stored - has_left)
-        m.d.sync += valid.eq(self.stored | (valid & ~(self.output_ready & only_one)))
-        with m.If(left):
-            m.d.sync += row.eq(row + 1)
-        m.d.sync += loaded(only_one, Mux(self.stored, ~valid, held == Mux(has_left, 3, 2)), self.stored != left)
+        m.d.comb += [self.output_valid.eq(valid), self.left.eq(left), self.has_left.eq(has_left)]
+        next_held = held + self.stored - has_left
+        holds_two = delayed(m, next_held == 2, "holds_two", reset_less=False)
+        holds_three = delayed(m, next_held == 3, "holds_three", reset_less=False)
+        m.d.sync += held.eq(next_held)
+        next_valid = self.stored | (valid & ~(self.output_ready & only_one))
+        m.d.sync += valid.eq(next_valid)
+        m.d.sync += loaded(
+            only_one, Mux(self.stored, ~valid, Mux(has_left, holds_three, holds_two)), self.stored != left
+        )
+        self._advance(m, left, next_valid)
         return m
+
+    def _advance(self, m: Module, left: Value, next_valid: Value) -> None:
+        """The rows that are read."""
+        rows = [duplicate(f"read_{number}", range(self.depth // self.banks)) for number in range(self.banks)]
+        m.d.comb += [port.eq(row) for port, row in zip(self.rows, rows, strict=True)]
+        if self.banks == 1:
+            with m.If(left):
+                m.d.sync += rows[0].eq(rows[0] + 1)
+            return
+        # `here`: a row is at the output, and it is in this bank.
+        bank, here = duplicate("bank"), [duplicate(f"is_in_bank_{number}") for number in range(self.banks)]
+        next_bank = Mux(self.output_ready, here[0] | (bank & ~here[1]), bank)
+        m.d.sync += bank.eq(next_bank)
+        m.d.comb += self.bank.eq(bank)
+        for number, row in enumerate(rows):
+            m.d.sync += here[number].eq(next_valid & (next_bank == number))
+            # It may be a cycle old, since a bank's row changes in every other cycle at most.
+            following = delayed(m, (row + 1)[: len(row)], f"following_{number}")
+            m.d.sync += loaded(row, following, here[number] & self.output_ready)
 
 
 class CreditFifo(wiring.Component):
@@ -157,7 +185,7 @@ class CreditFifo(wiring.Component):
             into.en.eq(1),
             into.addr.eq(write),
             into.data.eq(entry),
-            out.addr.eq(reader.row),
+            out.addr.eq(reader.rows[0]),
             self.output[bits].eq(out.data),
             reader.stored.eq(stored),
             reader.output_ready.eq(self.output_ready),

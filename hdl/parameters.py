@@ -183,11 +183,7 @@ class DecoderParameters(WindowParameters):
 
     core: ClassVar[str] = "decoder"
 
-    packed: bool = option(
-        True,
-        "Words without gaps (default), or with, but smaller.",
-        flags=("--packed", "--sparse"),
-    )
+    packed: bool = option(True, "Words without gaps (default), or with, but smaller.", flags=("--packed", "--sparse"))
     kind: bool = option(False, "The cause of each error in m_axis_tuser.", flags=("--kind", ""))
 
     def __post_init__(self) -> None:

@@ -10,23 +10,23 @@ from amaranth.hdl import Module, ShapeLike, Signal, Value, ValueCastable, ValueL
 from utf8fpga.hdl.commented import commented
 
 
-def duplicate(name: str, shape: ShapeLike = 1, *, init: int = 0) -> Signal:
+def duplicate(name: str, shape: ShapeLike = 1, *, init: int = 0, reset_less: bool = False) -> Signal:
     """One of several registers with equal values, each for a part of the lanes.
 
     A net to thousands of loads is slow because it is long. Yosys merges registers with equal inputs. So the next value
     of a duplicate must depend on the duplicate itself, as that of a counter does, or one with an enable; otherwise use
-    `delayed_duplicate`. The attribute `keep` is for other tools.
+    `delayed_duplicate`. The attribute `keep` is for other tools, and changes some results of Yosys.
     """
-    register = Signal(shape, name=name, init=init)
+    register = Signal(shape, name=name, init=init, reset_less=reset_less)
     if not init:
         # Yosys's synthesis for iCE40 loses the initial value 1 of a register with this attribute.
         register.attrs["keep"] = 1
     return register
 
 
-def delayed_duplicate(m: Module, value: Value, name: str) -> Signal:
+def delayed_duplicate(m: Module, value: Value, name: str, *, reset_less: bool = False) -> Signal:
     """One of several registers with a value of the cycle before, each for a part of the lanes; see `duplicate`."""
-    register = duplicate(name, len(value))
+    register = duplicate(name, len(value), reset_less=reset_less)
     follow(m, register, value)
     return register
 
@@ -45,10 +45,10 @@ def delayed(m: Module, value: ValueLike, name: str, *, reset_less: bool = True) 
     return register
 
 
-def delayed_by(m: Module, cycles: int, value: ValueLike, name: str) -> Any:
-    """A value of some cycles before; its registers are `name`_after_1 and so on."""
+def delayed_by(m: Module, cycles: int, value: ValueLike, name: str, *, reset_less: bool = True) -> Any:
+    """A value of some cycles before; its registers are `name`_after_1 and so on. Only control bits need a reset."""
     for cycle in range(1, cycles + 1):
-        value = delayed(m, value, f"{name}_after_{cycle}")
+        value = delayed(m, value, f"{name}_after_{cycle}", reset_less=reset_less)
     return value
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from amaranth.hdl import Module, ShapeLike, Signal, Value
 
 from utf8fpga.hdl.packer.packer import PackedCore, Sparse
-from utf8fpga.hdl.registers import delayed
 
 
 class Remover(PackedCore):
@@ -18,7 +17,7 @@ class Remover(PackedCore):
 
     Latency: `latency` cycles from the beat that closes an output beat.
 
-    Structure: a register, and a `Packer`.
+    Structure: a `Packer`.
 
     Args:
         symbol: the shape of a symbol.
@@ -32,13 +31,12 @@ class Remover(PackedCore):
     waits_for_words = True
 
     def __init__(self, symbol: ShapeLike, lanes: int) -> None:
-        super().__init__(symbol, symbol, lanes, lanes, 1)
+        super().__init__(symbol, symbol, lanes, lanes, 0)
 
     def offered(self) -> Value:
         # A null beat may enter: it has no word and closes no row.
         return self.input.valid
 
     def pipeline(self, m: Module, accepted: Signal) -> Sparse:
-        beat = delayed(m, self.input.payload, "beat")
-        valid = delayed(m, accepted, "beat_valid", reset_less=False)
-        return Sparse([Value.cast(symbol) for symbol in beat.symbols], beat.keep, beat.last, valid)
+        beat = self.input.payload
+        return Sparse([Value.cast(symbol) for symbol in beat.symbols], beat.keep, beat.last, accepted)

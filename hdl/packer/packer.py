@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from amaranth.hdl import Cat, Const, Module, Mux, Shape, ShapeLike, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Shape, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_stream, connected, is_effective, stage_ports
 from utf8fpga.hdl.commented import register
 from utf8fpga.hdl.fifo import Credits
-from utf8fpga.hdl.minimise import minimised_bits
-from utf8fpga.hdl.packer.network import Fold, Network
-from utf8fpga.hdl.packer.places import Places, place_bits
+from utf8fpga.hdl.packer.network import Network
+from utf8fpga.hdl.packer.places import Places, front_lanes, middles
 from utf8fpga.hdl.packer.rows import FEW_ROWS, Rows, banks_of
-from utf8fpga.hdl.registers import delayed
+from utf8fpga.hdl.registers import delayed, delayed_by, delayed_duplicate
 
 
 class Packer(wiring.Component):
@@ -35,15 +34,15 @@ class Packer(wiring.Component):
     What is known of a beat with 16 lanes, by the cycles since it came:
 
     - 1 to 3: the words in each 4, 8 and 16 lanes.
-    - 4: the place of each word, and of the beat which rows it closes and what is left in the open one.
-    - 5 to 8: the places pass the network, and the words are a cycle behind them.
-    - 8: which lanes of a row have a word, and which words belong to the next row.
-    - 9: the words are written, and the marks of a row that is closed.
-    - 11: the row is at the output, if there are two banks; with one bank it is there in cycle 10.
+    - 4: the places for the first steps of the network, and of the beat which rows it closes and what is left in the
+      open one.
+    - 5 to 8: the words pass the steps of the network.
+    - 8: the words are written, and the marks of a row that is closed; with two banks a cycle later.
+    - 9: the row is at the output with one bank, with two banks in cycle 11.
 
     Args:
         symbol: the shape of a word.
-        lanes: words of a beat and of a row.
+        lanes: words of a beat and of a row, at least 2.
         input_latency: cycles from `accepted` to the beat at the input, at least; more only while the pipeline in front
             waits for the next beat, then one cycle less after that one.
 
@@ -59,15 +58,18 @@ class Packer(wiring.Component):
     def __init__(self, symbol: ShapeLike, lanes: int, input_latency: int) -> None:
         self.lanes = lanes
         words = data.ArrayLayout(Shape.cast(symbol).width, lanes)
-        self.places, self.network = Places(lanes), Network(words.elem_shape, 1 << place_bits(lanes))
-        self.fold = Fold(words.elem_shape, lanes) if self.network.lanes != lanes else None
-        to_rows = self.places.latency + self.network.latency + (self.fold is not None)
-        # The beat that begins a row has a credit until the row leaves, for at most depth - 3 cycles, see `Credits`. One
-        # cycle more if the next beat closes the row, or if it is the second row that a beat closes. The row is output
-        # 1 + banks cycles later, and its credit is counted banks - 1 cycles after that.
-        closed, self.depth = input_latency + to_rows + 1, FEW_ROWS
-        while closed + (1 + banks_of(self.depth)) + (banks_of(self.depth) - 1) > self.depth - 3:
+        self.places, self.network = Places(lanes), Network(words.elem_shape, lanes)
+        # One more register behind the network: for the multiplexer if `lanes` is no power of two, and with two banks.
+        self.depth, self.registered = FEW_ROWS, self.network.out_lanes > lanes
+        to_rows = self.places.latency + self.network.latency + self.registered
+        # For the full rate the beat that begins a row may have a credit for depth - 3 cycles, see `Credits`. Its words
+        # are written `input_latency` + `to_rows` + 1 cycles after it; a cycle later if the next beat closes the row, or
+        # if it is the second row that a beat closes. The row is output `banks` cycles after that, and its credit is
+        # counted 2 (banks - 1) cycles later still.
+        while input_latency + to_rows + 3 * banks_of(self.depth) > self.depth - 3:
             self.depth *= 2
+            to_rows += not self.registered
+            self.registered = True
         self.rows = Rows(symbol, lanes, self.depth)
         self.latency = to_rows + self.rows.latency
         credit = {"ready": Out(1), "accepted": In(1)}
@@ -85,9 +87,8 @@ class Packer(wiring.Component):
             words = delayed(m, words, f"words_{cycle}")
         m.d.comb += [
             *connected(places, self, "keep", "last", "valid", "closes"),
-            network.keep.eq(places.out_keep),
-            *(network.places[lane].eq(places.places[lane]) for lane in range(self.lanes)),
-            *(network.words[lane].eq(words[lane]) for lane in range(self.lanes)),
+            *connected(network, places, *middles(self.lanes, In)),
+            Value.cast(network.words).eq(words),
             self.ready.eq(counter.ready),
             counter.accepted.eq(self.accepted),
             counter.dropped.eq(places.begins_none),
@@ -98,37 +99,39 @@ class Packer(wiring.Component):
         return m
 
     def _fill_rows(self, m: Module) -> None:
-        """From the network to the rows. What is known of the rows of a beat is delayed as long as its words."""
-        places, network, fold, rows, lanes = self.places, self.network, self.fold, self.rows, self.lanes
-        # The lanes of the last row of the beat that have a word.
-        fronts = {size: (1 << size) - 1 for size in range(lanes)}
-        open_lanes, last = minimised_bits(fronts, lanes, len(places.open_size))(places.open_size), places.out_last
-        full, ends = places.full, places.ends
-        for cycle in range(network.latency):
-            # Rows need these one cycle before the rest.
-            full_early, ends_early = full, ends
-            open_lanes, last = delayed(m, open_lanes, f"open_lanes_{cycle}"), delayed(m, last, f"last_{cycle}")
-            full = delayed(m, full, f"full_{cycle}", reset_less=False)
-            ends = delayed(m, ends, f"ends_{cycle}", reset_less=False)
-        # The words of a beat begin where those of the beat before end. Lanes in front get words of the next row;
-        # the last lane never does, since the open row is not full.
-        wraps = delayed(m, (open_lanes & ~ends.replicate(lanes))[:-1], "wraps")
-        wrapped: Value = Cat(wraps, Const(0, network.lanes - lanes + 1))
-        keep, words = network.out_keep, network.out_words
-        if fold:
-            m.submodules.fold = fold
-            m.d.comb += [fold.keep.eq(keep), fold.wrapped.eq(wrapped), fold.words.eq(words)]
-            keep, words, wrapped = fold.out_keep, fold.out_words, delayed(m, wrapped, "wrapped_folded")
-            full_early, ends_early = full, ends
-            open_lanes, last = delayed(m, open_lanes, "open_lanes_folded"), delayed(m, last, "last_folded")
+        """From the network to the rows. What is known of the rows of a beat is delayed like its words."""
+        places, rows, lanes = self.places, self.rows, self.lanes
+        words = delayed_by(m, int(self.registered), self.network.out_words, "words_in_lanes")
+        cycles = self.network.latency + places.extra_cycles + self.registered
+        # Rows need these one cycle before the lanes, and two before the words.
+        full = delayed_by(m, cycles - 1, places.full, "full", reset_less=False)
+        ends = delayed_by(m, cycles - 1, places.ends, "ends", reset_less=False)
+        # Of the open row the size, for each group of lanes, and in the last two cycles the lanes, since they are far
+        # from one another.
+        size_cycles = max(0, cycles - 2)
+        sizes = [places.open_size] * len(rows.groups)
+        for cycle in range(size_cycles):
+            name = f"open_size_{cycle}"
+            sizes = [delayed_duplicate(m, size, f"{name}_{n}", reset_less=True) for n, size in enumerate(sizes)]
+        parts = zip(sizes, rows.groups, strict=True)
+        early = Cat(front_lanes(size, lanes)[group.start : group.stop] for size, group in parts)
+        open_lanes = delayed_by(m, cycles - size_cycles, early, "open_lanes", reset_less=False)
+        # The lanes with a word in the row that is open in front of the beat. The words of the beat begin behind them,
+        # so those that come to these lanes belong to the next row.
+        has_ended = delayed(m, ends, "has_ended", reset_less=False)
+        before = delayed(m, open_lanes & ~has_ended.replicate(lanes), "open_lanes_before")
+        if self.network.out_lanes > lanes:
+            # Word `lanes` + n of a row is word n of the next row.
+            is_next = delayed(m, before, "is_next")
+            others = [(lane + lanes) % self.network.out_lanes for lane in range(lanes)]
+            words = Cat(Mux(is_next[lane], words[other], words[lane]) for lane, other in enumerate(others))
         m.d.comb += [
-            rows.keep.eq(keep),
-            rows.words.eq(words),
-            rows.wrapped.eq(wrapped[:lanes]),
+            Value.cast(rows.words).eq(words),
+            rows.open_lanes_before.eq(before),
             rows.open_lanes.eq(open_lanes),
-            rows.last.eq(last),
-            rows.full.eq(full_early),
-            rows.ends.eq(ends_early),
+            rows.last.eq(delayed_by(m, cycles, places.out_last, "last")),
+            rows.full.eq(full),
+            rows.ends.eq(ends),
         ]
 
 
@@ -160,7 +163,7 @@ class PackedCore(wiring.Component):
     Args:
         given, made: the shapes of the symbols at the input and at the output.
         lanes, out_lanes: their numbers.
-        cycles: cycles from the input to the end of the pipeline.
+        cycles: cycles from the input to the end of the pipeline; at least 1 unless `waits_for_words`.
     """
 
     packed = True
@@ -174,7 +177,7 @@ class PackedCore(wiring.Component):
         # word closes. Both cannot add up, since behind two closed rows none is open.
         self.latency = cycles + self.packer.latency + 1
         # A credit is counted later where rows are in several banks.
-        self.stall_cycles = 2 + self.packer.rows.banks
+        self.stall_cycles = 1 + 2 * self.packer.rows.banks
         # No pause, which closes the last row, enters while `ready` is deasserted. So the last word takes at most
         # stall_cycles + cycles + to_rows + 1 + banks, which the rule for the depth in `Packer` bounds by depth - 1.
         self.drain_cycles = self.packer.depth - 1
@@ -195,9 +198,12 @@ class PackedCore(wiring.Component):
         m.submodules.packer = packer = self.packer
         accepted, last = Signal(name="accepted"), Signal(name="last")
         beat = self.pipeline(m, accepted)
-        comment = "Cycles in which no beat came, although it would have been accepted, the last one first."
-        pauses = register("pauses", comment, self.cycles, init=0)
-        m.d.sync += pauses.eq(Cat(packer.ready & ~accepted, pauses))
+        closes = last
+        if not self.waits_for_words:
+            comment = "Cycles in which no beat came, although it would have been accepted, the last one first."
+            pauses = register("pauses", comment, self.cycles, init=0)
+            m.d.sync += pauses.eq(Cat(packer.ready & ~accepted, pauses))
+            closes = Mux(beat.valid, beat.last, pauses[-1])
         m.d.comb += [
             self.input.ready.eq(packer.ready),
             accepted.eq(self.offered() & packer.ready),
@@ -207,7 +213,7 @@ class PackedCore(wiring.Component):
             packer.keep.eq(beat.keep),
             packer.last.eq(last),
             packer.valid.eq(beat.valid),
-            packer.closes.eq(last if self.waits_for_words else Mux(beat.valid, beat.last, pauses[-1])),
+            packer.closes.eq(closes),
         ]
         wiring.connect(m, packer.output, wiring.flipped(self.output))
         return m

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, ShapeLike, Signal, Value
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -24,18 +22,6 @@ def banks_of(depth: int) -> int:
     return 1 if depth <= FEW_ROWS else 2
 
 
-class _Group(NamedTuple):
-    """Registers that the memories of a group of lanes share.
-
-    Attributes:
-        rows: by bank, the address of the row in it that is read.
-        bank: the bank of the row at the output.
-    """
-
-    rows: list[Value]
-    bank: Value
-
-
 class Rows(wiring.Component):
     """The rows: a memory of words for each lane, and one of marks, which tell which words a closed row has.
 
@@ -45,17 +31,17 @@ class Rows(wiring.Component):
     To announce a row is to write its marks and to tell the readers. A beat that closes two rows is the last one of its
     packet. Its second row waits for a cycle, and its marks are in `second`.
 
-    Latency: `latency` cycles from the beat that closes a row to the row at the output, while none waits.
+    Latency: `latency` cycles from the port `last` of the beat that closes a row to the row at the output, while none
+    waits.
 
     Ports:
-        keep: the lanes with a word.
-        words: the words, one cycle later.
-        wrapped: a word in this lane belongs to the row behind the open one.
-        open_lanes: the lanes of the words in the last row of the beat.
-        last: see `Places`; it comes with `keep`, `wrapped` and `open_lanes`.
-        full, ends: see `Places`; one cycle before `keep`.
+        full, ends: see `Places`.
+        open_lanes_before, open_lanes: the lanes with a word in the row that is open in front of the beat, and in that
+            behind it, before `ends` closes it; one cycle after `full`.
+        last: see `Places`; one cycle after `full`.
+        words: the words of a beat in their lanes; two cycles after `full`.
         output: stream of `beat_layout`, the closed rows.
-        left: a row left the memory.
+        left: a row left the memory; with two banks, two cycles before.
     """
 
     def __init__(self, symbol: ShapeLike, lanes: int, depth: int) -> None:
@@ -64,28 +50,37 @@ class Rows(wiring.Component):
         self.latency = 1 + self.banks
         self.groups = groups_of(lanes)
         words = data.ArrayLayout(Shape.cast(symbol).width, lanes)
-        beat = {"keep": In(lanes), "words": In(words), "wrapped": In(lanes), "open_lanes": In(lanes), "last": In(1)}
-        closed = {"full": In(1), "ends": In(1)}
-        super().__init__(beat | closed | {"output": Out(beat_stream(symbol, lanes)), "left": Out(1)})
+        beat = {"words": In(words)} | dict.fromkeys(("open_lanes_before", "open_lanes"), In(lanes))
+        events = dict.fromkeys(("last", "full", "ends"), In(1))
+        super().__init__(beat | events | {"output": Out(beat_stream(symbol, lanes)), "left": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         full = [delayed_duplicate(m, self.full, f"full_{number}") for number in range(len(self.groups))]
         ends = [delayed_duplicate(m, self.ends, f"ends_{number}") for number in range(len(self.groups))]
-        announces, announced_row, marks = self._announce(m, full[-1], ends[-1])
+        announced_row, marks, has_second = self._announce(m, full[-1], ends[-1])
         output = self.output.payload
         for number, lanes in enumerate(self.groups):
             open_row = duplicate(f"open_row_{number}", range(self.depth))
             next_row = duplicate(f"next_row_{number}", range(self.depth), init=1)
-            closed = full[number] + ends[number]
-            m.d.sync += [open_row.eq(open_row + closed), next_row.eq(next_row + closed)]
-            group = self._read(m, number, announces)
+            closed_rows = full[number] + ends[number]
+            m.d.sync += [open_row.eq(open_row + closed_rows), next_row.eq(next_row + closed_rows)]
+            announces = delayed_duplicate(m, full[number] | ends[number] | has_second, f"announces_{number}")
+            reader = self._reader(m, number, announces)
+            # Row r is row r[1:] of bank r[0]. The open row and the next one are in both banks: if the open one is even,
+            # r[1:] is the same for both.
+            shared = [delayed(m, row[1:], f"row_of_bank_{n}_{number}") for n, row in enumerate((next_row, open_row))]
             for lane in lanes:
-                keep, row = self.keep[lane], Mux(self.wrapped[lane], next_row, open_row)
-                target = delayed(m, row, f"row_of_{lane}")
-                writes = [keep] if self.banks == 1 else [keep & ~row[0], keep & row[0]]
+                is_open, for_next_row = self.open_lanes[lane], self.open_lanes_before[lane]
+                gets_word = Mux(for_next_row, full[number] & is_open, full[number] | is_open)
+                if self.banks == 1:
+                    target = Mux(for_next_row, next_row, open_row)
+                    writes, targets = [gets_word], [delayed(m, target, f"row_of_{lane}")]
+                else:
+                    is_odd = for_next_row ^ open_row[0]
+                    writes, targets = [gets_word & ~is_odd, gets_word & is_odd], shared
                 enables = [delayed(m, each, f"writes_{lane}_{n}", reset_less=False) for n, each in enumerate(writes)]
-                stored = self._memory(m, f"words_{lane}", group, enables, target, self.words[lane])
+                stored = self._memory(m, f"words_{lane}", reader, enables, targets, self.words[lane])
                 symbol = output.symbols[lane]
                 m.d.comb += Value.cast(symbol).eq(stored)
                 if isinstance(symbol, data.View) and "error" in symbol.shape().members:
@@ -93,48 +88,43 @@ class Rows(wiring.Component):
                     m.d.comb += symbol.error.eq(stored[symbol.shape()["error"].offset] & output.keep[lane])
             # The last group has the end of the packet, too. The row that is written next is free.
             part = slice(lanes.start, self.lanes + 1 if lanes.stop == self.lanes else lanes.stop)
-            enables = [Const(1)] if self.banks == 1 else [~announced_row[0], announced_row[0]]
-            stored = self._memory(m, f"marks_{number}", group, enables, announced_row, marks[part])
+            enables, target = [Const(1)], announced_row
+            if self.banks > 1:
+                enables, target = [~announced_row[0], announced_row[0]], announced_row[1:]
+            stored = self._memory(m, f"marks_{number}", reader, enables, [target] * self.banks, marks[part])
             m.d.comb += Cat(output.keep, output.last)[part].eq(stored)
         return m
 
-    def _read(self, m: Module, number: int, announces: Value) -> _Group:
-        """The handshake at the output, as each group of lanes has it for itself."""
-        m.submodules[f"reader_{number}"] = reader = Reader(self.depth)
+    def _reader(self, m: Module, number: int, announces: Value) -> Reader:
+        """What is read of a group of lanes, and the handshake at the output."""
+        m.submodules[f"reader_{number}"] = reader = Reader(self.depth, self.banks)
         m.d.comb += reader.output_ready.eq(self.output.ready)
         if number == 0:
             # With many lanes, the count of credits is far from here.
-            left = reader.has_left if self.banks > 1 else reader.left
+            left = delayed(m, reader.has_left, "left_before", reset_less=False) if self.banks > 1 else reader.left
             m.d.comb += [self.output.valid.eq(reader.output_valid), self.left.eq(left)]
-        if self.banks == 1:
-            m.d.comb += reader.stored.eq(announces)
-            return _Group([reader.row], Const(0))
-        m.d.comb += reader.stored.eq(delayed_duplicate(m, announces, f"announced_{number}"))
-        following = duplicate(f"read_next_{number}", range(self.depth), init=1)
-        with m.If(reader.left):
-            m.d.sync += following.eq(following + 1)
-        next_even, next_odd = following[1:], reader.row[1:]
-        return _Group([next_even, next_odd], reader.row[0])
+        # With two banks, there is a register behind the memory.
+        late = delayed(m, announces, f"announced_{number}", reset_less=False) if self.banks > 1 else announces
+        m.d.comb += reader.stored.eq(late)
+        return reader
 
-    def _memory(self, m: Module, name: str, group: _Group, enables: list[Value], target: Value, entry: Value) -> Value:
-        """A memory whose banks are written where `enables` are asserted, and what is read from it."""
-        if self.banks == 1:
-            return self._bank(m, name, group.rows[0], enables[0], target, entry)
+    def _memory(
+        self, m: Module, name: str, reader: Reader, enables: list[Value], targets: list[Value], entry: Value
+    ) -> Value:
+        """A memory whose banks are written at their targets where `enables` are asserted, and what is read from it."""
         outputs = []
-        for bank, row in enumerate(group.rows):
-            output = self._bank(m, f"{name}_{bank}", row, enables[bank], target[1:], entry)
-            outputs.append(delayed(m, output, f"{name}_of_bank_{bank}"))
-        return Mux(group.bank, outputs[1], outputs[0])
-
-    def _bank(self, m: Module, name: str, row: Value, writes: Value, target: Value, entry: Value) -> Value:
-        """A memory of look-up tables."""
-        m.submodules[name] = rows = memory.Memory(shape=len(entry), depth=self.depth // self.banks, init=[])
-        into, out = rows.write_port(), rows.read_port(domain="comb")
-        m.d.comb += [into.en.eq(writes), into.addr.eq(target), into.data.eq(entry), out.addr.eq(row)]
-        return out.data
+        for bank, row in enumerate(reader.rows):
+            rows = memory.Memory(shape=len(entry), depth=self.depth // self.banks, init=[])
+            m.submodules[f"{name}_{bank}"] = rows
+            into, out = rows.write_port(), rows.read_port(domain="comb")
+            m.d.comb += [into.en.eq(enables[bank]), into.addr.eq(targets[bank]), into.data.eq(entry), out.addr.eq(row)]
+            outputs.append(out.data if self.banks == 1 else delayed(m, out.data, f"{name}_of_bank_{bank}"))
+        return outputs[0] if self.banks == 1 else Mux(reader.bank, outputs[1], outputs[0])
 
     def _announce(self, m: Module, full: Value, ends: Value) -> tuple[Value, Value, Value]:
-        """Whether a closed row is announced, its number, and its marks: the lanes with a word; the packet ends.
+        """The number of the row that is announced, its marks, and whether one waits to be announced after the others.
+
+        The marks are the lanes with a word, and whether the packet ends.
 
         A beat that closes two rows is the last one of its packet, since `closes` equals `last` with `valid`, see
         `Packer`. One place to wait suffices for the second one: behind a beat that closes two no row is open, and until
@@ -143,12 +133,15 @@ class Rows(wiring.Component):
         """
         lanes, two = self.lanes, full & ends
         own = named(m, "own_marks", Cat(self.open_lanes | full.replicate(lanes), self.last & ~two))
-        waits = Signal()
+        has_second = Signal()
         second = Signal(lanes + 1, reset_less=True)
-        announces = delayed(m, full | ends | waits, "announces", reset_less=False)
+        announces = delayed(m, full | ends | has_second, "announces", reset_less=False)
         # With the attribute `keep` synthesis needs ten cells less.
         row = duplicate("announced_row", range(self.depth))
         with m.If(announces):
             m.d.sync += row.eq(row + 1)
-        m.d.sync += [waits.eq(two | (waits & (full | ends))), second.eq(Mux(two, Cat(self.open_lanes, 1), own))]
-        return announces, row, delayed(m, Mux(waits, second, own), "marks")
+        m.d.sync += [
+            has_second.eq(two | (has_second & (full | ends))),
+            second.eq(Mux(two, Cat(self.open_lanes, 1), own)),
+        ]
+        return row, delayed(m, Mux(has_second, second, own), "marks"), has_second

@@ -76,7 +76,7 @@ def a_dropped_beat_keeps_its_credit(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_row_of_the_packer_has_no_carry(patch: pytest.MonkeyPatch) -> None:
-    inject(patch, Packer, lambda packer: packer.rows.wrapped.eq(0))
+    inject(patch, Packer, lambda packer: packer.rows.open_lanes_before.eq(0))
 
 
 def the_end_of_a_packet_is_lost(patch: pytest.MonkeyPatch) -> None:
