@@ -144,7 +144,7 @@ def _tap_timing(core: Any, reset: str) -> Iterator[str]:
         " transferred. There is no back-pressure."
     )
     yield "Throughput: one beat per cycle, whatever the input; one report per packet, in order."
-    yield f"Reset: one cycle of {reset} is enough; the packet and all reports in flight are discarded."
+    yield f"Reset: one cycle of {reset} is enough, whatever the registers hold; the packet and reports are discarded."
 
 
 def _timing(core: Core, reset: str, entry: CoreEntry[Any]) -> Iterator[str]:
