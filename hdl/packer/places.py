@@ -13,7 +13,7 @@ from utf8fpga.hdl.commented import named
 from utf8fpga.hdl.minimise import minimised_bits
 from utf8fpga.hdl.registers import delayed, delayed_by, delayed_duplicate
 
-MANY_LANES = 17
+MANY_LANES = 33
 """From here on groups are larger, for fewer duplicates, and for a cycle less: a remover of 64 lanes has one bank."""
 
 
