@@ -155,8 +155,8 @@ class Accepted:
         path = f"{self._path}window."
         for number, beat in enumerate(self.beats):
             units = beat.units()
-            past = self._flat(Window, units[: beat.past], Const(0, 1))
-            here = self._flat(Window, units, beat.last) if number else {}
+            past = self._flat(self._flat_window(beat.past), units[: beat.past], Const(0, 1))
+            here = self._flat(self._flat_window(len(units)), units, beat.last) if number else {}
             for name, register in self._registers(path).items():
                 if name.endswith("_before"):
                     if self._stage_of(name) == number:
@@ -166,13 +166,13 @@ class Accepted:
                         self._harness.holds(name, register, beat.valid)
                 elif name != "units_before_beat" and 1 + self._cuts.index(name.partition("_")[0]) == number:
                     self._claim_stage(name, register, beat, here)
-        # What is known of the units before the beat behind the window.
-        newest = self.beats[-1]
-        register = self._harness.inside[path + "units_before_beat"]
-        for at in range(-self._window.reach, 0):
-            unit, keep = newest.units()[newest.past + at]
-            known = register.word_select(self._window.reach + at, newest.width)
-            self._harness.holds("units_before_beat", known, unit, keep)
+        self._claim_before("units_before_beat", self._harness.inside[path + "units_before_beat"], self.beats[-1])
+
+    def _claim_before(self, name: str, register: Signal, beat: Beat) -> None:
+        """What is known of the units before a beat."""
+        units, reach = beat.units(), self._window.reach
+        for number, (unit, keep) in enumerate(units[beat.past - reach : beat.past]):
+            self._harness.holds(name, register.word_select(number, beat.width), unit, keep & self.loaded)
 
     def _claim_stage(self, name: str, register: Signal, beat: Beat, flat: dict[str, Signal]) -> None:
         if name.endswith("_valid"):
@@ -186,12 +186,16 @@ class Accepted:
         step = steps.get(name.partition("_")[0], "ends")
         return sum(STEPS.index(cut) < STEPS.index(step) for cut in self._cuts)
 
-    def claim_held(self) -> None:
-        """What the registers of `Items` hold of a beat that waits."""
-        flat = self._flat(Items, self.held.units(), self.held.last)
+    def claim_held(self, late: int) -> None:
+        """What the registers of `Items` hold of a beat that waits, and whose words come `late`."""
+        units = self.held.units()
+        # The registers of `Items` are behind the window, so that of its window needs none.
+        flat = self._flat(Items(self._table, len(units), (), late), units, self.held.last)
         for name, register in self._registers(self._path).items():
-            # The payload is undefined in some lanes, and only wide transcoders read it.
-            if name.startswith("held_") and name != "held_payloads":
+            if name == "held_units_before":
+                self._claim_before(name, register, self.held)
+            elif name.startswith("held_") and name != "held_payloads":
+                # The payload is undefined in some lanes, and only wide transcoders read it.
                 self._harness.holds(name, register, of_lanes(flat[name], self.held), self.held.valid)
 
     def _registers(self, path: str) -> dict[str, Signal]:
@@ -199,18 +203,20 @@ class Accepted:
         found = {name.removeprefix(path): each for name, each in self._harness.inside.items() if name.startswith(path)}
         return {name: register for name, register in found.items() if "." not in name}
 
-    def _flat(self, kind: type[Window | Items], units: Sequence[tuple[Value, Value]], last: Value) -> dict[str, Signal]:
+    def _flat_window(self, units: int) -> Window:
+        return Window(self._table, units, self._window.cuts)
+
+    def _flat(self, flat: Any, units: Sequence[tuple[Value, Value]], last: Value) -> dict[str, Signal]:
         """A component for all units at once, with transparent registers: these by name."""
-        # The registers of `Items` are behind the window, so that of its window needs none.
-        flat: Any = kind(self._table, len(units), self._window.cuts if kind is Window else ())
         circuit = elaborated(flat)
         found = registers_in(circuit)
         make_transparent(circuit, lambda name: name.startswith((*STEPS, "held")) or name.endswith("_before"))
         self._m.submodules[f"flat_{self._count}"] = circuit
         self._count += 1
-        names = ("in_units", "in_keep", "in_last", "in_valid") if kind is Window else ("units", "keep", "last", "valid")
+        prefix = "in_" if isinstance(flat, Window) else ""
         given = (Cat(unit for unit, _ in units), Cat(keep for _, keep in units), last, Const(1, 1))
-        self._m.d.comb += [getattr(flat, name).eq(value) for name, value in zip(names, given, strict=True)]
+        names = zip(("units", "keep", "last", "valid"), given, strict=True)
+        self._m.d.comb += [getattr(flat, prefix + name).eq(value) for name, value in names]
         return found
 
     def slots(self) -> list[Slot]:

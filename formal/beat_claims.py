@@ -31,6 +31,7 @@ class BeatClaims(Claims):
         accepted: a beat is accepted in this cycle.
         row: the expected beat behind the window, 0 in lanes without a symbol.
         leaves: there is such a beat.
+        rows: `row` and `leaves`, then both of one cycle before, and so on; the words come with the last of them.
         held: the last beat that passed the window.
         coming: for each place up to `row`, whether there is a beat with the end of a packet.
         in_flight: for each place of a beat that needs a credit, in front of the FIFO, whether there is one.
@@ -41,6 +42,7 @@ class BeatClaims(Claims):
         self.table, self.pick = table, Signal()
         self.row: Any = Signal(row or core.output.payload.shape(), name="row", reset_less=True)
         self.accepted, self.leaves = Signal(name="accepted"), Signal(name="leaves")
+        self.rows: list[tuple[Any, Signal]] = [(self.row, self.leaves)]
         self.coming: list[Value] = []
         self.in_flight: list[Value] = []
 
@@ -56,7 +58,7 @@ class BeatClaims(Claims):
         """Follow the beats through `Items`, and claim what its registers hold; the items in `row` by the DFA."""
         (path,) = (name.removesuffix("is_leaving") for name in self.inside if name.endswith("items.is_leaving"))
         accepted = self.follow_window(m, items.window, path)
-        accepted.claim_held()
+        accepted.claim_held(items.late)
         self.held = held = accepted.held
         newest, slots, waiting = accepted.beats[-1], accepted.slots(), (*accepted.beats[1:], held)
         self.coming = [*(beat.valid & beat.last for beat in waiting), self.leaves & self.row.last]
@@ -69,22 +71,42 @@ class BeatClaims(Claims):
         self.holds("waiting", self.inside[path + "waiting"], held.valid)
         self.holds("is_leaving", self.inside[path + "is_leaving"], self.leaves)
         self.in_flight = [*(beat.valid for beat in waiting), self.leaves]
+        for cycle in range(1, items.late + 1):
+            self._follow_words(m, items, path, cycle)
         self._claim_made(path)
         return slots
 
+    def _follow_words(self, m: Module, items: Any, path: str, cycle: int) -> None:
+        """Claim which symbols the units make that have waited for some cycles, and add a cycle to `rows`.
+
+        What has waited in `Items` for one cycle is of the beat in `row`.
+        """
+        row, leaves = self.rows[-1]
+        known = {name: self.inside[f"{path}late_{name}_after_{cycle}"] for name in items.waiting_names}
+        known["completed"] = ~known["errors"]
+        for lane, keep in enumerate(row.keep):
+            symbol, error = row.symbols[lane], known["errors"][lane]
+            kind = known["kinds"].word_select(lane, len(known["kinds"]) // len(row.keep))
+            made = Cat(items.word(known, lane), error, kind & error.replicate(len(kind)))[: symbol.shape().size]
+            self.claim(f"late word {lane} after {cycle}", ~(leaves & keep) | (made == Value.cast(symbol)))
+            self.holds(f"late error {lane} after {cycle}", error, symbol.error & keep, leaves)
+        next_row, next_leaves = Signal.like(row, name=f"row_{cycle}", reset_less=True), Signal(name=f"leaves_{cycle}")
+        m.d.sync += [next_row.eq(row), next_leaves.eq(leaves)]
+        self.rows.append((next_row, next_leaves))
+
     def _claim_made(self, path: str) -> None:
         """What the registers at the output of `Items` hold, without the words of absent symbols."""
-        row, leaves = self.row, self.leaves
         made = {name: self.inside[f"{path}out_{name}"] for name in ("ends", "items", "errors", "words", "kinds")}
-        self.holds("ends", made["ends"], row.last, leaves)
-        self.holds("items", made["items"], row.keep, leaves)
+        self.holds("ends", made["ends"], self.row.last, self.leaves)
+        self.holds("items", made["items"], self.row.keep, self.leaves)
+        row, leaves = self.rows[-1]
         for lane, keep in enumerate(row.keep):
             symbol, bits = row.symbols[lane], len(row.symbols[lane].code_point)
             self.holds("errors", made["errors"][lane], symbol.error & keep, leaves)
             self.holds("words", made["words"].word_select(lane, bits), symbol.code_point, leaves & keep)
             if "kind" in symbol.shape().members:
                 kind = Value.cast(symbol.kind)
-                self.holds("kinds", made["kinds"].word_select(lane, len(kind)), kind, leaves & symbol.error)
+                self.holds("kinds", made["kinds"].word_select(lane, len(kind)), kind, leaves & keep & symbol.error)
 
     def _expected(self, m: Module, slots: list[Slot], last: Value) -> Any:
         """The beat of the items, with 0 in lanes without an item."""

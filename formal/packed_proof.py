@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data
 
 from utf8fpga.formal.beat_claims import BeatClaims
 from utf8fpga.formal.helpers import selected
@@ -24,16 +23,18 @@ LANES = 2
 class _Stage:
     """A beat in a stage of the packer, and the words of the open row in front of it.
 
-    Attributes:
+    Args:
         row: the words in their lanes, 0 in lanes without one.
         valid: there is a beat.
+
+    Attributes:
         closes: the row is closed behind the words of the beat; also without a beat.
         fill: the words in the open row.
     """
 
-    def __init__(self, layout: data.StructLayout, number: int) -> None:
-        self.row: Any = Signal(layout, name=f"stage_{number}_row", reset_less=True)
-        self.valid, self.closes = Signal(name=f"stage_{number}_valid"), Signal(name=f"stage_{number}_closes")
+    def __init__(self, row: Any, valid: Signal, number: int) -> None:
+        self.row, self.valid = row, valid
+        self.closes = Signal(name=f"stage_{number}_closes")
         self.fill = Signal(name=f"stage_{number}_fill")
 
     @property
@@ -111,31 +112,23 @@ class PackedProof(BeatClaims):
 
     def _follow_stages(self, m: Module) -> None:
         """The beats in the stages; that behind `Items` is the first one."""
-        core, layout = self.core, self.row.shape()
-        self.stages = stages = [_Stage(layout, number) for number in range(4)]
+        core = self.core
+        # With the last of the rows the words enter the network.
+        self.stages = stages = [_Stage(*beat, number) for number, beat in enumerate(self.rows[:-1])]
         pauses = Signal(core.cycles, name="expected_pauses")
         m.d.sync += pauses.eq(Cat(core.input.ready & ~self.accepted, pauses))
         self.holds("pauses", self.inside["pauses"], pauses)
         first, *others = stages
-        m.d.comb += [
-            first.row.eq(self.row),
-            first.valid.eq(self.leaves),
-            first.closes.eq(Mux(first.valid, first.row.last, pauses[-1])),
-        ]
+        m.d.comb += first.closes.eq(Mux(first.valid, first.row.last, pauses[-1]))
         for earlier_stage, stage in zip(stages, others, strict=False):
-            m.d.sync += [
-                stage.row.eq(earlier_stage.row),
-                stage.valid.eq(earlier_stage.valid),
-                stage.closes.eq(earlier_stage.closes),
-            ]
+            m.d.sync += stage.closes.eq(earlier_stage.closes)
             self.claim("only the end of a packet closes behind a beat", ~stage.valid | (stage.closes == stage.last))
             if stage is not stages[-1]:
                 following = stages[stages.index(stage) + 1]
                 m.d.comb += stage.fill.eq(following.fill_after)
         m.d.sync += stages[-1].fill.eq(stages[-1].fill_after)
-        packer = core.packer
-        symbols = [data.View(layout["symbols"].shape.elem_shape, word) for word in packer.words]
-        self.compare("words", first.valid, (symbols, packer.keep, packer.last), first.row)
+        packer, row = core.packer, first.row
+        self.claim("keep and last", ~first.valid | ((packer.keep == row.keep) & (packer.last == row.last)))
         self.claim("valid", packer.valid == first.valid)
         self.claim("closes", packer.closes == first.closes)
 
@@ -162,12 +155,6 @@ class PackedProof(BeatClaims):
         self._holds("has_ended", three.ends)
         self._holds("rows.full_0", three.full)
         self._holds("rows.ends_0", three.ends)
-        for name, stage in (("words_0", one), ("words_1", two), ("words_2", three)):
-            register = self.inside[f"packer.{name}"]
-            for lane, keep in enumerate(stage.keep):
-                width = len(register) // LANES
-                word = register.word_select(lane, width)
-                self.holds(f"{name} lane {lane}", word, Value.cast(stage.row.symbols[lane]), keep)
 
     def _claim_network(self, m: Module) -> None:
         """The words at their places, and the rows to which they are written."""
@@ -182,7 +169,7 @@ class PackedProof(BeatClaims):
             Cat(keep & (at == lane) for keep, at in zip(last.keep, places, strict=True)) for lane in range(LANES)
         ]
         self._holds("open_lanes_before", last.fill, last.total.any())
-        network_words = self.inside["packer.words_3"]
+        network_words = Value.cast(self.core.packer.words)
         for lane, here in enumerate(arrives):
             writes = Signal(name=f"writes_{lane}")
             target = Signal(range(depth), name=f"target_{lane}", reset_less=True)

@@ -125,17 +125,15 @@ class AxiStreamCore(wiring.Component):
         for lane, symbol in enumerate(source.payload.symbols):
             m.d.comb += Value.cast(symbol)[: given.bits].eq(self.s_axis_tdata.word_select(lane, 8 * given.size))
             if given.users:
-                user = self.s_axis_tuser.word_select(lane, given.user_bits)
-                m.d.comb += Value.cast(symbol)[given.bits :].eq(user)
+                m.d.comb += Value.cast(symbol)[given.bits :].eq(self.s_axis_tuser.word_select(lane, given.user_bits))
         present = (self.s_axis_tkeep.word_select(lane, given.size).all() for lane in range(lanes_of(source)))
         symbols = [Value.cast(symbol) for symbol in output.payload.symbols]
-        padding = Const(0, 8 * made.size - made.bits)
         m.d.comb += [
             source.payload.keep.eq(Cat(present)),
             source.payload.last.eq(self.s_axis_tlast),
             source.valid.eq(self.s_axis_tvalid),
             self.s_axis_tready.eq(source.ready),
-            self.m_axis_tdata.eq(Cat((symbol[: made.bits], padding) for symbol in symbols)),
+            self.m_axis_tdata.eq(Cat((symbol[: made.bits], Const(0, 8 * made.size - made.bits)) for symbol in symbols)),
             self.m_axis_tkeep.eq(Cat(bit.replicate(made.size) for bit in output.payload.keep)),
             self.m_axis_tlast.eq(output.payload.last),
             self.m_axis_tvalid.eq(output.valid),

@@ -119,7 +119,8 @@ class Reader(wiring.Component):
         m.d.sync += bank.eq(next_bank)
         m.d.comb += self.bank.eq(bank)
         for number, row in enumerate(rows):
-            m.d.sync += here[number].eq(next_valid & (next_bank == number))
+            # The same bank in another form, so that this depends on fewer registers.
+            m.d.sync += here[number].eq(next_valid & ((bank ^ left) == number))
             # It may be a cycle old, since a bank's row changes in every other cycle at most.
             following = delayed(m, (row + 1)[: len(row)], f"following_{number}")
             m.d.sync += loaded(row, following, here[number] & self.output_ready)

@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.decoder.window_logic import Source
 from utf8fpga.hdl.payloads import Kind
+from utf8fpga.hdl.registers import delayed, delayed_by
 from utf8fpga.hdl.window import STEPS, Window, any_of
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 
@@ -29,23 +30,29 @@ class Items(wiring.Component):
     Throughput: a beat per cycle; it never pauses. Latency: `latency` cycles from the beat itself, or one less from the
     next one, if it has to wait for that. A reset discards the beats inside, and the next beat begins a packet.
 
-    What no one reads of the outputs vanishes in synthesis. The code points are chosen by masks, since of a multiplexer
-    with the constant U+FFFD synthesis would make a reset, whose net is long.
+    What no one reads of the outputs vanishes in synthesis. Where words may come late, the units wait in their place:
+    in UTF-8 these have half the bits of a code point.
 
     Args:
         table: the encoding form.
         lanes: units per beat.
         cuts: the register stages of the `Window`.
+        late: cycles by which `errors`, `words` and `kinds` come after the other outputs.
+
+    Attributes:
+        word_sources: the names of what a word is made of.
+        waiting_names: the names of what waits until late words are made; `completed` follows from `errors`.
 
     Ports:
         units, keep, last, valid: a beat, the unit of lane 0 in the low bits. Null beats, with neither a unit nor
             `last`, must not be valid; only a beat with `last` may have fewer units than lanes, in the first lanes.
-        leaves: `valid` of the output: there is a beat; all other outputs are undefined without it.
+        leaves: `valid` of the output: there is a beat; all other outputs are undefined without it, those that are late
+            if there was none `late` cycles before.
         ends: `last` of the output: its packet ends.
         present: the lane has a unit; `keep` of the beat of units.
         items: the lane has an item; `keep` of the beat of items.
         errors: the item is ill-formed.
-        words: the code point of the item, or U+FFFD.
+        words: the code point of the item, or U+FFFD; undefined in a lane without an item.
         heads: the lane has the third unit of a sequence of four, which the next unit completes.
         payloads: the payload of the sequence, up to and with this unit; undefined where `errors` is 1. Where `heads` is
             1, only its low bits are defined, as many as a sequence of three has.
@@ -56,11 +63,13 @@ class Items(wiring.Component):
         TableError: see `WindowControl.of`.
     """
 
-    def __init__(self, table: EncodingTable, lanes: int, cuts: Collection[str]) -> None:
+    def __init__(self, table: EncodingTable, lanes: int, cuts: Collection[str], late: int = 0) -> None:
         # With many lanes a net to all registers that hold a beat is too long.
         loads = range(0, lanes, LANES_PER_ENABLE) if set(cuts) == set(STEPS) else ()
         self.table, self.lanes, self.window = table, lanes, Window(table, lanes, cuts, loads)
-        self.bits = self.window.control.code_point_bits
+        self.bits, self.late = self.window.control.code_point_bits, late
+        self.word_sources = ("units", "units_before", "completed", *(f"longer_{n}" for n in self.window.bounds))
+        self.waiting_names = ("errors", "kinds", *(name for name in self.word_sources if name != "completed"))
         self.latency = self.window.latency + 2
         beat = {"units": In(table.unit_width * lanes), "keep": In(lanes), "last": In(1), "valid": In(1)}
         flags = dict.fromkeys(("present", "items", "errors", "heads"), Out(lanes))
@@ -82,17 +91,19 @@ class Items(wiring.Component):
         # The last lane learns from the next beat whether that continues its sequence; none does behind a packet.
         goes_on = Cat(Const(0, self.lanes - 1), w.continued[0] & w.valid)
         items = held["items"] & ~goes_on
-        outputs = {
+        outputs: dict[str, Value] = {
             **held,
             "items": items,
             "errors": held["errors"] & ~goes_on,
             "heads": held["heads"] & ~items,
             "kinds": self._kinds(held),
         }
+        if self.late:
+            outputs |= {name: delayed_by(m, self.late, outputs[name], f"late_{name}") for name in self.waiting_names}
+            outputs["completed"] = ~outputs["errors"]
+            outputs["words"] = Cat(self.word(outputs, lane) for lane in range(self.lanes))
         for name in self._made:
-            register = Signal(len(outputs[name]), name=f"out_{name}", reset_less=True)
-            m.d.sync += register.eq(outputs[name])
-            m.d.comb += Value.cast(getattr(self, name)).eq(register)
+            m.d.comb += Value.cast(getattr(self, name)).eq(delayed(m, outputs[name], f"out_{name}"))
         m.d.comb += self.leaves.eq(leaves)
         return m
 
@@ -101,20 +112,24 @@ class Items(wiring.Component):
         w, lanes = self.window, range(self.lanes)
         unit = [w.units.word_select(lane, self.table.unit_width) for lane in lanes]
         items = w.keep & ~Cat(w.continued[1:], Const(0, 1))
+        known = {name: getattr(w, name) for name in self.word_sources}
         found: dict[str, Value | list[Value]] = {
             "ends": w.last,
             "settled": w.last | ~w.is_open[-1],
             "present": w.keep,
             "items": items,
             "errors": items & ~w.completed,
-            "words": [self._word(lane) for lane in lanes],
+            "words": [self.word(known, lane) for lane in lanes],
             "heads": w.head,
-            "payloads": [self._payload(lane) for lane in lanes],
+            "payloads": [self._payload(known, lane) for lane in lanes],
             "backs": [self._back(lane) for lane in lanes],
             "is_open": w.is_open,
             "trail": w.keep & Cat(w.control.is_trail(each) for each in unit),
             "kind": [w.control.kind_of_unit(each) for each in unit],
         }
+        if self.late:
+            # In place of the words, which no one reads.
+            found |= {**known, "units": unit, "units_before": [w.units_before]}
         sizes = {name: sum(map(len, values)) for name, values in found.items()}
         held = {name: Signal(size, name=f"held_{name}", reset_less=True) for name, size in sizes.items()}
         # Each duplicate of the enable is for a group of lanes; what is not of lanes is with the first group. Of what is
@@ -152,15 +167,15 @@ class Items(wiring.Component):
         bits = range(self.backs.shape().elem_shape)
         return Cat(any_of(place for back, place in places.items() if back >> bit & 1) for bit in bits)
 
-    def _word(self, lane: int) -> Value:
-        """The code point of a complete sequence, or U+FFFD.
+    def word(self, known: dict[str, Value], lane: int) -> Value:
+        """The code point of a complete sequence, or U+FFFD; a function of what is `known`, and of nothing else.
 
         It is no multiplexer: synthesis would make a reset of the constant, and the net of a reset is long.
         """
-        completed = self.window.completed[lane].replicate(self.bits)
-        return (self._payload(lane) & completed) | (Const(REPLACEMENT_CHARACTER, self.bits) & ~completed)
+        completed = known["completed"][lane].replicate(self.bits)
+        return (self._payload(known, lane) & completed) | (Const(REPLACEMENT_CHARACTER, self.bits) & ~completed)
 
-    def _payload(self, lane: int) -> Value:
+    def _payload(self, known: dict[str, Value], lane: int) -> Value:
         """The payload of a sequence, as of a complete one with the units up to here."""
         sources = self.window.control.sources
 
@@ -171,18 +186,17 @@ class Items(wiring.Component):
         parts = []
         for _, group in groupby(range(self.bits), origin):
             bits = list(group)
-            found = [self._part(source, lane, len(bits)) for source in sources(bits[0])]
+            found = [self._part(known, source, lane, len(bits)) for source in sources(bits[0])]
             parts.append(any_of(found) if found else Const(0, len(bits)))
         return Cat(parts)
 
-    def _part(self, source: Source, lane: int, count: int) -> Value:
+    def _part(self, known: dict[str, Value], source: Source, lane: int, count: int) -> Value:
         """Neighbouring bits of a unit, if the sequence has as many units as the source is for."""
-        w, width = self.window, self.table.unit_width
-        units = Cat(w.units_before, w.units)
-        unit = units.word_select(lane + w.reach - source.back, width)
+        units = Cat(known["units_before"], known["units"])
+        unit = units.word_select(lane + self.window.reach - source.back, self.table.unit_width)
         part = unit[source.place : source.place + count] if source.sum is None else source.sum(unit)
         for bound, more in ((source.above, True), (source.up_to, False)):
             if 0 < bound < self.table.longest:
-                longer = getattr(w, f"longer_{bound}")[lane]
+                longer = known[f"longer_{bound}"][lane]
                 part &= (longer if more else ~longer).replicate(count)
         return part

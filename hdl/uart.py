@@ -99,11 +99,8 @@ class UartReceiver(wiring.Component):
         line, received = Signal(), Signal(_DATA_BITS)
         timer, bit = Signal(range(self.divisor)), Signal(range(_STOP_BIT + 1))
         m.submodules.synchronizer = FFSynchronizer(self.rx, line, init=0)
-        m.d.comb += [
-            self.frames.payload.data.eq(received),
-            self.frames.payload.broken.eq(~line & (received == 0)),
-            self.frames.payload.damaged.eq(~line & (received != 0)),
-        ]
+        frame, is_low = self.frames.payload, received == 0
+        m.d.comb += [frame.data.eq(received), frame.broken.eq(~line & is_low), frame.damaged.eq(~line & ~is_low)]
         with m.FSM(init="WAIT_HIGH"):
             with m.State("WAIT_HIGH"), m.If(line):
                 m.next = "IDLE"

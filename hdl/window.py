@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.hdl.commented import commented, named
 from utf8fpga.hdl.decoder.window_logic import WindowControl
 from utf8fpga.hdl.minimise import Function
-from utf8fpga.hdl.registers import follow
+from utf8fpga.hdl.registers import delayed, follow
 from utf8fpga.model import EncodingTable
 
 STEPS = ("features", "pairs", "thirds", "ends")
@@ -62,8 +62,7 @@ class _Lanes(dict[str, Value]):
         if step in self.cuts:
             self._step, self._unit_bits = step, {}
             for name, value in self.items():
-                register = Signal(len(value), name=f"{step}_{name}", reset_less=name != "valid")
-                self.m.d.sync += register.eq(value)
+                register = delayed(self.m, value, f"{step}_{name}", reset_less=name != "valid")
                 self[name] = commented(register, self._comments.get(name, ""))
 
     def add(self, name: str, value: Value, comment: str = "", *, signal: str = "") -> None:

@@ -10,6 +10,7 @@ from utf8fpga.hdl.beats import fed
 from utf8fpga.hdl.fifo_core import FifoCore
 from utf8fpga.hdl.items import Items
 from utf8fpga.hdl.packer.packer import PackedCore, Sparse
+from utf8fpga.hdl.packer.places import words_latency
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.hdl.window import window_cuts
 from utf8fpga.model import EncodingTable
@@ -84,7 +85,8 @@ class PackedDecoder(PackedCore):
     """
 
     def __init__(self, table: EncodingTable, lanes: int, optimize: str = "speed", kind: bool = False) -> None:
-        self.items = Items(table, lanes, window_cuts(lanes, optimize, packed=True))
+        self.late = words_latency(lanes)
+        self.items = Items(table, lanes, window_cuts(lanes, optimize, packed=True), self.late)
         self.item = item_layout(table, kind=kind)
         super().__init__(table.unit_width, self.item, lanes, lanes, self.items.latency)
 

@@ -198,8 +198,7 @@ class SerialSpeedDecoder(SerialDecoder):
             m.d.sync += remaining.eq(_after(control, remaining, unit.continues, unit.opens, unit.unit))
             with m.If(unit.last):
                 m.d.sync += remaining.eq(0)
-        slot = self._hold_item(m, unit, remaining, loads, completes)
-        self._register_output(m, slot, moves)
+        self._register_output(m, self._hold_item(m, unit, remaining, loads, completes), moves)
         return m
 
     def _register_unit(self, m: Module, moves: Value, free: Value) -> SimpleNamespace:

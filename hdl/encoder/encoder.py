@@ -36,6 +36,5 @@ class Encoder(PackedCore):
 
     def pipeline(self, m: Module, accepted: Signal) -> Sparse:
         beat = delayed(m, self.input.payload, "beat")
-        valid = delayed(m, accepted, "beat_valid", reset_less=False)
-        points = Sparse(list(beat.symbols), beat.keep, beat.last, valid)
+        points = Sparse(list(beat.symbols), beat.keep, beat.last, delayed(m, accepted, "beat_valid", reset_less=False))
         return encoded(m, EncoderLogic(self.target, any_number=True), points, Const(0, self.lanes))

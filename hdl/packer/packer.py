@@ -17,7 +17,7 @@ from utf8fpga.hdl.beats import beat_stream, connected, is_effective, stage_ports
 from utf8fpga.hdl.commented import register
 from utf8fpga.hdl.fifo import Credits
 from utf8fpga.hdl.packer.network import Network
-from utf8fpga.hdl.packer.places import Places, front_lanes, middles
+from utf8fpga.hdl.packer.places import Places, front_lanes, middles, words_latency
 from utf8fpga.hdl.packer.rows import FEW_ROWS, Rows, banks_of
 from utf8fpga.hdl.registers import delayed, delayed_by, delayed_duplicate
 
@@ -29,13 +29,14 @@ class Packer(wiring.Component):
     never pauses: its beats have credits.
 
     Throughput: a beat per cycle, or what the consumer accepts. Latency: `latency` cycles from the beat that closes a
-    row. A reset discards all words; beats that were accepted before must not arrive after it.
+    row. A reset discards all words; beats that were accepted before must not arrive after it, but late words may.
 
     What is known of a beat with 16 lanes, by the cycles since it came:
 
     - 1 to 3: the words in each 4, 8 and 16 lanes.
     - 4: the places for the first steps of the network, and of the beat which rows it closes and what is left in the
       open one.
+    - 5: the words enter the network; `late` ones come only now.
     - 5 to 8: the words pass the steps of the network.
     - 8: the words are written, and the marks of a row that is closed; with two banks a cycle later.
     - 9: the row is at the output with one bank, with two banks in cycle 11.
@@ -45,6 +46,7 @@ class Packer(wiring.Component):
         lanes: words of a beat and of a row, at least 2.
         input_latency: cycles from `accepted` to the beat at the input, at least; more only while the pipeline in front
             waits for the next beat, then one cycle less after that one.
+        late: cycles by which `words` come after the other ports, at most `words_latency` of `lanes`.
 
     Ports:
         ready: register, a beat may be accepted.
@@ -55,10 +57,11 @@ class Packer(wiring.Component):
         output: stream of `beat_layout`, the rows.
     """
 
-    def __init__(self, symbol: ShapeLike, lanes: int, input_latency: int) -> None:
+    def __init__(self, symbol: ShapeLike, lanes: int, input_latency: int, late: int = 0) -> None:
         self.lanes = lanes
         words = data.ArrayLayout(Shape.cast(symbol).width, lanes)
         self.places, self.network = Places(lanes), Network(words.elem_shape, lanes)
+        self.words_cycles = words_latency(lanes) - late
         # One more register behind the network: for the multiplexer if `lanes` is no power of two, and with two banks.
         self.depth, self.registered = FEW_ROWS, self.network.out_lanes > lanes
         to_rows = self.places.latency + self.network.latency + self.registered
@@ -82,9 +85,7 @@ class Packer(wiring.Component):
         m.submodules.places = places = self.places
         m.submodules.network = network = self.network
         m.submodules.rows = rows = self.rows
-        words: Value = self.words
-        for cycle in range(places.latency + 1):
-            words = delayed(m, words, f"words_{cycle}")
+        words = delayed_by(m, self.words_cycles, Value.cast(self.words), "words")
         m.d.comb += [
             *connected(places, self, "keep", "last", "valid", "closes"),
             *connected(network, places, *middles(self.lanes, In)),
@@ -142,7 +143,7 @@ class Sparse(NamedTuple):
         words: a symbol for each lane.
         keep: the lanes with a symbol.
         last: the packet ends.
-        valid: there is a beat; all else is undefined without it.
+        valid: there is a beat; all else is undefined without it, and late words are those of a beat before.
     """
 
     words: list[Value]
@@ -164,15 +165,18 @@ class PackedCore(wiring.Component):
         given, made: the shapes of the symbols at the input and at the output.
         lanes, out_lanes: their numbers.
         cycles: cycles from the input to the end of the pipeline; at least 1 unless `waits_for_words`.
+
+    Attributes:
+        late: see `Packer`.
     """
 
     packed = True
-    waits_for_words = False
+    waits_for_words, late = False, 0
 
     def __init__(self, given: ShapeLike, made: ShapeLike, lanes: int, out_lanes: int, cycles: int) -> None:
         self.lanes, self.cycles = lanes, cycles
         super().__init__(stage_ports(given, made, lanes, out_lanes))
-        self.packer = Packer(made, out_lanes, cycles)
+        self.packer = Packer(made, out_lanes, cycles, self.late)
         # Of two rows that a beat closes the second is output a cycle later. So is a row that the pause behind its last
         # word closes. Both cannot add up, since behind two closed rows none is open.
         self.latency = cycles + self.packer.latency + 1

@@ -33,6 +33,15 @@ def groups_of(lanes: int) -> list[range]:
     return [range(first, min(first + size, lanes)) for first in range(0, lanes, size)]
 
 
+def words_latency(lanes: int) -> int:
+    """The cycles from a beat to its words at the network.
+
+    They are one to count in groups, one for each doubling of the groups, one for the places, and one for the switches;
+    with two lanes, whose network is short, one more until it is known which rows the beat closes.
+    """
+    return 3 + (len(groups_of(lanes)) - 1).bit_length() + (lanes == 2)
+
+
 def _count(bits: Value) -> Value:
     """The number of bits that are set, by tables of at most six bits: less logic than a chain of sums."""
     if len(bits) > 4:
@@ -84,14 +93,12 @@ class Places(wiring.Component):
     """
 
     def __init__(self, lanes: int) -> None:
-        self.lanes = lanes
-        self.groups = groups_of(lanes)
-        self.count_cycles = 1 + (len(self.groups) - 1).bit_length()
+        self.lanes, self.groups = lanes, groups_of(lanes)
+        self.latency = words_latency(lanes) - 1
+        self.extra_cycles = int(lanes == 2)
+        self.count_cycles = self.latency - 1 - self.extra_cycles
         # The level of sums at which the counts of no beat become 0.
         self.gated = min(1, self.count_cycles - 1)
-        # The network of two lanes is so short that the words have to wait for what is known of the rows.
-        self.extra_cycles = int(lanes == 2)
-        self.latency = self.count_cycles + 1 + self.extra_cycles
         beat = {"keep": In(lanes), "last": In(1), "valid": In(1), "closes": In(1)}
         rows = {"open_size": Out(range(lanes)), "full": Out(1), "ends": Out(1), "begins_none": Out(1)}
         super().__init__(beat | middles(lanes, Out) | rows | {"out_last": Out(1)})
